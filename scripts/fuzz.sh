@@ -8,14 +8,14 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 minutes=${1:-7}
 shift || true
 declare -A files=(
-  [safetensors]="checkpoint/safetensors.cpp checkpoint/safetensors_header.cpp"
+  [safetensors]="checkpoint/safetensors.cpp"
   [manifest]="checkpoint/manifest.cpp checkpoint/strict_json.cpp"
   [state]="checkpoint/state_json.cpp checkpoint/strict_json.cpp"
   [vocabulary]="text/vocabulary.cpp checkpoint/strict_json.cpp"
   [config]="config/source.cpp config/decode.cpp config/document.cpp config/load.cpp config/unknown_keys.cpp"
   [metrics]="report/files/metrics.cpp"
   [exchange]="exchange/huggingface_read.cpp exchange/nanogpt_read.cpp exchange/character_tokenizer.cpp exchange/layout.cpp exchange/foreign_tensors.cpp"
-  [text]="text/corpus.cpp text/encoder.cpp text/text_source.cpp base/utf8.cpp text/symbol_index.cpp")
+  [text]="text/corpus.cpp text/encoder.cpp text/text_source.cpp base/utf8.cpp")
 targets=("$@")
 [ $# -gt 0 ] || targets=(safetensors manifest state vocabulary config metrics exchange text)
 

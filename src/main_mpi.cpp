@@ -5,18 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "ranks/mpi_module.h"
+#include "ranks/communicator.h"
 
 namespace chargpt {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class MpiCommunicator : public Communicator {
  public:
@@ -70,7 +66,7 @@ class MpiCommunicator : public Communicator {
       MPI_Isend(line.data(), static_cast<int>(line.size()), MPI_BYTE, 0, code, failures_, &request);
       constexpr double until_ended = 5;
       int sent = 0;
-      for (const double begun = now(); now() - begun < until_ended; ::usleep(1000))
+      for (const double begun = steady_seconds(); steady_seconds() - begun < until_ended; ::usleep(1000))
         if (sent == 0) MPI_Test(&request, &sent, MPI_STATUS_IGNORE);
     }
     MPI_Abort(MPI_COMM_WORLD, code);
@@ -112,13 +108,13 @@ class MpiCommunicator : public Communicator {
   void wait(MPI_Request& request) {
     constexpr int eager = 2000;      // polls, after which the processor is left to others
     constexpr double at_once = 0.3;  // s
-    const double begun = now();
+    const double begun = steady_seconds();
     for (int polls = 1;; ++polls) {
       int done = 0;
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       if (done != 0) break;
       if (polls % 64 == 0) look_for_failures();
-      const double waited = now() - begun;
+      const double waited = steady_seconds() - begun;
       if (waited > at_once && waiting_.stuck && waiting_.stop != nullptr && waiting_.stop->load()) {
         waiting_.stuck();
         waiting_.stuck = {};
@@ -126,7 +122,7 @@ class MpiCommunicator : public Communicator {
       if (waited > waiting_.seconds) throw late();
       polls < eager ? static_cast<void>(::sched_yield()) : static_cast<void>(::usleep(100));
     }
-    seconds_ += now() - begun;
+    seconds_ += steady_seconds() - begun;
   }
 
   Error late() const {

@@ -48,8 +48,13 @@ Failure error_of(Call&& call) {
   return {};
 }
 
-inline bool contains(const Error& error, const std::string& part) {
-  return std::string(error.what()).find(part) != std::string::npos;
+/// The line of the Error that `call` throws; the test fails where that is none of this code.
+template <class Call>
+std::string message_of(ExitCode code, Call&& call) {
+  const Failure failure = error_of(call);
+  INFO(failure.line);
+  CHECK(failure.code == code);
+  return failure.line;
 }
 
 }  // namespace chargpt

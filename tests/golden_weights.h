@@ -1,15 +1,24 @@
-// The formula by which scripts/reference makes weights and texts for golden files, and the options of their models.
+// Golden files, the formula by which scripts/reference makes weights and texts for them, and the options of their
+// models.
 #pragma once
 
 #include <cstdint>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <type_traits>
 
 #include "config/config.h"
+#include "source_path.h"
 
 namespace chargpt {
+
+/// golden_figures("models"): what is in tests/golden/models.json.
+inline nlohmann::json golden_figures(const std::string& name) {
+  std::ifstream file(source_path("/tests/golden/" + name + ".json"));
+  return nlohmann::json::parse(file);
+}
 
 inline std::uint32_t mix(std::uint32_t x) {
   x ^= x >> 16;

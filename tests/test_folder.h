@@ -45,4 +45,14 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
+/// One that is the working folder for the test case.
+class WorkingFolder : public TestFolder {
+ public:
+  WorkingFolder() { std::filesystem::current_path(path()); }
+  ~WorkingFolder() { std::filesystem::current_path(before_); }
+
+ private:
+  const std::filesystem::path before_ = std::filesystem::current_path();
+};
+
 }  // namespace chargpt

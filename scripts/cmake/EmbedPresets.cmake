@@ -39,7 +39,6 @@ file(WRITE ${OUTPUT} "// Written by EmbedPresets.cmake from configs/.
 #include <algorithm>
 #include <iterator>
 
-#include \"config/expected.h\"
 #include \"config/load.h\"
 
 namespace chargpt {

@@ -29,10 +29,9 @@ std::vector<fs::path> group_folders(const fs::path& system) {
 }
 
 /// The number that a file begins with; none where it says "max", or is not there.
-template <class Number>
-std::optional<Number> number_in(const fs::path& path) {
+std::optional<std::int64_t> number_in(const fs::path& path) {
   std::ifstream file(path);
-  Number number{};
+  std::int64_t number = 0;
   return file >> number ? std::optional(number) : std::nullopt;
 }
 
@@ -46,8 +45,7 @@ std::int64_t reclaimable_bytes(const fs::path& folder) {
 }
 
 std::optional<std::int64_t> available_in(const fs::path& folder) {
-  const auto limit = number_in<std::int64_t>(folder / "memory.max");
-  const auto used = number_in<std::int64_t>(folder / "memory.current");
+  const auto limit = number_in(folder / "memory.max"), used = number_in(folder / "memory.current");
   if (!limit || !used) return std::nullopt;
   return std::clamp<std::int64_t>(*limit - *used + reclaimable_bytes(folder), 0, *limit);
 }
@@ -60,32 +58,33 @@ std::optional<double> processors_in(const fs::path& folder) {
 }
 
 /// The least that a group allows.
-template <class Number>
-std::optional<Number> least(const fs::path& system, const auto& allowed_in) {
-  std::optional<Number> least;
+auto least(const fs::path& system, const auto& allowed_in) {
+  decltype(allowed_in(system)) least;
   for (const fs::path& folder : group_folders(system))
-    if (const std::optional<Number> allowed = allowed_in(folder)) least = std::min(least.value_or(*allowed), *allowed);
+    if (const auto allowed = allowed_in(folder)) least = std::min(least.value_or(*allowed), *allowed);
   return least;
+}
+
+std::optional<std::int64_t> least_number(const fs::path& system, const char* file) {
+  return least(system, [file](const fs::path& folder) { return number_in(folder / file); });
 }
 
 }  // namespace
 
 std::optional<std::int64_t> cgroup_memory(const fs::path& system) {
-  return least<std::int64_t>(system,
-                             [](const fs::path& folder) { return number_in<std::int64_t>(folder / "memory.max"); });
+  return least_number(system, "memory.max");
 }
 
 std::optional<std::int64_t> cgroup_available_memory(const fs::path& system) {
-  return least<std::int64_t>(system, available_in);
+  return least(system, available_in);
 }
 
 std::optional<double> cgroup_processors(const fs::path& system) {
-  return least<double>(system, processors_in);
+  return least(system, processors_in);
 }
 
 std::optional<std::int64_t> cgroup_threads(const fs::path& system) {
-  return least<std::int64_t>(system,
-                             [](const fs::path& folder) { return number_in<std::int64_t>(folder / "pids.max"); });
+  return least_number(system, "pids.max");
 }
 
 }  // namespace chargpt

@@ -18,36 +18,6 @@
 namespace chargpt {
 namespace {
 
-/// What posix_spawn is told, and must be told to forget again.
-class Spawning {
- public:
-  Spawning(int output, bool keeps_stdout) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
-    if (keeps_stdout)
-      posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
-    else
-      posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-  }
-  ~Spawning() {
-    posix_spawnattr_destroy(&attributes_);
-    posix_spawn_file_actions_destroy(&actions_);
-  }
-  Spawning(const Spawning&) = delete;
-  Spawning& operator=(const Spawning&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-};
-
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -80,6 +50,28 @@ void let_children_be_waited_for() {
   if (sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) std::signal(SIGCHLD, SIG_DFL);
 }
 
+/// Starts a process group of its own; 0, or why it could not.
+int spawn(pid_t& id, std::vector<std::string> words, std::vector<std::string> environment, int output,
+          bool keeps_stdout) {
+  const std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  if (keeps_stdout)
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  else
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  const int failure = posix_spawn(&id, arguments[0], &actions, &attributes, arguments.data(), variables.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return failure;
+}
+
 int code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -89,23 +81,17 @@ int code_of(int status) {
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const ChildOptions& options)
     : output_(memfd_create("output of a child", MFD_CLOEXEC)) {
   let_children_be_waited_for();
-  std::vector<std::string> words = arguments, environment = child_environment(options.environment);
-  int failure = output_ < 0 ? errno : 0;
-  if (failure == 0) {
-    const Spawning spawning(output_, options.keeps_stdout);
-    failure = posix_spawn(&id_, words.at(0).c_str(), spawning.actions(), spawning.attributes(),
-                          pointers_to(words).data(), pointers_to(environment).data());
-  }
-  if (failure == 0) return;
-  if (output_ >= 0) close(output_);
+  const int failure = output_.number() < 0 ? errno
+                                           : spawn(id_, arguments, child_environment(options.environment),
+                                                   output_.number(), options.keeps_stdout);
   if (failure == EAGAIN) throw refused_thread();
-  throw Error(ExitCode::io, "cannot start another process (", words.at(0), "): ", std::strerror(failure));
+  if (failure != 0)
+    throw Error(ExitCode::io, "cannot start another process (", arguments.at(0), "): ", std::strerror(failure));
 }
 
 ChildProcess::~ChildProcess() {
   ask_to_stop();
   wait();
-  close(output_);
 }
 
 void ChildProcess::ask_to_stop() {
@@ -134,7 +120,7 @@ std::string ChildProcess::kept_output() const {
   std::string text;
   char piece[4096];
   ssize_t count = 0;
-  while ((count = pread(output_, piece, sizeof piece, static_cast<off_t>(text.size()))) > 0)
+  while ((count = pread(output_.number(), piece, sizeof piece, static_cast<off_t>(text.size()))) > 0)
     text.append(piece, static_cast<std::size_t>(count));
   return text;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
+
 namespace chargpt {
 
 /// The environment variable that tells a child its parent's process id, so that it can arrange to end with it.
@@ -40,7 +42,7 @@ class ChildProcess {
 
  private:
   pid_t id_ = -1;
-  int output_ = -1;
+  Descriptor output_;
   bool asked_ = false;
   std::optional<int> status_;
 };

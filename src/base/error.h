@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "base/line_of.h"
+#include "base/quote.h"
 
 namespace chargpt {
 

@@ -1,5 +1,7 @@
 #include "base/quote.h"
 
+#include <cstdio>
+
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -76,6 +78,12 @@ std::string shell_quoted(std::string_view word) {
 
 std::string printable_path(const std::filesystem::path& path) {
   return printable(path.native(), 400);
+}
+
+std::string short_number(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
 }
 
 }  // namespace chargpt

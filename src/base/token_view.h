@@ -1,9 +1,11 @@
 // Ids as they are stored, one after the other. Knows not where they come from.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace chargpt {
 
@@ -19,9 +21,28 @@ class TokenView {
   int width() const { return width_; }
   /// The id between documents; no_document: the text is one.
   std::int64_t document() const { return document_; }
-  std::int64_t operator[](std::int64_t i) const;
+  std::int64_t operator[](std::int64_t i) const {
+    std::int64_t id = 0;
+    copy(i, 1, &id);
+    return id;
+  }
   /// [begin, begin + count) as int64 into out.
-  void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
+  void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const {
+    if (width_ == 1) return widen<std::uint8_t>(begin, count, out);
+    if (width_ == 2) return widen<std::uint16_t>(begin, count, out);
+    widen<std::uint32_t>(begin, count, out);
+  }
+  /// visit(ids) for all of them as int64, a run after the other.
+  template <class Visit>
+  void each_run(const Visit& visit) const {
+    constexpr std::int64_t most = 1 << 16;
+    std::vector<std::int64_t> run(static_cast<std::size_t>(std::min(size_, most)));
+    for (std::int64_t begin = 0; begin < size_; begin += most) {
+      const std::int64_t count = std::min(size_ - begin, most);
+      copy(begin, count, run.data());
+      visit(std::span<const std::int64_t>(run).first(static_cast<std::size_t>(count)));
+    }
+  }
   /// The ids as they are stored.
   std::span<const std::byte> bytes() const { return {data_, static_cast<std::size_t>(size_ * width_)}; }
   TokenView slice(std::int64_t begin, std::int64_t count) const {
@@ -29,6 +50,11 @@ class TokenView {
   }
 
  private:
+  template <class Id>
+  void widen(std::int64_t begin, std::int64_t count, std::int64_t* out) const {
+    std::copy_n(reinterpret_cast<const Id*>(data_) + begin, count, out);
+  }
+
   const std::byte* data_ = nullptr;
   int width_ = 1;
   std::int64_t size_ = 0;

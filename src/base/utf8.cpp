@@ -78,22 +78,10 @@ void append_utf8(char32_t code_point, std::string& text) {
   if (!is_scalar_value(code_point))
     throw Error(ExitCode::internal, "value ", static_cast<std::uint32_t>(code_point),
                 " is no Unicode character, so it cannot be written as UTF-8");
-  const auto put = [&text](char32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (code_point < 0x80) {
-    put(code_point);
-  } else if (code_point < 0x800) {
-    put(0xC0 | code_point >> 6);
-    put(0x80 | (code_point & 0x3F));
-  } else if (code_point < 0x10000) {
-    put(0xE0 | code_point >> 12);
-    put(0x80 | (code_point >> 6 & 0x3F));
-    put(0x80 | (code_point & 0x3F));
-  } else {
-    put(0xF0 | code_point >> 18);
-    put(0x80 | (code_point >> 12 & 0x3F));
-    put(0x80 | (code_point >> 6 & 0x3F));
-    put(0x80 | (code_point & 0x3F));
-  }
+  constexpr char32_t leads[] = {0, 0xC0, 0xE0, 0xF0};  // by the number of continuation bytes
+  const int continuations = code_point < 0x80 ? 0 : code_point < 0x800 ? 1 : code_point < 0x10000 ? 2 : 3;
+  text.push_back(static_cast<char>(leads[continuations] | code_point >> 6 * continuations));
+  for (int i = continuations; i-- > 0;) text.push_back(static_cast<char>(0x80 | (code_point >> 6 * i & 0x3F)));
 }
 
 std::string utf8_of(char32_t code_point) {

@@ -65,12 +65,6 @@ double added_by(CompressedBytes& compressed, const Vocabulary& vocabulary, std::
   }
 }
 
-/// The stretch from `from` to `to` of the whole work.
-Heartbeat stretch(const Heartbeat& whole, double from, double to) {
-  if (!whole) return {};
-  return [&whole, from, to](double part) { whole(from + part * (to - from)); };
-}
-
 std::int64_t size_of(const std::vector<TokenView>& texts) {
   std::int64_t tokens = 0;
   for (const TokenView text : texts) tokens += text.size();
@@ -82,8 +76,8 @@ std::int64_t size_of(const std::vector<TokenView>& texts) {
 Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, bool held_out,
                             const Heartbeat& heartbeat) {
   // Of a megabyte counting takes a third of the time and xz nearly all the rest.
-  const Heartbeat gzip = stretch(heartbeat, 0, 0.05), counting = stretch(heartbeat, 0.05, 0.3),
-                  ppmd = stretch(heartbeat, 0.3, 0.4), xz = stretch(heartbeat, 0.4, 1);
+  const Heartbeat gzip = part_heartbeat(heartbeat, 0, 0.05), counting = part_heartbeat(heartbeat, 0.05, 0.3),
+                  ppmd = part_heartbeat(heartbeat, 0.3, 0.4), xz = part_heartbeat(heartbeat, 0.4, 1);
   const Vocabulary& vocabulary = corpus.vocabulary();
   const TokenView train = corpus.train(), measured = beginning(split);
   const SharedText shared = shared_text(measured, train);

@@ -11,14 +11,16 @@
 #include <array>
 #include <bit>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 namespace chargpt {
 namespace {
 
-constexpr std::int64_t run_tokens = 1 << 16;
 constexpr const char* between_documents = "\xFF";  ///< no byte of UTF-8: a symbol of its own, as it is to a model
 using Output = std::array<unsigned char, 1 << 16>;
 
@@ -26,35 +28,29 @@ using Output = std::array<unsigned char, 1 << 16>;
   throw Error(ExitCode::memory, compressor, " could not get the memory for the compression baseline; free some memory");
 }
 
-/// Text of ids as bytes, a run at a time, from a table of all symbols.
-class TextRuns {
- public:
-  explicit TextRuns(const Vocabulary& vocabulary) {
-    for (std::int64_t id = 0; id < vocabulary.size(); ++id)
-      symbols_.push_back(id == vocabulary.document() ? between_documents : vocabulary.symbol(id));
-  }
-  template <class Take>
-  void each(const std::vector<TokenView>& parts, Take&& take) const {
-    std::vector<std::int64_t> run(run_tokens);
-    std::string text;
-    for (const TokenView ids : parts)
-      for (std::int64_t begin = 0; begin < ids.size(); begin += run_tokens) {
-        const std::int64_t count = std::min(run_tokens, ids.size() - begin);
-        ids.copy(begin, count, run.data());
-        text.clear();
-        for (std::int64_t i = 0; i < count; ++i)
-          text += symbols_[static_cast<std::size_t>(run[static_cast<std::size_t>(i)])];
-        take(text);
-      }
-  }
+/// The bytes of each id.
+std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
+  std::vector<std::string> symbols;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id)
+    symbols.push_back(id == vocabulary.document() ? between_documents : vocabulary.symbol(id));
+  return symbols;
+}
 
- private:
-  std::vector<std::string> symbols_;
-};
+/// take(bytes) for all texts, a run at a time.
+template <class Take>
+void each_run(const std::vector<TokenView>& texts, const std::vector<std::string>& symbols, const Take& take) {
+  std::string bytes;
+  for (const TokenView ids : texts)
+    ids.each_run([&](std::span<const std::int64_t> run) {
+      bytes.clear();
+      for (const std::int64_t id : run) bytes += symbols[static_cast<std::size_t>(id)];
+      take(bytes);
+    });
+}
 
 class Gzip {
  public:
-  explicit Gzip(std::uint64_t /*bytes*/) {
+  explicit Gzip(std::int64_t /*bytes*/) {
     constexpr int level = 9, largest_window = 15, gzip_format = 16, memory = 8;
     if (deflateInit2(&stream_, level, Z_DEFLATED, largest_window + gzip_format, memory, Z_DEFAULT_STRATEGY) != Z_OK)
       fail("gzip");
@@ -90,10 +86,10 @@ class Gzip {
 class Xz {
  public:
   /// `bytes`: of the text to come; a dictionary larger than it costs memory and finds nothing more.
-  explicit Xz(std::uint64_t bytes) {
+  explicit Xz(std::int64_t bytes) {
     lzma_options_lzma options;
     if (lzma_lzma_preset(&options, 9 | LZMA_PRESET_EXTREME)) fail("xz");
-    const std::uint64_t enough = std::bit_ceil(std::max<std::uint64_t>(bytes, 1 << 16));
+    const std::uint64_t enough = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1 << 16)));
     options.dict_size = static_cast<std::uint32_t>(std::min<std::uint64_t>(options.dict_size, enough));
     const lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, nullptr}};
     if (lzma_stream_encoder(&stream_, filters, LZMA_CHECK_CRC64) != LZMA_OK) fail("xz");
@@ -129,12 +125,12 @@ class Xz {
 /// libarchive's 7-Zip writer. It keeps what it has compressed in a temporary file, and writes it out at the end.
 class Ppmd {
  public:
-  explicit Ppmd(std::uint64_t bytes) : archive_(archive_write_new()) {
+  explicit Ppmd(std::int64_t bytes) : archive_(archive_write_new()) {
     const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(), archive_entry_free);
     if (!archive_ || !entry) fail("PPMd");
     archive_entry_set_pathname(entry.get(), "text");
     archive_entry_set_filetype(entry.get(), AE_IFREG);
-    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(bytes));
+    archive_entry_set_size(entry.get(), bytes);
     check(archive_write_set_format_7zip(archive_.get()));
     check(archive_write_set_options(archive_.get(), "7zip:compression=ppmd"));
     check(archive_write_open(archive_.get(), &written_, nullptr, keep, nullptr));
@@ -146,10 +142,7 @@ class Ppmd {
   /// The format's first header says at byte 12 how far behind it the last one is: what lies between is the text.
   std::int64_t finish() {
     check(archive_write_close(archive_.get()));
-    std::int64_t bytes = 0;
-    for (std::size_t i = 0; i < sizeof bytes; ++i)
-      bytes |= std::int64_t{static_cast<unsigned char>(written_.at(12 + i))} << (8 * i);
-    return bytes;
+    return static_cast<std::int64_t>(from_little_endian(std::string_view(written_).substr(12, 8)));
   }
 
  private:
@@ -176,7 +169,7 @@ class Ppmd {
 #else
 class Ppmd {
  public:
-  explicit Ppmd(std::uint64_t) { throw Error(ExitCode::unavailable, "this program was built without libarchive"); }
+  explicit Ppmd(std::int64_t) { throw Error(ExitCode::unavailable, "this program was built without libarchive"); }
   void take(const std::string&) {}
   std::int64_t finish() { return 0; }
 };
@@ -184,14 +177,14 @@ class Ppmd {
 
 template <class Compressor>
 std::int64_t compressed(const Vocabulary& vocabulary, const std::vector<TokenView>& parts, const Heartbeat& heartbeat) {
-  const TextRuns runs(vocabulary);
-  std::uint64_t bytes = 0, taken = 0;
-  runs.each(parts, [&bytes](const std::string& text) { bytes += text.size(); });
+  const std::vector<std::string> symbols = symbols_of(vocabulary);
+  std::int64_t bytes = 0, taken = 0;
+  each_run(parts, symbols, [&bytes](const std::string& text) { bytes += std::ssize(text); });
   Compressor compressor(bytes);
-  runs.each(parts, [&](std::string& text) {
+  each_run(parts, symbols, [&](std::string& text) {
     compressor.take(text);
-    taken += text.size();
-    if (heartbeat) heartbeat(static_cast<double>(taken) / static_cast<double>(bytes));
+    taken += std::ssize(text);
+    beat(heartbeat, taken, bytes);
   });
   return compressor.finish();
 }

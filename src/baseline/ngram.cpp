@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -16,12 +17,7 @@ constexpr std::int32_t unseen = NgramLevel::unseen;
 constexpr std::int32_t cut = -1;  ///< in place of a token: no n-gram reaches over it
 
 void append_ids(TokenView tokens, std::vector<std::int32_t>& ids) {
-  std::vector<std::int64_t> run(4096);
-  for (std::int64_t begin = 0; begin < tokens.size(); begin += static_cast<std::int64_t>(run.size())) {
-    const std::int64_t count = std::min(static_cast<std::int64_t>(run.size()), tokens.size() - begin);
-    tokens.copy(begin, count, run.data());
-    ids.insert(ids.end(), run.begin(), run.begin() + count);
-  }
+  tokens.each_run([&ids](std::span<const std::int64_t> run) { ids.insert(ids.end(), run.begin(), run.end()); });
 }
 
 /// The texts one after the other, each behind a cut.

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/quote.h"
+
 namespace chargpt {
 namespace {
 
@@ -162,14 +164,12 @@ struct Order {
 /// By code points, or with capital letters of ASCII taken as small ones.
 bool is_sorted(const std::vector<std::vector<std::int64_t>>& parts, const Vocabulary& vocabulary) {
   const std::int64_t line_end = vocabulary.id_of('\n');
-  const bool bytes = vocabulary.units() == Units::bytes;
   Order exact, folded;
   for (const auto& part : parts) {
     Line line, before, line_folded, before_folded;
     for (const std::int64_t id : part) {
       if (id != line_end) {
-        const char32_t symbol =
-            bytes ? static_cast<char32_t>(id) : vocabulary.code_points()[static_cast<std::size_t>(id)];
+        const char32_t symbol = vocabulary.code_point(id);
         line.push_back(symbol);
         line_folded.push_back(symbol >= 'A' && symbol <= 'Z' ? symbol + ('a' - 'A') : symbol);
         continue;
@@ -272,13 +272,11 @@ std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& 
   const std::string share =
       percent(static_cast<double>(corpus.val_tokens()) / static_cast<double>(corpus.all().size()));
   const bool last = corpus.test_tokens() == 0;
-  const std::string seen = "the held-out part (" + (last ? "the last " + share : share) + " of the text" +
-                           (last ? "" : ", before its test split") +
-                           ") differs from the rest: counts of the training text " + "predict it " +
-                           percent(check->held_out) +
-                           " worse than its own do (ninths of the training text: " + percent(check->least) + " to " +
-                           percent(check->most) + "), with a loss of " + fixed(check->loss) + " (" +
-                           fixed(check->least_loss) + " to " + fixed(check->most_loss) + "); ";
+  const std::string seen = line_of(
+      "the held-out part (", last ? "the last " : "", share, " of the text", last ? "" : ", before its test split",
+      ") differs from the rest: counts of the training text predict it ", percent(check->held_out),
+      " worse than its own do (ninths of the training text: ", percent(check->least), " to ", percent(check->most),
+      "), with a loss of ", fixed(check->loss), " (", fixed(check->least_loss), " to ", fixed(check->most_loss), "); ");
   if (check->sorted)
     return seen +
            "the lines are sorted: if their order means nothing, --documents lines holds out lines drawn from all of "

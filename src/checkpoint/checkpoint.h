@@ -8,15 +8,16 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/open_folder.h"
 #include "checkpoint/safetensors.h"
 #include "config/load.h"
-#include "report/ending.h"
+#include "report/events.h"
 #include "text/corpus.h"
 
 namespace chargpt {
@@ -78,15 +79,34 @@ struct RunState : RunProgress, RunConditions {
   int version = current_version;
 };
 
+nlohmann::ordered_json to_json(const RunState& state);
+/// Strict: Error data naming `source` where a field is missing, of another type or out of range, or the version newer.
+RunState run_state_from_json(const nlohmann::json& json, const std::string& source);
+
+/// What the folder of a checkpoint is called: 2000 -> "step-00002000"
+std::string checkpoint_name(std::int64_t step);
+/// The step of such a name; none for any other text.
+std::optional<std::int64_t> checkpoint_step(std::string_view name);
+
 struct Checkpoint {
   std::filesystem::path path;
   RunState state;
   Vocabulary vocabulary;
   ResolvedConfig config;
-  std::unique_ptr<SafetensorsFile> model;
-  std::unique_ptr<SafetensorsFile> averaged;   ///< null where no weights are averaged
-  std::unique_ptr<SafetensorsFile> optimizer;  ///< null where only sampling was asked for
+  std::unique_ptr<SafetensorsFile> model{};
+  std::unique_ptr<SafetensorsFile> averaged{};   ///< null where no weights are averaged
+  std::unique_ptr<SafetensorsFile> optimizer{};  ///< null where only sampling was asked for
 };
+
+/// Error data / missing / io naming the file and what is wrong with it.
+ResolvedConfig read_config(const OpenFolder& folder);
+
+/// state.json after it was checked against the manifest. Errors as read_checkpoint.
+RunState read_checked_state(const OpenFolder& folder);
+
+/// All of it, strictly read, every file first checked against the manifest; optimizer.safetensors is looked at only
+/// `with_optimizer`.
+Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer);
 
 /// One file of a checkpoint as `inspect --verify` shows it.
 struct FileReport {
@@ -97,7 +117,7 @@ struct FileReport {
 };
 
 /// Every file of one checkpoint folder, MANIFEST.json first (nothing else is looked at where that is damaged), each
-/// checked as load_checkpoint does.
+/// checked as read_checkpoint does.
 std::vector<FileReport> verify_checkpoint(const OpenFolder& folder);
 
 }  // namespace chargpt

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
+#include "report/json_text.h"
 
 namespace chargpt {
 namespace {
@@ -25,9 +26,7 @@ bool is_checkpoint_file(std::string_view name) {
 std::string manifest_text(const Manifest& manifest) {
   nlohmann::ordered_json files;
   for (const auto& [name, sum] : manifest) files[name] = {{"bytes", sum.bytes}, {"crc64", json_hex(sum.crc64)}};
-  const nlohmann::ordered_json json = {
-      {"format", "chargpt checkpoint"}, {"version", current_version}, {"files", files}};
-  return json.dump(2) + "\n";
+  return json_text({{"format", "chargpt checkpoint"}, {"version", current_version}, {"files", files}});
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& source) {

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/bytes.h"
@@ -11,12 +13,47 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "checkpoint/safetensors_header.h"
+#include "checkpoint/strict_json.h"
 
 namespace chargpt {
 namespace {
 
-constexpr std::size_t size_field = 8;
+constexpr std::size_t size_field = 8, max_tensor_rank = 16;
+/// A tenth of the format's limit: enough for 100,000 tensors, and it bounds what a damaged length can allocate.
+constexpr std::uint64_t max_header_bytes = 10'000'000;
+constexpr const char* metadata_key = "__metadata__";
+
+struct ElementType {
+  std::string_view name;
+  std::uint64_t bytes;
+};
+
+/// In the format's own order, which sorts by alignment.
+constexpr ElementType element_types[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
+                                         {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
+                                         {"U32", 4},  {"F32", 4}, {"F64", 8}, {"I64", 8},     {"U64", 8}};
+
+/// The end of the list for a dtype that is not known.
+const ElementType* type_of(std::string_view dtype) {
+  return std::ranges::find(element_types, dtype, &ElementType::name);
+}
+
+/// Bytes of a tensor; none where the dtype is not known, an extent is negative or the product does not fit 64 bits.
+std::optional<std::uint64_t> tensor_bytes(std::string_view dtype, const std::vector<std::int64_t>& shape) {
+  const ElementType* const type = type_of(dtype);
+  if (type == std::end(element_types)) return std::nullopt;
+  std::uint64_t bytes = type->bytes;
+  for (const std::int64_t extent : shape)
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) return std::nullopt;
+  return bytes;
+}
+
+/// A tensor as the header has it; not yet compared with the file's size.
+struct TensorEntry {
+  std::string name, dtype;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0, end = 0;  ///< bytes of the data section
+};
 
 std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
@@ -36,13 +73,45 @@ std::string_view header_text(std::span<const std::byte> bytes, const std::string
   return text.substr(size_field, size);
 }
 
+TensorEntry entry_of(const std::string& name, const StrictObject& fields) {
+  const std::vector<std::int64_t> offsets = fields.sizes("data_offsets", 2);
+  if (offsets.size() != 2) fields.refuse("data_offsets", "two numbers");
+  return {.name = name,
+          .dtype = fields.text("dtype"),
+          .shape = fields.sizes("shape", max_tensor_rank),
+          .begin = static_cast<std::uint64_t>(offsets[0]),
+          .end = static_cast<std::uint64_t>(offsets[1])};
+}
+
+/// Strict: Error data naming `header` for anything but unique names with exactly dtype, shape and data_offsets, and one
+/// optional __metadata__ of strings.
+std::vector<TensorEntry> read_header(std::string_view json, const std::string& header,
+                                     std::map<std::string, std::string>& metadata) {
+  // The parser would pass over blanks.
+  if (!json.starts_with('{')) throw Error(ExitCode::data, header, " is not a JSON object");
+  std::vector<TensorEntry> tensors;
+  const nlohmann::json entries = parse_strict_json(json, header);
+  for (const auto& [name, entry] : entries.items()) {
+    const StrictObject fields(entry, header + "'s '" + printable(name) + "'");
+    if (name == metadata_key) {
+      for (const auto& [key, value] : entry.items()) metadata[key] = fields.text(key);
+    } else {
+      tensors.push_back(entry_of(name, fields));
+      if (entry.size() != 3)
+        throw Error(ExitCode::data, header, "'s '", printable(name),
+                    "' has other fields than dtype, shape and data_offsets");
+    }
+  }
+  return tensors;
+}
+
 /// Error data unless the tensors, in order, fill [0, size) without gap or overlap and each is as long as its shape
 /// says.
 void check_layout(const std::vector<TensorEntry>& tensors, std::uint64_t size, const std::string& source) {
   std::uint64_t place = 0;
   for (const TensorEntry& tensor : tensors) {
     const std::string where = source + ": tensor '" + printable(tensor.name) + "' ";
-    if (!bytes_per_element(tensor.dtype))
+    if (type_of(tensor.dtype) == std::end(element_types))
       throw Error(ExitCode::data, where, "has the unknown dtype '", printable(tensor.dtype, 20), "'");
     if (tensor.begin != place || tensor.end < tensor.begin || tensor.end > size)
       throw Error(ExitCode::data, where, "lies at bytes ", tensor.begin, " to ", tensor.end,
@@ -57,9 +126,9 @@ void check_layout(const std::vector<TensorEntry>& tensors, std::uint64_t size, c
 
 std::vector<TensorView> sorted(std::span<const TensorView> tensors) {
   std::vector<TensorView> order(tensors.begin(), tensors.end());
-  std::sort(order.begin(), order.end(), [](const TensorView& a, const TensorView& b) {
-    const std::size_t rank_a = dtype_rank(a.dtype), rank_b = dtype_rank(b.dtype);
-    return rank_a != rank_b ? rank_a > rank_b : a.name < b.name;
+  std::ranges::sort(order, [](const TensorView& a, const TensorView& b) {
+    const ElementType *type_a = type_of(a.dtype), *type_b = type_of(b.dtype);
+    return type_a != type_b ? type_a > type_b : a.name < b.name;
   });
   return order;
 }
@@ -142,13 +211,10 @@ void expect_no_more(const SafetensorsFile& file, const std::string& source, cons
 void SafetensorsFile::parse(std::span<const std::byte> bytes, const std::string& source) {
   const std::string_view text = header_text(bytes, source);
   const std::span<const std::byte> data = bytes.subspan(size_field + text.size());
-  SafetensorsHeader header = parse_safetensors_header(text, source);
-  std::sort(header.tensors.begin(), header.tensors.end(), [](const TensorEntry& a, const TensorEntry& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
-  check_layout(header.tensors, data.size(), source);
-  metadata_ = std::move(header.metadata);
-  for (TensorEntry& entry : header.tensors) {
+  std::vector<TensorEntry> entries = read_header(text, source + ": the header", metadata_);
+  std::ranges::sort(entries, {}, [](const TensorEntry& entry) { return std::pair(entry.begin, entry.end); });
+  check_layout(entries, data.size(), source);
+  for (TensorEntry& entry : entries) {
     places_[entry.name] = tensors_.size();
     tensors_.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape),
                         data.subspan(entry.begin, entry.end - entry.begin)});

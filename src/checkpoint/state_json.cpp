@@ -1,9 +1,8 @@
-#include "checkpoint/state_json.h"
-
+// state.json: RunState as text and back; see checkpoint.h.
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/strict_json.h"
 
 namespace chargpt {
-
 namespace {
 
 /// Checkpoints of before there were rollbacks have none of these fields.

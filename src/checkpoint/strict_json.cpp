@@ -5,7 +5,6 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <limits>
 #include <unordered_set>
 #include <utility>
@@ -22,35 +21,25 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr int deepest = 16;
 
-/// Called by the parser as it reads. Refuses what it would take silently: a key given twice, endless brackets.
-class Strictness {
- public:
-  explicit Strictness(const std::string& source) : source_(source) {}
-
-  bool operator()(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& value) {
-    using Event = nlohmann::json::parse_event_t;
-    if (depth > deepest) throw Error(ExitCode::data, source_, " is nested deeper than ", deepest, " levels");
-    if (event == Event::object_start) keys_.emplace_back();
-    if (event == Event::object_end) keys_.pop_back();
-    if (event == Event::key && !keys_.back().insert(value.get_ref<const std::string&>()).second)
-      throw Error(ExitCode::data, source_, ": field '", printable(value.get<std::string>()), "' is given twice");
-    return true;
-  }
-
- private:
-  const std::string& source_;
-  std::vector<std::unordered_set<std::string>> keys_;  ///< of the objects that are open
-};
-
 }  // namespace
 
 nlohmann::json parse_strict_json(std::string_view text, const std::string& source) {
   // The parser would take a NUL as the end of the text.
   if (text.find('\0') != std::string_view::npos)
     throw Error(ExitCode::data, source, " is not JSON: it holds a NUL byte");
-  Strictness strictness(source);
+  using Event = nlohmann::json::parse_event_t;
+  std::vector<std::unordered_set<std::string>> keys;  // of the objects that are open
+  // Called by the parser as it reads. Refuses what it would take silently: a key given twice, endless brackets.
+  const auto check = [&](int depth, Event event, const nlohmann::json& value) {
+    if (depth > deepest) throw Error(ExitCode::data, source, " is nested deeper than ", deepest, " levels");
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::key && !keys.back().insert(value.get_ref<const std::string&>()).second)
+      throw Error(ExitCode::data, source, ": field '", printable(value.get<std::string>()), "' is given twice");
+    return true;
+  };
   try {
-    return nlohmann::json::parse(text, std::ref(strictness));
+    return nlohmann::json::parse(text, check);
   } catch (const nlohmann::json::parse_error& error) {
     throw Error(ExitCode::data, source, " is not JSON at its byte ", error.byte);
   } catch (const nlohmann::json::exception&) {

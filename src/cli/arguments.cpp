@@ -6,7 +6,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -92,6 +91,38 @@ std::string as_given(const nlohmann::ordered_json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// By its name, and by words that a config has and hardly another JSON file.
+bool is_config_file(const std::filesystem::path& path) {
+  constexpr std::size_t enough = 4096;
+  const std::string type = path.extension().native();
+  if (type != ".json" && type != ".jsonc") return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(enough, '\0');
+  file.read(begin.data(), enough);
+  return begin.find("\"extends\"") != std::string::npos || begin.find("\"model\"") != std::string::npos ||
+         begin.find("\"train\"") != std::string::npos;
+}
+
+/// `--text a.txt default` and `--text a.txt mine.json`: all words after --text are texts, so the config would be
+/// missed.
+void refuse_config_among(const std::vector<std::string>& texts) {
+  if (texts.size() < 2 || is_config_file(texts.front())) return;
+  const std::string& last = texts.back();
+  const bool is_preset = !is_there(last) && find_preset(last) != nullptr;
+  if (is_preset || is_config_file(last))
+    throw Error(ExitCode::usage, printable(last),
+                " after --text is taken as a text, but it is a config; give it before the options: ",
+                shell_quoted(last), " --text ", shell_quoted(texts.front()));
+}
+
+/// The name of a preset, as it is now.
+void make_present(std::string& name_or_path) {
+  const std::string name = present_name(name_or_path);
+  if (name == name_or_path || is_there(name_or_path)) return;
+  log_note(name_or_path, " is called ", name, " now");
+  name_or_path = name;
+}
+
 }  // namespace
 
 void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
@@ -142,42 +173,6 @@ void ConfigArguments::add(Options& options, const std::vector<std::string>& sect
   show_defaults_of({});
 }
 
-namespace {
-
-/// By its name, and by words that a config has and hardly another JSON file.
-bool is_config_file(const std::filesystem::path& path) {
-  constexpr std::size_t enough = 4096;
-  const std::string type = path.extension().native();
-  if (type != ".json" && type != ".jsonc") return false;
-  std::ifstream file(path, std::ios::binary);
-  std::string begin(enough, '\0');
-  file.read(begin.data(), enough);
-  return begin.find("\"extends\"") != std::string::npos || begin.find("\"model\"") != std::string::npos ||
-         begin.find("\"train\"") != std::string::npos;
-}
-
-/// `--text a.txt default` and `--text a.txt mine.json`: all words after --text are texts, so the config would be
-/// missed.
-void refuse_config_among(const std::vector<std::string>& texts) {
-  if (texts.size() < 2 || is_config_file(texts.front())) return;
-  const std::string& last = texts.back();
-  const bool is_preset = !is_there(last) && find_preset(last) != nullptr;
-  if (is_preset || is_config_file(last))
-    throw Error(ExitCode::usage, printable(last),
-                " after --text is taken as a text, but it is a config; give it before the options: ",
-                shell_quoted(last), " --text ", shell_quoted(texts.front()));
-}
-
-/// The name of a preset, as it is now.
-void make_present(std::string& name_or_path) {
-  const std::string name = present_name(name_or_path);
-  if (name == name_or_path || is_there(name_or_path)) return;
-  log_note(name_or_path, " is called ", name, " now");
-  name_or_path = name;
-}
-
-}  // namespace
-
 void settle_preset(Options& options, std::string& name_or_path) {
   options.before_run([&name_or_path] { make_present(name_or_path); });
 }
@@ -216,21 +211,9 @@ void check_model(const ResolvedConfig& config, bool refuses_unused) {
   }
 }
 
-namespace {
-
-const std::map<std::string, Context>& contexts() {
-  static const std::map<std::string, Context> all{
-      {"auto", Context::automatic}, {"full", Context::full}, {"half", Context::half}, {"slide", Context::slide}};
-  return all;
-}
-
-}  // namespace
-
 void add_context_option(Options& options, Context& context) {
-  std::vector<std::string> names;
-  for (const auto& [name, meaning] : contexts()) names.push_back(name);
   options.choice(
-      "--context", names, "auto", [&context](const std::string& name) { context = contexts().at(name); },
+      "--context", context,
       "what to do once the text outgrows block_size: full, run the last block_size characters again for each new one, "
       "as nanoGPT does; half, drop the first half of a full window and run the rest again, many times faster; "
       "slide, run nothing again (models with position rope or none); auto, slide if the model can, else half (full "
@@ -252,18 +235,7 @@ void add_adapt_option(Options& options, bool& adapt) {
 }
 
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which) {
-  options.choice(
-      "--unknown", {"error", "skip", "replace"}, "error",
-      [&policy](const std::string& name) {
-        policy = name == "skip"      ? UnknownPolicy::skip
-                 : name == "replace" ? UnknownPolicy::replace
-                                     : UnknownPolicy::error;
-      },
-      "what to do with " + which + " that the model has never seen");
-}
-
-std::string context_name(Context context) {
-  return std::ranges::find(contexts(), context, &std::map<std::string, Context>::value_type::second)->first;
+  options.choice("--unknown", policy, "what to do with " + which + " that the model has never seen");
 }
 
 }  // namespace chargpt

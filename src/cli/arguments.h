@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "cli/options.h"
 #include "config/load.h"
 #include "predict/network.h"
@@ -75,15 +77,14 @@ class ConfigArguments {
   std::vector<std::unique_ptr<Flag>> flags_;
 };
 
-/// --context
+template <>
+struct EnumNames<Context> {
+  static constexpr std::string_view names[] = {"auto", "full", "half", "slide"};
+};
 void add_context_option(Options& options, Context& context);
-/// --counts
 void add_counts_option(Options& options, bool& counts);
-/// --adapt
 void add_adapt_option(Options& options, bool& adapt);
 /// --unknown: error, skip or replace; `which` characters.
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which);
-/// As the options take them.
-std::string context_name(Context context);
 
 }  // namespace chargpt

@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "base/heartbeat.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -16,7 +16,6 @@
 #include "cli/options.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/signals.h"
 #include "cli/version.h"
 #include "report/log.h"
 
@@ -24,14 +23,8 @@ namespace chargpt {
 
 namespace {
 
-/// `chargpt help train` is `chargpt train --help`.
-std::vector<std::string> in_order(std::vector<std::string> arguments) {
-  if (arguments.size() > 1 && arguments[0] == "help") return {arguments[1], "--help"};
-  return arguments;
-}
-
-void run(const std::vector<std::string>& given) {
-  const std::vector<std::string> arguments = in_order(given);
+void run(std::vector<std::string> arguments) {
+  if (arguments.size() > 1 && arguments[0] == "help") arguments = {arguments[1], "--help"};
   const std::string first = arguments.empty() ? "help" : arguments[0];
   if (first == "--help" || first == "-h" || first == "help") return write_output(overview());
   if (first == "--version" || first == "-V") return write_output(version_text());
@@ -39,8 +32,9 @@ void run(const std::vector<std::string>& given) {
   const Command& command = find_command(arguments[0]);
   const std::unique_ptr<Options> options = options_of(command);
   if (options->parse({arguments.begin() + 1, arguments.end()})) return options->run();
+  const HelpText help{command.summary, command.example};
   const bool in_short = std::ranges::count(arguments, "--help") == 0;
-  write_output(in_short ? short_help(*options, help_of(command)) : full_help(*options, help_of(command)));
+  write_output(in_short ? short_help(*options, help) : full_help(*options, help));
 }
 
 }  // namespace
@@ -51,7 +45,9 @@ int run_command_line(int argc, char** argv) {
   start_log(LogLevel::normal, /*color=*/false,
             terminal_columns(STDERR_FILENO));  // for what is said before options are read
   prepare_for_failures({.verbose = given("--verbose"), .json = given("--json")});
-  ignore_file_size_signal();
+  // A limit on file size (ulimit -f) is then an error of write(), EFBIG, in place of a signal that ends the process
+  // between a temporary file and its name.
+  std::signal(SIGXFSZ, SIG_IGN);
   end_with_parent();
   try {
     run(arguments);

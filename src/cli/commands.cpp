@@ -56,10 +56,6 @@ std::span<const Command> commands() {
   return table;
 }
 
-HelpText help_of(const Command& command) {
-  return {std::string(command.summary), std::string(command.example)};
-}
-
 std::string overview(std::size_t width) {
   std::string text = "train, sample and compare character-level language models\n\nUsage: chargpt COMMAND [ARGS]\n";
   std::string_view group;

@@ -25,7 +25,6 @@ struct Command {
 std::span<const Command> commands();
 /// Of `chargpt --help`.
 std::string overview(std::size_t width = help_width());
-HelpText help_of(const Command& command);
 /// Error usage, with the nearest name.
 const Command& find_command(const std::string& name);
 /// With the command's options declared.

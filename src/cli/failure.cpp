@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -15,7 +16,6 @@
 #include <system_error>
 
 #include "base/memory.h"
-#include "cli/process.h"
 #include "report/escape.h"
 #include "report/json_text.h"
 #include "report/log.h"
@@ -26,18 +26,28 @@ namespace {
 
 FailureForm form_of_process;
 
-int print_failure(const Failure& failure) {
+int print_failure(const Error& failure) {
+  const int code = static_cast<int>(failure.code());
   if (form_of_process.json)
-    std::fputs(
-        json_text({{"error", {{"code", static_cast<int>(failure.code)}, {"message", failure.line}}}}, -1).c_str(),
-        stderr);
+    std::fputs(json_text({{"error", {{"code", code}, {"message", failure.what()}}}}, -1).c_str(), stderr);
   else
-    log_error(failure.line);
-  return static_cast<int>(failure.code);
+    log_error(failure.what());
+  return code;
 }
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
+}
+
+/// What is wrong with the working folder, which libraries ask for and then end the process with a line of their own:
+/// Error missing where it has been removed, io where its path is too long to be told; else none.
+std::optional<Error> working_folder_error() {
+  std::array<char, PATH_MAX> path{};
+  if (::getcwd(path.data(), path.size()) != nullptr) return std::nullopt;
+  if (errno == ENOENT)
+    return Error(ExitCode::missing, "the working folder has been removed; change to another one (cd)");
+  return Error(ExitCode::io, "the path of the working folder cannot be told: ",
+               std::generic_category().message(errno == ERANGE ? ENAMETOOLONG : errno), "; change to another one (cd)");
 }
 
 /// A GPU that exists but cannot be used: this LibTorch has no code for its generation, or others occupy it.
@@ -82,16 +92,15 @@ void prepare_for_failures(const FailureForm& form) {
   std::set_new_handler(on_lack_of_memory);
 }
 
-Failure failure_of(const std::exception& error) {
+Error failure_of(const std::exception& error) {
   if (const auto* ours = dynamic_cast<const Error*>(&error)) {
-    if (ours->code() != ExitCode::missing) return {ours->code(), ours->what()};
-    const auto gone = working_folder_error();  // where nothing is found
-    return {gone ? gone->code() : ours->code(), gone ? gone->what() : ours->what()};
+    if (ours->code() != ExitCode::missing) return *ours;
+    return working_folder_error().value_or(*ours);  // where nothing is found
   }
-  if (const auto memory = as_memory_error(error)) return {memory->code(), memory->what()};
+  if (const auto memory = as_memory_error(error)) return *memory;
   if (const auto* refused =
           dynamic_cast<const std::system_error*>(&error)) {  // std::filesystem's, with path and reason
-    if (const auto gone = working_folder_error()) return {gone->code(), gone->what()};
+    if (const auto gone = working_folder_error()) return *gone;
     return {ExitCode::io, first_line(refused->what())};
   }
   const std::string what = error.what();  // LibTorch's messages have a backtrace after the first line
@@ -118,7 +127,7 @@ std::optional<Error> output_error(int reason) {
 int finish_output() {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return static_cast<int>(ExitCode::ok);
   const auto error = output_error(errno);
-  return error ? print_failure({error->code(), error->what()}) : static_cast<int>(ExitCode::ok);
+  return error ? print_failure(*error) : static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace chargpt

@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <optional>
-#include <string>
 
 #include "base/error.h"
 
@@ -17,14 +16,9 @@ struct Stopped {
 /// The command has printed its answer, and it is no: exit code 1, as that of cmp.
 struct AnsweredNo {};
 
-struct Failure {
-  ExitCode code = ExitCode::internal;
-  std::string line;
-};
-
 /// What an exception means to a user: an Error says so itself; out of memory, wherever that happened, is 81; what the
 /// system refused is 74; anything else is a bug of ours, 70.
-Failure failure_of(const std::exception& error);
+Error failure_of(const std::exception& error);
 
 /// How a failure is told on stderr.
 struct FailureForm {

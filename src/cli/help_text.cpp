@@ -38,15 +38,15 @@ std::string brief_text(const OptionText& option, std::size_t width) {
   return left_of(option) + wrapped(option.in_brief(), name_width, width);
 }
 
-std::string usage(const Options& options) {
-  std::string line = "Usage: chargpt " + options.command();
+std::string usage(const Options& options, const HelpText& help) {
+  std::string text = std::string(help.summary) + "\n\nUsage: chargpt " + options.command();
   for (const auto& option : options.all()) {
-    const OptionText& text = option->text();
-    if (!text.positional()) continue;
-    const std::string word = text.name + (text.several ? "..." : "");
-    line += text.required ? " " + word : " [" + word + "]";
+    const OptionText& argument = option->text();
+    if (!argument.positional()) continue;
+    const std::string word = argument.name + (argument.several ? "..." : "");
+    text += argument.required ? " " + word : " [" + word + "]";
   }
-  return line + " [OPTIONS]\n";
+  return text + " [OPTIONS]\n";
 }
 
 /// In the order of their first options, those of a config last.
@@ -67,7 +67,7 @@ std::size_t help_width() {
 }
 
 std::string full_help(const Options& options, const HelpText& help, std::size_t width) {
-  std::string text = help.summary + "\n\n" + usage(options) + "\n";
+  std::string text = usage(options, help) + "\n";
   if (const std::string defaults = options.help_defaults(); !defaults.empty())
     text += wrapped(defaults, 0, width) + "\n";
   for (const auto& option : options.all())
@@ -80,13 +80,13 @@ std::string full_help(const Options& options, const HelpText& help, std::size_t 
     }
     if (!lines.empty()) text += "\n" + group + ":\n" + lines;
   }
-  return text + wrapped_lines("\nExample: " + help.example, width);
+  return text + wrapped_lines("\nExample: " + std::string(help.example), width);
 }
 
 std::string short_help(const Options& options, const HelpText& help) {
   constexpr int most = 12;
   const std::size_t width = help_width();
-  std::string text = help.summary + "\n\n" + usage(options) + wrapped_lines("Example: " + help.example, width) + "\n";
+  std::string text = usage(options, help) + wrapped_lines("Example: " + std::string(help.example), width) + "\n";
   for (const auto& option : options.all())
     if (option->text().positional()) text += brief_text(option->text(), width);
   int shown = 0, all = 0;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "cli/options.h"
 
@@ -12,8 +13,8 @@ namespace chargpt {
 inline const std::string config_groups = "Config: ";
 
 struct HelpText {
-  std::string summary;  ///< what the command does
-  std::string example;  ///< a command line that works
+  std::string_view summary;  ///< what the command does
+  std::string_view example;  ///< a command line that works
 };
 
 /// Columns of the terminal on stdout, from 60 to 120; 100 if stdout is not a terminal.

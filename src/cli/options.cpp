@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/names.h"
 #include "base/quote.h"
 #include "config/unknown_keys.h"
 

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "base/names.h"
 
 namespace CLI {
 class App;
@@ -113,6 +116,14 @@ class Options {
   /// `set` is called with the given one of `names`; `standard` holds if none is given.
   Option& choice(const std::string& name, const std::vector<std::string>& names, const std::string& standard,
                  std::function<void(const std::string& name)> set, const std::string& help);
+
+  /// Of an enumeration, by the names of its values; the one at declaration holds if none is given.
+  template <class E>
+  Option& choice(const std::string& name, E& value, const std::string& help) {
+    const std::vector<std::string> names(std::begin(EnumNames<E>::names), std::end(EnumNames<E>::names));
+    const auto set = [&value](const std::string& given) { value = *enum_value<E>(given); };
+    return choice(name, names, std::string(enum_name(value)), set, help);
+  }
 
   /// An option that earlier versions had: given, it is refused with `instead`, which says what to use.
   void gone(const std::string& name, const std::string& instead) { gone_[name] = instead; }

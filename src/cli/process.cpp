@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -16,11 +14,10 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <system_error>
+#include <string_view>
 
 #include "base/child_process.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/paths.h"
 #include "report/color.h"
 #include "report/log.h"
@@ -43,6 +40,30 @@ std::optional<double> seconds_since_launch() {
   return age >= 0 ? std::optional(age) : std::nullopt;
 }
 
+std::atomic<bool> stop_requested{false};
+std::atomic<int> first_signal{0};
+std::atomic<bool> answered{false}, repainted{false};  ///< with a line; in place of the repainted one
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+              "used in a signal handler");
+
+void write_line(std::string_view line) {
+  const int before = errno;
+  for (const std::string_view part : {std::string_view(repainted ? "\r\x1b[K" : ""), line})
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, part.data(), part.size());
+  errno = before;
+}
+
+/// SIGXCPU comes again with every second of CPU time until the hard limit ends the process: time to save.
+void on_signal(int signal) {
+  const bool first = !stop_requested.exchange(true);
+  if (!first && signal == SIGXCPU) return;
+  if (!first) _exit(128 + signal);
+  first_signal = signal;
+  if (!answered) return;
+  write_line(signal == SIGXCPU ? "chargpt: stopping: the limit of CPU time (ulimit -t) is reached\n"
+                               : "chargpt: stopping; a second signal ends at once\n");
+}
+
 }  // namespace
 
 TerminalSize terminal_size(int descriptor) {
@@ -61,10 +82,6 @@ bool repaints(int descriptor) {
 
 bool uses_color(const std::string& flag, int descriptor) {
   return choose_color(flag, std::getenv("NO_COLOR"), repaints(descriptor));
-}
-
-bool shows_utf8() {
-  return names_utf8(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG"));
 }
 
 // Field 22 of /proc/self/stat is the start in clock ticks since boot (proc(5)); the fields begin after the name's last
@@ -92,13 +109,24 @@ void end_with_parent() {
   raise(SIGTERM);
 }
 
-std::optional<Error> working_folder_error() {
-  std::array<char, PATH_MAX> path{};
-  if (getcwd(path.data(), path.size()) != nullptr) return std::nullopt;
-  if (errno == ENOENT)
-    return Error(ExitCode::missing, "the working folder has been removed; change to another one (cd)");
-  return Error(ExitCode::io, "the path of the working folder cannot be told: ",
-               std::generic_category().message(errno == ERANGE ? ENAMETOOLONG : errno), "; change to another one (cd)");
+const std::atomic<bool>& stop_on_signals(bool quiet) {
+  answered = !quiet;
+  repainted = repaints(STDERR_FILENO);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup asked to ignore it
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  return stop_requested;
+}
+
+int stopping_signal() {
+  return first_signal;
 }
 
 }  // namespace chargpt

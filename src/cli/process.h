@@ -1,11 +1,9 @@
-// Facts about this process and its terminal.
+// This process: its terminal, its beginning, and what asks it to stop.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
-#include <optional>
 #include <string>
-
-#include "base/error.h"
 
 namespace chargpt {
 
@@ -14,8 +12,6 @@ struct TerminalSize {
   std::size_t columns = 0, rows = 0;
 };
 TerminalSize terminal_size(int descriptor);
-
-/// Columns of the terminal behind the descriptor; 0 if it is not a terminal.
 std::size_t terminal_columns(int descriptor);
 
 /// Whether a line there can be painted over: a terminal, and none that says it cannot (TERM=dumb).
@@ -23,9 +19,6 @@ bool repaints(int descriptor);
 
 /// Whether output there is coloured: by the value of --color, the environment and the terminal; see choose_color.
 bool uses_color(const std::string& flag, int descriptor);
-
-/// Whether this process's locale is one of UTF-8.
-bool shows_utf8();
 
 /// When this process began, in seconds of the steady clock, to a hundredth; 0 if the system does not say. A script that
 /// becomes this program (exec) after work of its own says when it did, in seconds since 1970, in the environment
@@ -36,8 +29,13 @@ double process_start_seconds();
 /// ends. Where it has already ended, a line and SIGTERM at once. A value that is no process id is ignored.
 void end_with_parent();
 
-/// What is wrong with the working folder, which libraries ask for and then end the process with a line of their own:
-/// Error missing where it has been removed, io where its path is too long to be told; else none.
-std::optional<Error> working_folder_error();
+/// From here on SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGXCPU (the soft limit of CPU time) set a flag, which asks a
+/// training run to drop what it is doing and save; a second one ends the process at once. SIGPIPE is ignored: a closed
+/// terminal may not end a run. Unless `quiet` the first signal is answered on stderr at once, by the handler itself:
+/// work under way may take a while to notice.
+const std::atomic<bool>& stop_on_signals(bool quiet = false);
+
+/// The signal that set the flag; 0 if none did.
+int stopping_signal();
 
 }  // namespace chargpt

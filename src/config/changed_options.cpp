@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/line_of.h"
+#include "base/quote.h"
 #include "config/load.h"
 
 namespace chargpt {

@@ -144,11 +144,9 @@ void assign(Places& member, const Range& range, const Entry& entry) {
   if (entry.value.kind != Kind::array && entry.value.kind != Kind::bare) entry.reject_type(takes(member, range));
   Places read;
   for (const Value& item : items_of(entry.value)) {
-    Place place{};
-    assign(place, range, entry.part(item, "[" + std::to_string(read.size()) + "]"));
-    if (std::find(read.begin(), read.end(), place) != read.end())
-      entry.reject("names " + std::string(enum_name(place)) + " twice; once is enough");
-    read.push_back(place);
+    append(read, range, entry, item);
+    if (std::ranges::count(read, read.back()) > 1)
+      entry.reject("names " + std::string(enum_name(read.back())) + " twice; once is enough");
   }
   member = read;
 }
@@ -168,9 +166,8 @@ std::vector<std::string> group_keys() {
   return keys;
 }
 
-GroupConfig read_group(const Entry& entry) {
+void assign(GroupConfig& group, const Range&, const Entry& entry) {
   if (entry.value.kind != Kind::object) entry.reject_type("an object with " + joined(group_keys(), ", "));
-  GroupConfig group;
   for (const auto& [key, value] : entry.value.members) {
     const Entry part = entry.part(value, "." + printable(key));
     if (key == "optimizer" && value.text == "sparse_adam") part.reject("is gone; use adamw");
@@ -188,14 +185,12 @@ GroupConfig read_group(const Entry& entry) {
         "has both lr_scale and learning_rate; keep one: lr_scale is a multiple of train.learning_rate, "
         "learning_rate does not follow it");
   if (entry.value.find("match") == nullptr) entry.reject("has no match; add one such as \"match\": \"wte|lm_head\"");
-  return group;
 }
 
 void assign(Groups& member, const Range& range, const Entry& entry) {
   if (entry.value.kind != Kind::array) entry.reject_type(takes(member, range));
   Groups read;
-  for (const Value& item : entry.value.items)
-    read.push_back(read_group(entry.part(item, "[" + std::to_string(read.size()) + "]")));
+  for (const Value& item : entry.value.items) append(read, range, entry, item);
   member = read;
 }
 

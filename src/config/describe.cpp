@@ -16,13 +16,9 @@ template <class T>
 Json value_json(const T& member) {
   return member;
 }
+/// Null where it is not set.
 Json value_json(const OptionalNumber& member) {
-  return *member;
-}
-template <class T>
-bool is_set(const T& member) {
-  if constexpr (std::is_same_v<T, OptionalNumber>) return member.has_value();
-  return true;
+  return member ? Json(*member) : Json();
 }
 template <class E>
 requires std::is_enum_v<E> Json value_json(const E& member) {
@@ -45,7 +41,7 @@ template <class Section>
 Json section_json(const Section& section) {
   Json object = Json::object();
   Section::visit(section, [&](const char* name, const auto& member, const Range&, const auto&...) {
-    if (is_set(member)) object[name] = value_json(member);
+    if (const Json value = value_json(member); !value.is_null()) object[name] = value;
   });
   return object;
 }
@@ -66,23 +62,12 @@ void add_limits(Json& schema, const Range& range) {
 template <class Section>
 Json section_schema(const Section& section);
 
-Json type_schema(const std::string&) {
-  return {{"type", "string"}};
-}
-Json type_schema(std::int64_t) {
-  return {{"type", "integer"}};
-}
-Json type_schema(double) {
-  return {{"type", "number"}};
-}
-Json type_schema(const OptionalNumber&) {
-  return type_schema(0.0);
-}
-Json type_schema(bool) {
-  return {{"type", "boolean"}};
+template <class T>
+Json type_schema(const T& member) {
+  return {{"type", type_name(member)}};
 }
 template <class E>
-requires std::is_enum_v<E> Json type_schema(E) {
+requires std::is_enum_v<E> Json type_schema(const E&) {
   return {{"enum", spellings<E>()}};
 }
 Json type_schema(const Strings&) {
@@ -111,15 +96,11 @@ Json section_schema(const Section& section) {
           option["anyOf"][1]["minItems"] = limit_json(std::max(0.0, range.min));
         else
           add_limits(option.value("type", "") == "array" && option.contains("items") ? option["items"] : option, range);
-        if (is_set(member)) option["default"] = value_json(member);
+        if (const Json value = value_json(member); !value.is_null()) option["default"] = value;
         option["description"] = help + (*needs == 0 ? "" : std::string(" (needs ") + needs + ")");
         properties[name] = option;
       });
   return {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
-}
-
-std::string default_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 }  // namespace
@@ -165,7 +146,9 @@ std::vector<OptionInfo> option_table() {
   Config::visit(defaults, [&](const char* section_name, const auto& section) {
     section.visit(section,
                   [&](const char* name, const auto& member, const Range& range, const char* help, const char* needs) {
-                    rows.push_back({section_name, name, type_name(member), default_text(value_json(member)),
+                    const Json value = value_json(member);
+                    rows.push_back({section_name, name, type_name(member),
+                                    value.is_string() ? value.get<std::string>() : value.dump(),
                                     allowed_text(member, range), help, needs});
                   });
   });

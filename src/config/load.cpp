@@ -27,8 +27,7 @@ using Kind = Value::Kind;
 /// Puts layers of settings over the defaults, later ones on top, and remembers where each value came from.
 class Layers {
  public:
-  explicit Layers(ResolvedConfig& resolved)
-      : config_(resolved.config), origin_(resolved.origin), gone_(resolved.gone), all_given_(resolved.given) {}
+  explicit Layers(ResolvedConfig& resolved) : resolved_(resolved) {}
 
   void add(const Document& document);
   void add(std::span<const Override> overrides);
@@ -46,10 +45,7 @@ class Layers {
   /// The limits among max_iters, max_epochs and max_seconds that this layer sets clear those that it does not.
   void settle_length();
 
-  Config& config_;
-  std::map<std::string, std::string>& origin_;
-  std::string& gone_;
-  std::set<std::string>& all_given_;         ///< by the outermost document and the overrides
+  ResolvedConfig& resolved_;                 ///< `given`: by the outermost document and the overrides
   std::vector<std::string> open_;            ///< identities of documents that extend one another
   std::set<std::string> given_;              ///< options set by the current layer
   std::map<std::string, std::string> said_;  ///< those of overrides, as the user spelled them
@@ -84,7 +80,7 @@ void Layers::add(const Document& document) {
       add_section(document, key, root.find("origin") == nullptr ? value : without_gone(key, value));
   }
   settle_length();
-  all_given_ = root.find("origin") == nullptr ? given_ : std::set<std::string>();
+  resolved_.given = root.find("origin") == nullptr ? given_ : std::set<std::string>();
   if (const Value* origin = root.find("origin")) restore_origin(document, *origin);
   open_.pop_back();
 }
@@ -95,10 +91,10 @@ void Layers::add_section(const Document& document, const std::string& section, c
            section + " = " + shown(object) + " is " + kind_name(object) + "; it takes an object of options");
   for (const auto& [key, value] : object.members) {
     const std::string place = document.source.place(value.line);
-    if (!assign_option(config_, section, key, value, place, document.source))
+    if (!assign_option(resolved_.config, section, key, value, place, document.source))
       reject_unknown(place, section, key, value);
     const std::string full = section + "." + key;
-    origin_[full] = document.is_preset ? document.source.label : place;
+    resolved_.origin[full] = document.is_preset ? document.source.label : place;
     given_.insert(full);
   }
 }
@@ -112,7 +108,7 @@ Value Layers::without_gone(const std::string& key, Value section) {
   for (Member& member : section.members) {
     const bool has_tables = member.key == "ngram_orders" && !member.value.items.empty();
     const bool has_sparse = member.key == "groups" && std::erase_if(member.value.items, is_sparse) > 0;
-    if (has_tables || has_sparse) gone_ = "tables of n-grams";
+    if (has_tables || has_sparse) resolved_.gone = "tables of n-grams";
   }
   std::erase_if(section.members, [&](const Member& member) { return find_gone(key, member.key) != nullptr; });
   return section;
@@ -127,8 +123,8 @@ void Layers::restore_origin(const Document& document, const Value& object) {
       reject(place, "origin." + printable(key) + " is " + kind_name(value) + "; it takes a string");
     const std::size_t point = key.find('.');
     if (point != std::string::npos && find_gone(key.substr(0, point), key.substr(point + 1)) != nullptr) continue;
-    if (!origin_.contains(key)) reject(place, "origin." + printable(key) + " is not the origin of an option");
-    if (given_.contains(key)) origin_[key] = printable(value.text, 500);
+    if (!resolved_.origin.contains(key)) reject(place, "origin." + printable(key) + " is not the origin of an option");
+    if (given_.contains(key)) resolved_.origin[key] = printable(value.text, 500);
   }
 }
 
@@ -137,7 +133,7 @@ void Layers::add(std::span<const Override> overrides) {
   said_.clear();
   for (const Override& setting : overrides) add_override(setting);
   settle_length();
-  all_given_.insert(given_.begin(), given_.end());
+  resolved_.given.insert(given_.begin(), given_.end());
 }
 
 /// A bare word, or JSON if it starts like a string, a list or an object.
@@ -159,8 +155,8 @@ void Layers::add_override(const Override& setting) {
   if (holders.size() > 1)
     reject(source.label, key + " is an option of " + joined(holders, " and ") + "; write " + holders[0] + "." + key);
   say_once(holders[0] + "." + key, setting);
-  assign_option(config_, holders[0], key, value, source.label, source);
-  origin_[holders[0] + "." + key] = source.label;
+  assign_option(resolved_.config, holders[0], key, value, source.label, source);
+  resolved_.origin[holders[0] + "." + key] = source.label;
   given_.insert(holders[0] + "." + key);
 }
 
@@ -187,7 +183,7 @@ void Layers::set_name(const Value& value, const std::string& place) {
 }
 
 void Layers::settle_length() {
-  TrainConfig& train = config_.train;
+  TrainConfig& train = resolved_.config.train;
   const auto sets = [&](const char* key, double value) { return given_.contains(key) && value > 0; };
   // max_iters = 0 is a length; 0 for the others means no limit.
   const char* setter = given_.contains("train.max_iters")             ? "train.max_iters"
@@ -198,14 +194,14 @@ void Layers::settle_length() {
   const auto clear = [&](auto& limit, const char* key) {
     if (limit == 0 || given_.contains(key)) return;
     limit = 0;
-    origin_[key] = origin_[setter];
+    resolved_.origin[key] = resolved_.origin[setter];
   };
   clear(train.max_iters, "train.max_iters");
   clear(train.max_epochs, "train.max_epochs");
   clear(train.max_seconds, "train.max_seconds");
   if (given_.contains("train.decay_steps")) return;
   train.decay_steps.clear();  // of another length
-  origin_["train.decay_steps"] = "default";
+  resolved_.origin["train.decay_steps"] = "default";
 }
 
 /// Pairs FROM,LAST, neither of which goes back.
@@ -224,8 +220,7 @@ void check(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
   const DataConfig& data = resolved.config.data;
   const auto said = [&](const char* key, double value) {
-    const auto origin = resolved.origin.find(key);
-    return key + (" = " + spelled(value)) + " (" + (origin == resolved.origin.end() ? "default" : origin->second) + ")";
+    return line_of(key, " = ", spelled(value), " (", origin_of(resolved, key), ")");
   };
   if (train.lr_schedule != LrSchedule::constant && train.min_lr > train.learning_rate)
     throw Error(ExitCode::usage, said("train.min_lr", train.min_lr), " is above ",
@@ -238,15 +233,9 @@ void check(const ResolvedConfig& resolved) {
   check_decay_steps(resolved);
 }
 
-std::map<std::string, std::string> default_origins() {
-  std::map<std::string, std::string> origin;
-  for (const OptionInfo& option : option_table()) origin[option.section + "." + option.name] = "default";
-  return origin;
-}
-
 ResolvedConfig resolve(const Document& document, std::span<const Override> overrides) {
   ResolvedConfig resolved;
-  resolved.origin = default_origins();
+  for (const OptionInfo& option : option_table()) resolved.origin[option.section + "." + option.name] = "default";
   Layers layers(resolved);
   layers.add(document);
   layers.add(overrides);
@@ -266,6 +255,11 @@ std::size_t find_key(const std::string& line, const std::string& key) {
 }
 
 }  // namespace
+
+std::string origin_of(const ResolvedConfig& resolved, const std::string& option) {
+  const auto found = resolved.origin.find(option);
+  return found == resolved.origin.end() ? "default" : found->second;
+}
 
 Error with_origin(const Error& error, const ResolvedConfig& resolved) {
   const std::string line = error.what();

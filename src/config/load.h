@@ -40,6 +40,9 @@ struct ResolvedConfig {
   std::string gone = {};
 };
 
+/// Where an option's value comes from, "default" where that is not recorded.
+std::string origin_of(const ResolvedConfig& resolved, const std::string& option);
+
 struct Preset {
   std::string name;  ///< "default", "ladder/bigram"
   std::string json;  ///< the file's text, comments included
@@ -47,6 +50,11 @@ struct Preset {
 
 /// All of configs/**.json, compiled into the program, in order of name.
 std::span<const Preset> presets();
+
+/// What the presets reached where they were measured: configs/expected.json, compiled into the program, as
+/// scripts/measure/presets.py wrote it: {"version","defaults","machines":{name:{…}},"rows":{preset:{"config",
+/// "loss","ci95":[low,high],"seconds","params","runs":[…],"date","machine"} or {"config","not_measured"}}}.
+std::string_view expected_figures();
 
 /// The name that a preset goes by now: "quick" for "quick-plain"; any other name is its own.
 std::string present_name(const std::string& preset);

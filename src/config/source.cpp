@@ -21,9 +21,8 @@ bool is_space(char c) {
 
 /// How far the parser has read.
 struct Progress {
-  int line = 1;  ///< of the next character
-  int last_line =
-      1;  ///< of the last character that is not a space: after a number the parser has read one character too far
+  int line = 1;       ///< of the next character
+  int last_line = 1;  ///< of the last character that is no space: after a number the parser has read one too far
 };
 
 /// Reads characters for the parser and keeps count of lines, which its events do not report.
@@ -49,7 +48,6 @@ class CountingIterator {
     return before;
   }
   bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
-  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
 
  private:
   const char* at_;
@@ -257,35 +255,19 @@ Value read_json(std::string_view text, const Source& source) {
 
 std::string shown(const Value& value) {
   constexpr std::size_t max_bytes = 60;
-  switch (value.kind) {
-    case Value::Kind::null:
-      return "null";
-    case Value::Kind::string:
-      return "\"" + printable(value.text, max_bytes) + "\"";
-    case Value::Kind::array:
-      return "[" + joined(value.items) + "]";
-    case Value::Kind::object:
-      return "{...}";
-    default:
-      return value.text.empty() ? "\"\"" : printable(value.text, max_bytes);
-  }
+  if (value.kind == Value::Kind::null) return "null";
+  if (value.kind == Value::Kind::string) return "\"" + printable(value.text, max_bytes) + "\"";
+  if (value.kind == Value::Kind::array) return "[" + joined(value.items) + "]";
+  if (value.kind == Value::Kind::object) return "{...}";
+  return value.text.empty() ? "\"\"" : printable(value.text, max_bytes);
 }
 
 std::string kind_name(const Value& value) {
-  switch (value.kind) {
-    case Value::Kind::null:
-      return "null";
-    case Value::Kind::boolean:
-      return "true or false";
-    case Value::Kind::number:
-      return "a number";
-    case Value::Kind::array:
-      return "a list";
-    case Value::Kind::object:
-      return "an object";
-    default:
-      return "a string";
-  }
+  if (value.kind == Value::Kind::null) return "null";
+  if (value.kind == Value::Kind::boolean) return "true or false";
+  if (value.kind == Value::Kind::number) return "a number";
+  if (value.kind == Value::Kind::array) return "a list";
+  return value.kind == Value::Kind::object ? "an object" : "a string";
 }
 
 }  // namespace chargpt

@@ -4,14 +4,13 @@
 #include <atomic>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "engine/cpu/forward_backward.h"
-#include "inference/pack_weights.h"
+#include "inference/model_weights.h"
 #include "inference/parameter_list.h"
 #include "inference/plan.h"
 #include "kernels/bf16.h"
@@ -25,10 +24,8 @@ using cpu::AlignedFloats;
 using cpu::BatchSlice;
 using cpu::Forward;
 using cpu::ForwardBackward;
-using cpu::Kernels;
 using cpu::on_threads;
 using cpu::Plan;
-using cpu::WeightPointers;
 
 /// Range `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
 struct Range {
@@ -41,85 +38,82 @@ Range range_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
 
 void check(const WindowBatch& windows, const Plan& plan) {
   if (windows.T < 1 || windows.T > plan.block_size)
-    throw Error(ExitCode::internal, "T = " + std::to_string(windows.T) +
-                                        " is outside 1 to model.block_size = " + std::to_string(plan.block_size));
+    throw Error(ExitCode::internal, "T = ", windows.T, " is outside 1 to model.block_size = ", plan.block_size);
   check_windows(windows, plan.vocab_size);
 }
 
 class CpuEngine : public Engine {
  public:
   CpuEngine(ParameterArena& arena, Plan plan)
-      : Engine(arena), kernels_(cpu::kernels()), plan_(std::move(plan)), packed_(plan_.packed_floats) {}
+      : Engine(arena), plan_(std::move(plan)), weights_{.values = {}, .packed = AlignedFloats(plan_.packed_floats)} {}
 
   std::string_view name() const override { return "cpu"; }
 
   Gradients gradients(const GradientInput& input) override {
     use_threads();
-    pack_weights(plan_.bf16 != nullptr ? cpu::PackedType::bf16_matmul : cpu::PackedType::float32);
-    Gradients result;
-    result.loss = accumulate_gradients(input);
-    result.norm = std::sqrt(sum_gradients());
-    result.finite = std::isfinite(result.loss) && std::isfinite(result.norm);
-    return result;
+    pack_weights(plan_.bf16);
+    const double loss = accumulate_gradients(input);
+    return {.loss = loss, .norm = std::sqrt(sum_gradients())};
   }
 
   void score(const WindowBatch& windows, std::span<float> losses) override {
     use_threads();
-    pack_weights(cpu::PackedType::float32);
+    pack_weights(/*bf16=*/nullptr);
     check(windows, plan_);
-    on_threads(threads_, [&](int thread) {
+    on_threads(threads(), [&](int thread) {
       const BatchSlice slice = slice_of(windows, thread);
       if (slice.windows.B() == 0) return;
-      Forward& forward = forward_passes_[static_cast<std::size_t>(thread)];
+      Forward& forward = shares_[static_cast<std::size_t>(thread)].scoring;
       forward.prepare(slice.windows.B(), windows.T);
-      forward.losses(weights_, slice, losses.data() + slice.first * windows.T);
+      forward.losses(slice, losses.data() + slice.first * windows.T);
     });
   }
 
  private:
+  /// What one thread computes in, and its part of the results.
+  struct Share {
+    ForwardBackward training;
+    Forward scoring;
+    std::vector<AlignedFloats> gradients{};  ///< by group; none for the first thread, which adds into the arena itself
+    double loss = 0, squares = 0;
+  };
+
+  int threads() const { return static_cast<int>(shares_.size()); }
+
   void use_threads() {
-    const int threads = cpu::threads_in_force();
-    if (threads == threads_) return;
-    threads_ = threads;
-    const auto count = static_cast<std::size_t>(threads);
-    training_passes_.clear();
-    forward_passes_.clear();
-    own_gradients_.clear();
-    for (std::size_t thread = 0; thread < count; ++thread) {
-      training_passes_.emplace_back(plan_, kernels_);
-      forward_passes_.emplace_back(plan_, kernels_);
-      own_gradients_.emplace_back();
-    }
-    losses_.assign(count, 0);
-    squares_.assign(count, 0);
+    const int count = cpu::threads_in_force();
+    if (count == threads()) return;
+    shares_.clear();
+    for (int thread = 0; thread < count; ++thread)
+      shares_.push_back({.training = ForwardBackward(plan_, weights_), .scoring = Forward(plan_, weights_)});
   }
 
-  void pack_weights(cpu::PackedType type) {
+  void pack_weights(const cpu::Bf16Kernels* bf16) {
     weights_.values.clear();
     for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.data());
-    weights_.packed = packed_.data();
-    on_threads(threads_, [&](int thread) {
-      cpu::pack_weights(plan_, weights_.values, type, kernels_, thread, threads_, packed_.data());
-    });
+    on_threads(threads(), [&](int thread) { cpu::pack_weights(plan_, weights_, bf16, thread, threads()); });
   }
 
   BatchSlice slice_of(const WindowBatch& windows, std::int64_t thread) const {
-    const Range range = range_of(windows.B(), threads_, thread);
+    const Range range = range_of(windows.B(), threads(), thread);
     return {.windows = windows.part(range.begin, range.size), .first = range.begin};
   }
 
   /// The gradient of the mean loss over all targets that count, one part in each thread's buffers; returns that mean.
   double accumulate_gradients(const GradientInput& input) {
-    std::vector<cpu::DropoutSeed> seeds;
+    std::vector<std::uint64_t> seeds;  // as DropoutPass derives them
     for (const WindowBatch& windows : input.micro_batches) {
       check(windows, plan_);
-      seeds.push_back(dropout_seed(input, static_cast<std::uint32_t>(seeds.size())));
+      seeds.push_back(derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step),
+                                  static_cast<std::uint32_t>(seeds.size())));
     }
     std::atomic<bool> interrupted = false;
-    on_threads(threads_, [&](int thread) {
+    on_threads(threads(), [&](int thread) {
       train_slice(thread, input, seeds, [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
     });
-    return std::accumulate(losses_.begin(), losses_.end(), 0.0);
+    double loss = 0;
+    for (const Share& share : shares_) loss += share.loss;
+    return loss;
   }
 
   /// The calling thread is the first; what it throws ends the others too.
@@ -134,20 +128,12 @@ class CpuEngine : public Engine {
     }
   }
 
-  /// As DropoutPass derives it.
-  static cpu::DropoutSeed dropout_seed(const GradientInput& input, std::uint32_t micro_batch) {
-    const std::uint64_t seed =
-        derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step), micro_batch);
-    return {.words = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
-  }
-
-  void train_slice(std::int64_t thread, const GradientInput& input, std::span<const cpu::DropoutSeed> seeds,
+  void train_slice(std::int64_t thread, const GradientInput& input, std::span<const std::uint64_t> seeds,
                    const Heartbeat& heartbeat) {
     const std::span<const WindowBatch> batches = input.micro_batches;
-    const auto index = static_cast<std::size_t>(thread);
     const double weight = token_weight(input);
-    ForwardBackward& pass = training_passes_[index];
-    losses_[index] = 0;
+    Share& share = shares_[static_cast<std::size_t>(thread)];
+    share.loss = 0;
     const float* soft = input.soft.q.empty() ? nullptr : input.soft.q.data();
     bool begun = false;
     for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -163,79 +149,74 @@ class CpuEngine : public Engine {
         heartbeat((static_cast<double>(i) + part) / static_cast<double>(batches.size()));
       };
       slice.heartbeat = &of_all;
-      pass.prepare(slice.windows.B(), slice.windows.T);
-      if (!begun) pass.begin(weights_, gradient_buffers(index));
+      share.training.prepare(slice.windows.B(), slice.windows.T);
+      if (!begun) share.training.begin(gradient_buffers(share));
       begun = true;
-      losses_[index] += weight * pass.run(slice);
+      share.loss += weight * share.training.run(slice);
     }
-    if (!begun) pass.skip();
+    if (!begun) share.training.skip();
   }
 
-  /// The first thread adds into the arena itself, the others into buffers of the same layout.
-  std::vector<float*> gradient_buffers(std::size_t thread) {
+  /// Of the same layout as the arena's.
+  std::vector<float*> gradient_buffers(Share& share) {
+    const bool first = &share == shares_.data();
     std::vector<float*> buffers;
     for (std::size_t g = 0; g < arena_.groups().size(); ++g) {
       const AlignedFloats& gradients = arena_.groups()[g].gradients;
-      std::vector<AlignedFloats>& own = own_gradients_[thread];
-      if (thread > 0 && own.size() <= g) own.emplace_back(gradients.size());
-      buffers.push_back(thread == 0 ? gradients.data() : own[g].data());
+      if (!first && share.gradients.size() <= g) share.gradients.emplace_back(gradients.size());
+      buffers.push_back(first ? gradients.data() : share.gradients[g].data());
     }
     return buffers;
   }
 
   /// Adds the threads' gradients into the arena's, each thread a part of every group; returns the sum of squares.
   double sum_gradients() {
-    on_threads(threads_, [&](int thread) {
-      double& squares = squares_[static_cast<std::size_t>(thread)];
+    on_threads(threads(), [&](int thread) {
+      double& squares = shares_[static_cast<std::size_t>(thread)].squares;
       squares = 0;
       for (std::size_t g = 0; g < arena_.groups().size(); ++g) squares += sum_group(g, thread);
     });
-    return std::accumulate(squares_.begin(), squares_.end(), 0.0);
+    double squares = 0;
+    for (const Share& share : shares_) squares += share.squares;
+    return squares;
   }
 
   double sum_group(std::size_t g, std::int64_t thread) {
     const AlignedFloats& gradients = arena_.groups()[g].gradients;
-    const Range range = range_of(gradients.size(), threads_, thread);
+    const Range range = range_of(gradients.size(), threads(), thread);
     std::vector<const float*> others;
-    for (std::size_t other = 1; other < own_gradients_.size(); ++other)
-      if (training_passes_[other].has_gradients()) others.push_back(own_gradients_[other][g].data() + range.begin);
-    return kernels_.sum_buffers(gradients.data() + range.begin, others.data(), static_cast<long>(others.size()),
-                                range.size);
+    for (const Share& other : std::span(shares_).subspan(1))
+      if (other.training.has_gradients()) others.push_back(other.gradients[g].data() + range.begin);
+    return plan_.kernels->sum_buffers(gradients.data() + range.begin, others.data(), static_cast<long>(others.size()),
+                                      range.size);
   }
 
-  const Kernels& kernels_;
   Plan plan_;
-  AlignedFloats packed_;
-  WeightPointers weights_;
-  int threads_ = 0;
-  std::vector<ForwardBackward> training_passes_;
-  std::vector<Forward> forward_passes_;
-  std::vector<std::vector<AlignedFloats>> own_gradients_;  ///< by thread and group; none for the first thread
-  std::vector<double> losses_, squares_;                   ///< by thread
+  cpu::ModelWeights weights_;
+  std::vector<Share> shares_;  ///< by thread
 };
 
-/// Of each parameter that the model's options ask for; none where the arena has others.
+/// Of each parameter that the model's options ask for. Error internal where the arena has others.
 std::vector<cpu::Parameter> places_in(const EngineRequest& request) {
   const ParameterArena& arena = request.arena;
   std::map<std::string, cpu::Parameter> there;
   for (std::size_t g = 0; g < arena.groups().size(); ++g)
     for (const ParameterSlot& slot : arena.groups()[g].slots)
       there[slot.name] = {.group = static_cast<int>(g), .offset = slot.offset, .numel = slot.numel};
+  const std::vector<ParameterInfo> list = parameter_list(request.model, request.vocab_size);
   std::vector<cpu::Parameter> places;
-  for (const ParameterInfo& info : parameter_list(request.model, request.vocab_size))
+  for (const ParameterInfo& info : list)
     if (const auto found = there.find(info.name); found != there.end() && found->second.numel == info.numel())
       places.push_back(found->second);
-    else
-      return {};
-  return places.size() == there.size() ? places : std::vector<cpu::Parameter>();
+  if (places.size() != list.size() || places.size() != there.size())
+    throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
+  return places;
 }
 
 }  // namespace
 
 std::unique_ptr<Engine> make_cpu_engine(const EngineRequest& request) {
-  const std::vector<cpu::Parameter> places = places_in(request);
-  if (places.empty()) throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
-  Plan plan = cpu::plan_of(request.model, request.vocab_size, places, cpu::Packing::both, cpu::kernels());
+  Plan plan = cpu::plan_of(request.model, request.vocab_size, places_in(request), cpu::Packing::both);
   if (request.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
   return std::make_unique<CpuEngine>(request.arena, std::move(plan));
 }
@@ -257,7 +238,7 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
   std::vector<cpu::Parameter> anywhere;
   for (const ParameterInfo& info : parameter_list(model, vocab_size))
     anywhere.push_back({.group = 0, .numel = info.numel()});
-  Plan plan = cpu::plan_of(model, vocab_size, anywhere, cpu::Packing::both, cpu::kernels());
+  Plan plan = cpu::plan_of(model, vocab_size, anywhere, cpu::Packing::both);
   if (config.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
   constexpr std::int64_t scored_tokens = 4096;  // at once, as evaluate/split_loss.cpp cuts a split
   const std::int64_t T = config.model.block_size, B = config.train.batch_size;
@@ -266,9 +247,10 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
     return static_cast<double>(std::min(threads, windows)) *
            bytes(pass.count_buffers((windows + threads - 1) / threads, T));
   };
+  const cpu::ModelWeights none{};
   const double gradients = static_cast<double>(std::min(threads, B) - 1) * bytes(parameters);
-  return {.training = of_threads(ForwardBackward(plan, cpu::kernels()), B) + gradients,
-          .scoring = of_threads(Forward(plan, cpu::kernels()), std::max<std::int64_t>(1, scored_tokens / T)),
+  return {.training = of_threads(ForwardBackward(plan, none), B) + gradients,
+          .scoring = of_threads(Forward(plan, none), std::max<std::int64_t>(1, scored_tokens / T)),
           .packed = bytes(plan.packed_floats)};
 }
 

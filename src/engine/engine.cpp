@@ -1,46 +1,37 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "engine/cpu_engine.h"
 #include "engine/torch_module.h"
 
 namespace chargpt {
 namespace {
 
-struct EngineName {
-  std::string_view name, means;
-};
-constexpr std::array names{EngineName{"auto", "auto"}, EngineName{"cpu", "cpu"}, EngineName{"libtorch", "libtorch"},
-                           EngineName{"autograd", "libtorch"}, EngineName{"cuda", "libtorch"}};
-constexpr std::size_t offered = 3;  ///< of them; the others are those of before
+/// The option for which the CPU engine does not compute this; empty where it does.
+std::string cpu_lacks(const ModelConfig& model, const TrainConfig& train, const std::string& device) {
+  return device != "cpu" ? "--device " + device : cpu_engine_lacks(model, train);
+}
 
 }  // namespace
 
-bool is_engine(const std::string& name) {
-  return std::ranges::any_of(names, [&name](const EngineName& engine) { return engine.name == name; });
-}
-
 std::string engine_name(const std::string& name) {
-  const auto found = std::ranges::find(names, name, &EngineName::name);
-  return std::string(found != names.end() ? found->means : name);
+  return name == "autograd" || name == "cuda" ? "libtorch" : name;
 }
 
 std::string chosen_engine(const std::string& name, const ModelConfig& model, const TrainConfig& train,
                           const std::string& device) {
-  if (!is_engine(name)) {
-    std::string known;
-    for (std::size_t i = 0; i < offered; ++i) known += (i > 0 ? ", " : "") + std::string(names[i].name);
-    throw Error(ExitCode::usage, "--engine " + name + " is unknown; there is: " + known);
-  }
+  const std::vector<std::string> names{"auto", "cpu", "libtorch"};
   const std::string means = engine_name(name);
+  if (std::ranges::find(names, means) == names.end())
+    throw Error(ExitCode::usage, "--engine ", name, " is unknown; there is: ", joined(names, ", "));
   if (means == "libtorch") return means;
-  const std::string lacks = device != "cpu" ? "--device " + device : cpu_engine_lacks(model, train);
+  const std::string lacks = cpu_lacks(model, train, device);
   if (lacks.empty()) return "cpu";
-  if (means == "cpu")
-    throw Error(ExitCode::usage, "--engine cpu does not compute " + lacks + "; use --engine libtorch");
+  if (means == "cpu") throw Error(ExitCode::usage, "--engine cpu does not compute ", lacks, "; use --engine libtorch");
   return "libtorch";
 }
 
@@ -52,12 +43,10 @@ double token_weight(const GradientInput& input) {
 }
 
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineRequest& request) {
-  const std::string chosen = chosen_engine(name, request.model, request.train, request.device);
-  if (chosen == "cpu") return make_cpu_engine(request);
-  const std::string asked = engine_name(name) == "libtorch" ? "--engine libtorch" : "";
+  if (chosen_engine(name, request.model, request.train, request.device) == "cpu") return make_cpu_engine(request);
   const std::string needed =
-      request.device != "cpu" ? "--device " + request.device : cpu_engine_lacks(request.model, request.train);
-  return torch_module(asked.empty() ? needed : asked).make_engine(request);
+      engine_name(name) == "libtorch" ? "--engine libtorch" : cpu_lacks(request.model, request.train, request.device);
+  return torch_module(needed).make_engine(request);
 }
 
 }  // namespace chargpt

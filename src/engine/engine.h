@@ -1,9 +1,10 @@
 // An engine turns batches into loss and gradients; `libtorch` is the reference that the CPU engine is tested against. A
-// new engine is a file and a row in engine.cpp. Knows no data order, no update rule, no schedule and no file.
+// new engine is a file and a case in engine.cpp. Knows no data order, no update rule, no schedule and no file.
 //
 // A batch is where its windows start in a text, and each engine makes of it what it needs.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,7 +13,6 @@
 #include "base/heartbeat.h"
 #include "inference/window_scorer.h"
 #include "kernels/thread_team.h"
-#include "optimizer/averages.h"
 #include "optimizer/optimizer.h"
 #include "parameters/arena.h"
 
@@ -43,9 +43,9 @@ double token_weight(const GradientInput& input);
 
 /// What an engine says of the gradients that it has made.
 struct Gradients {
-  double loss = 0;     ///< of the text's symbols: mean over all targets that count, nats, before the update
-  double norm = 0;     ///< L2, before clipping
-  bool finite = true;  ///< loss and all gradients
+  double loss = 0;  ///< of the text's symbols: mean over all targets that count, nats, before the update
+  double norm = 0;  ///< L2, before clipping
+  bool finite() const { return std::isfinite(loss) && std::isfinite(norm); }
 };
 
 /// Parameters, and what is kept of each, are the arena's. An engine on another device has copies of them; then what
@@ -88,10 +88,7 @@ struct EngineRequest {
   int threads = cpu::threads_in_force();
 };
 
-/// `name` is a row of the table.
-bool is_engine(const std::string& name);
-
-/// The name in the table: of "autograd" and "cuda", which are those of before, "libtorch".
+/// Of "autograd" and "cuda", which are names of before, "libtorch"; others stay.
 std::string engine_name(const std::string& name);
 
 /// "cpu", or, where auto may not be it, "libtorch"; without making it. Error usage for an unknown name.

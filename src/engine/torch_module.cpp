@@ -42,21 +42,20 @@ bool is_lack_of_memory(const std::string& said) {
 const TorchModule& loaded(const std::string& what) {
   const fs::path path = module_path();
   const auto unavailable = [&](const std::string& reason, const std::string& remedy) {
-    return Error(ExitCode::unavailable, what + " needs LibTorch, and " + path.string() +
-                                            ", the part of chargpt that has it, " + reason + "; " + remedy);
+    return Error(ExitCode::unavailable, what, " needs LibTorch, and ", path.string(),
+                 ", the part of chargpt that has it, ", reason, "; ", remedy);
   };
   if (!is_there(path) && std::string_view(CHARGPT_LIBTORCH_VERSION) == "none")
-    throw Error(ExitCode::unavailable, what +
-                                           " needs LibTorch, and this chargpt was built without it; build it from its "
-                                           "sources (scripts/build.sh)");
+    throw Error(ExitCode::unavailable, what, " needs LibTorch, and this chargpt was built without it; build it from ",
+                "its sources (scripts/build.sh)");
   if (!is_there(path)) throw unavailable("is not there", "build it (scripts/build.sh) or put it there");
   set_environment();
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const std::string said = ::dlerror();
     if (is_lack_of_memory(said))
-      throw Error(ExitCode::memory, "out of memory: LibTorch, which " + what +
-                                        " needs, takes about 0.5 GB of address space; raise the limit (ulimit -v)");
+      throw Error(ExitCode::memory, "out of memory: LibTorch, which ", what,
+                  " needs, takes about 0.5 GB of address space; raise the limit (ulimit -v)");
     if (said.find("undefined symbol") != std::string::npos)
       throw unavailable("was built with LibTorch " CHARGPT_LIBTORCH_VERSION
                         ", but finds another that lacks what it needs",

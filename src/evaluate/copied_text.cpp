@@ -34,22 +34,19 @@ class SuffixAutomaton {
   /// Reads a source: marks of each state the longest stretch that occurs there.
   void read(TokenView source) {
     std::int32_t state = 0;
-    std::int64_t length = 0;
-    std::vector<std::int64_t> chunk(1 << 16);
-    for (std::int64_t begin = 0; begin < source.size(); begin += std::ssize(chunk)) {
-      const std::int64_t count = std::min(std::ssize(chunk), source.size() - begin);
-      source.copy(begin, count, chunk.data());
-      for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t id = chunk[static_cast<std::size_t>(i)];
+    std::int64_t length = 0, end = 0;
+    source.each_run([&](std::span<const std::int64_t> run) {
+      for (const std::int64_t id : run) {
+        ++end;
         while (state != 0 && !has_next(state, id)) {
           state = states_[at(state)].link;
           length = states_[at(state)].length;
         }
         if (!has_next(state, id)) continue;
         state = next(state, id);
-        mark(state, ++length, begin + i + 1);
+        mark(state, ++length, end);
       }
-    }
+    });
     spread();
   }
 

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "evaluate/split_loss.h"
 #include "evaluate/student.h"
-#include "evaluate/tenths.h"
 
 namespace chargpt {
 namespace {
@@ -23,14 +22,9 @@ struct SeedLosses {
   std::size_t tokens = 0;
 };
 
-double mean_of(std::span<const float> losses) {
-  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
-}
-
 void check_pairs(std::size_t tokens, std::size_t others) {
   if (tokens != others)
-    throw Error(ExitCode::internal,
-                "losses of " + std::to_string(tokens) + " and of " + std::to_string(others) + " tokens do not pair");
+    throw Error(ExitCode::internal, "losses of ", tokens, " and of ", others, " tokens do not pair");
 }
 
 SeedLosses seed_losses(std::span<const std::vector<float>> losses, const TokenView& text) {
@@ -38,7 +32,7 @@ SeedLosses seed_losses(std::span<const std::vector<float>> losses, const TokenVi
   SeedLosses result{.means = {}, .tenths = {}, .tokens = losses.front().size()};
   for (const std::vector<float>& seed : losses) {
     check_pairs(result.tokens, seed.size());
-    result.means.push_back(mean_of(seed));
+    result.means.push_back(mean_loss(seed));
     const std::vector<double> tenths = tenths_of(seed, text);
     result.tenths.resize(tenths.size());
     for (std::size_t i = 0; i < tenths.size(); ++i) result.tenths[i] += tenths[i] / static_cast<double>(losses.size());
@@ -69,16 +63,13 @@ MeanEstimate estimate(const SeedLosses& losses, std::int64_t comparisons) {
 
 }  // namespace
 
-MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons,
-                             const TokenView& text) {
-  return estimate(seed_losses(losses, text), comparisons);
+MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons) {
+  return estimate(seed_losses(losses, {}), comparisons);
 }
 
 MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
                                std::int64_t comparisons, const TokenView& text) {
-  if (a.size() != b.size())
-    throw Error(ExitCode::internal,
-                std::to_string(a.size()) + " and " + std::to_string(b.size()) + " seeds do not pair");
+  if (a.size() != b.size()) throw Error(ExitCode::internal, a.size(), " and ", b.size(), " seeds do not pair");
   SeedLosses difference = seed_losses(a, text);
   const SeedLosses other = seed_losses(b, text);
   check_pairs(difference.tokens, other.tokens);

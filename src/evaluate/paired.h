@@ -29,17 +29,16 @@ struct MeanEstimate {
   std::optional<double> deviation = {};  ///< standard deviation of the seeds' means
   std::optional<Interval> ci95 = {};     ///< of the mean over other seeds on this text
   std::optional<double> p = {};          ///< two-sided, of that mean being 0
-  std::vector<double> tenths = {};       ///< of the text, in order (tenths.h)
+  std::vector<double> tenths = {};       ///< of the text, in order (tenths_of in split_loss.h)
 };
 
 /// losses[k]: per-token losses of seed k over the same text, all of one length. `comparisons`: pairs of configs that
-/// the interval and p are to hold for together. `text`: what they are the losses of, from its second token on, so that
-/// tenths hold whole documents. Error internal for none, or unequal lengths.
-MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons = 1,
-                             const TokenView& text = {});
+/// the interval and p are to hold for together. Error internal for none, or unequal lengths.
+MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons = 1);
 
 /// Mean of a - b, seed by seed: negative where `a` is better. a[k] and b[k] have seed k in common and score the same
-/// tokens in the same order, whatever their block sizes. Errors as above.
+/// tokens in the same order, whatever their block sizes. `text`: what they are the losses of, from its second token on,
+/// so that tenths hold whole documents. Errors as above.
 MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
                                std::int64_t comparisons = 1, const TokenView& text = {});
 

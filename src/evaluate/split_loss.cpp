@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -13,26 +14,21 @@ namespace {
 
 void check_split(TokenView split) {
   if (split.size() < 2)
-    throw Error(ExitCode::data, "the split has " + std::to_string(split.size()) +
-                                    " tokens; a loss needs at least 2, one to predict from and one to predict");
+    throw Error(ExitCode::data, "the split has ", split.size(),
+                " tokens; a loss needs at least 2, one to predict from and one to predict");
 }
 
 void check_stride(std::int64_t stride, std::int64_t block_size, const std::string& meaning_of_0) {
   if (stride < 0 || stride > block_size)
-    throw Error(ExitCode::usage, "stride " + std::to_string(stride) + " is outside 1 to block_size " +
-                                     std::to_string(block_size) + "; 0 means " + meaning_of_0);
+    throw Error(ExitCode::usage, "stride ", stride, " is outside 1 to block_size ", block_size, "; 0 means ",
+                meaning_of_0);
 }
 
 /// At least the number of symbols of the split, as far as its ids tell.
 std::int64_t symbols_of(TokenView split) {
   std::int64_t largest = 255;
   if (split.width() == 1) return largest + 1;
-  std::vector<std::int64_t> chunk(std::min<std::int64_t>(split.size(), 1 << 16));
-  for (std::int64_t begin = 0; begin < split.size(); begin += std::ssize(chunk)) {
-    const std::int64_t count = std::min<std::int64_t>(std::ssize(chunk), split.size() - begin);
-    split.copy(begin, count, chunk.data());
-    largest = std::max(largest, *std::max_element(chunk.begin(), chunk.begin() + count));
-  }
+  split.each_run([&](std::span<const std::int64_t> run) { largest = std::max(largest, std::ranges::max(run)); });
   return largest + 1;
 }
 
@@ -45,33 +41,41 @@ std::int64_t windows_at_once(TokenView split, std::int64_t length) {
   return std::max<std::int64_t>(1, std::min(logits_bytes / per_token, cache_friendly_tokens) / length);
 }
 
-/// Windows of one length, one batch after the other: their losses (B, T).
-class Batches {
- public:
-  Batches(WindowScorer& scorer, TokenView split) : scorer_(scorer), split_(split) {}
-
-  const std::vector<float>& losses(const std::vector<std::int64_t>& begins, std::int64_t length) {
-    losses_.resize(begins.size() * static_cast<std::size_t>(length));
-    scorer_.score({.tokens = split_, .starts = begins, .T = length}, losses_);
-    return losses_;
-  }
-
- private:
-  WindowScorer& scorer_;
-  TokenView split_;
-  std::vector<float> losses_;
-};
-
-void beat(const Heartbeat& heartbeat, std::int64_t done, std::int64_t all) {
-  if (heartbeat) heartbeat(static_cast<double>(done) / static_cast<double>(all));
+/// Losses (B, T) of windows of one length.
+std::vector<float> losses_of(WindowScorer& scorer, TokenView split, std::span<const std::int64_t> begins,
+                             std::int64_t length) {
+  std::vector<float> losses(begins.size() * static_cast<std::size_t>(length));
+  scorer.score({.tokens = split, .starts = begins, .T = length}, losses);
+  return losses;
 }
 
 }  // namespace
 
 SplitLoss split_loss_of(std::vector<float> losses) {
   const std::int64_t tokens = std::ssize(losses);
-  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
-  return {.losses = std::move(losses), .mean = sum / static_cast<double>(tokens), .tokens = tokens};
+  const double mean = mean_loss(losses);
+  return {.losses = std::move(losses), .mean = mean, .tokens = tokens};
+}
+
+double mean_loss(std::span<const float> losses) {
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+}
+
+std::vector<double> tenths_of(std::span<const float> losses, const TokenView& text) {
+  const std::size_t parts = std::min<std::size_t>(10, losses.size());
+  const auto within_document = [&](std::size_t end) {
+    return text.document() != TokenView::no_document && text[static_cast<std::int64_t>(end)] != text.document();
+  };
+  std::vector<double> means;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < parts; ++i) {
+    std::size_t end = losses.size() * (i + 1) / parts;
+    while (end < losses.size() && within_document(end)) ++end;
+    if (end <= begin) continue;
+    means.push_back(mean_loss(losses.subspan(begin, end - begin)));
+    begin = end;
+  }
+  return means;
 }
 
 SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t stride,
@@ -80,7 +84,6 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
   check_stride(stride, block_size, "no overlap");
   const WindowCut windows(split, block_size, stride == 0 ? block_size : stride);
   const std::int64_t at_once = windows_at_once(split, block_size);
-  Batches batches(scorer, split);
   std::vector<float> losses;
   losses.reserve(static_cast<std::size_t>(split.size() - 1));
   for (std::int64_t first = 0; first < windows.count();) {
@@ -93,7 +96,8 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
       cut.push_back(window);
       begins.push_back(window.begin);
     }
-    const float* row = batches.losses(begins, length).data();  // (B, T)
+    const std::vector<float> rows = losses_of(scorer, split, begins, length);
+    auto row = rows.begin();
     for (const WindowCut::Window& window : cut) {
       losses.insert(losses.end(), row + window.from, row + window.to);
       row += length;
@@ -131,8 +135,7 @@ SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t bloc
 double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t count, const Heartbeat& heartbeat) {
   const TokenView split = cut.tokens();
   check_split(split);
-  if (count < 1)
-    throw Error(ExitCode::usage, "a sampled loss of " + std::to_string(count) + " windows; 1 is the least");
+  if (count < 1) throw Error(ExitCode::usage, "a sampled loss of ", count, " windows; 1 is the least");
   // Without documents a window may begin anywhere, else where the cut has one of this length.
   const std::int64_t length = cut[0].length;
   const bool anywhere = split.document() == TokenView::no_document;
@@ -140,7 +143,6 @@ double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t cou
   const std::int64_t places = anywhere ? split.size() - length : cut.count() - (last_is_short ? 1 : 0);
   count = std::min(count, places);
   const std::int64_t at_once = windows_at_once(split, length);
-  Batches batches(scorer, split);
   double sum = 0;
   std::int64_t counted = 0;
   for (std::int64_t first = 0; first < count; first += at_once) {
@@ -150,7 +152,7 @@ double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t cou
       begins.push_back(anywhere ? place : cut[place].begin);
       counted += counted_targets(split, begins.back(), length);
     }
-    const std::vector<float>& losses = batches.losses(begins, length);  // 0 where a target does not count
+    const std::vector<float> losses = losses_of(scorer, split, begins, length);  // 0 where a target does not count
     sum = std::accumulate(losses.begin(), losses.end(), sum);
     beat(heartbeat, std::min(count, first + at_once), count);
   }

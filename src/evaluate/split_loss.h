@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/heartbeat.h"
+#include "base/token_view.h"
 #include "base/window_cut.h"
 #include "inference/window_scorer.h"
 #include "predict/predictor.h"
@@ -27,6 +29,12 @@ struct SplitLoss {
 
 /// Of at least one loss.
 SplitLoss split_loss_of(std::vector<float> losses);
+double mean_loss(std::span<const float> losses);
+
+/// How much a loss varies along the text: the mean loss of each tenth, in order; tenths differ by one token at most.
+/// Fewer than ten losses: each stands alone. Where `text` has documents (losses[i] is that of its token i + 1), tenths
+/// hold whole ones, the last in each longer by what is left of it; a document that fills several leaves fewer.
+std::vector<double> tenths_of(std::span<const float> losses, const TokenView& text = {});
 
 /// Consecutive windows of block_size from 0 (x = ids[s, s+T), y = ids[s+1, s+T+1)), the last one short: n - 1 tokens
 /// scored. 0 < `stride` < block_size: windows begin every `stride` tokens, and of all but the first only the targets

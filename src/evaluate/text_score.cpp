@@ -6,24 +6,29 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "evaluate/split_loss.h"
 
 namespace chargpt {
 namespace {
 
-class MeanOf {
- public:
+struct MeanOf {
+  double sum = 0;
+  std::int64_t count = 0;
   void add(double loss) {
-    sum_ += loss;
-    ++count_;
+    sum += loss;
+    ++count;
   }
-  std::int64_t count() const { return count_; }
-  double mean() const { return sum_ / static_cast<double>(count_); }
-
- private:
-  double sum_ = 0;
-  std::int64_t count_ = 0;
 };
+
+/// name_of(i) for the i-th mean; those of nothing are left out.
+std::vector<MeanLoss> named(std::span<const MeanOf> means, const auto& name_of) {
+  std::vector<MeanLoss> found;
+  for (std::size_t i = 0; i < means.size(); ++i)
+    if (const auto& [sum, count] = means[i]; count > 0)
+      found.push_back({name_of(i), sum / static_cast<double>(count), count});
+  return found;
+}
 
 TokenView view_of(const std::vector<std::uint32_t>& ids, std::int64_t document = TokenView::no_document) {
   return {ids.data(), sizeof ids[0], std::ssize(ids), document};
@@ -40,21 +45,14 @@ class MeansByContext {
     most_ = std::max(most_, seen);
   }
   std::vector<MeanLoss> means() const {
-    std::vector<MeanLoss> found;
-    for (std::size_t range = 0; range < means_.size(); ++range) {
-      if (means_[range].count() == 0) continue;
-      const std::int64_t last = range == 0 ? 0 : std::int64_t{1} << (range - 1),
-                         first = range < 2 ? last : last / 2 + 1;
-      found.push_back({to_text(first, std::min(last, most_)), means_[range].mean(), means_[range].count()});
-    }
-    return found;
+    return named(means_, [this](std::size_t range) {
+      const std::int64_t end = range == 0 ? 0 : std::int64_t{1} << (range - 1), first = range < 2 ? end : end / 2 + 1,
+                         last = std::min(end, most_);
+      return first == last ? std::to_string(first) : line_of(first, " to ", last);
+    });
   }
 
  private:
-  static std::string to_text(std::int64_t first, std::int64_t last) {
-    return first == last ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last);
-  }
-
   std::vector<MeanOf> means_;
   std::int64_t most_ = 0;
 };
@@ -123,25 +121,18 @@ std::vector<MeanLoss> losses_by_class(std::span<const std::int64_t> ids, std::sp
                                       const Vocabulary& vocabulary) {
   std::array<MeanOf, class_names.size()> means;
   for (std::size_t i = 0; i < ids.size(); ++i) means[class_of(vocabulary.symbol(ids[i]))].add(losses[i]);
-  std::vector<MeanLoss> found;
-  for (std::size_t kind = 0; kind < means.size(); ++kind)
-    if (means[kind].count() > 0)
-      found.push_back({std::string(class_names[kind]), means[kind].mean(), means[kind].count()});
-  return found;
+  return named(means, [](std::size_t kind) { return std::string(class_names[kind]); });
 }
 
 std::vector<LineLoss> losses_by_line(std::span<const std::int64_t> ids, std::span<const float> losses,
                                      std::int64_t line_end, std::int64_t document) {
   std::vector<LineLoss> lines;
-  const std::int64_t size = std::ssize(ids);
-  for (std::int64_t begin = 0, end = 0; begin < size; begin = end) {
-    MeanOf mean;
-    for (end = begin; end < size;) {
-      mean.add(losses[static_cast<std::size_t>(end)]);
-      const std::int64_t id = ids[static_cast<std::size_t>(end++)];
-      if (id == line_end || id == document) break;
-    }
-    lines.push_back({std::ssize(lines) + 1, begin, end, mean.mean()});
+  const auto ends_line = [&](std::int64_t id) { return id == line_end || id == document; };
+  for (std::size_t begin = 0, end = 0; begin < ids.size(); begin = end) {
+    while (end < ids.size() && !ends_line(ids[end])) ++end;
+    end = std::min(end + 1, ids.size());
+    lines.push_back({std::ssize(lines) + 1, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end),
+                     mean_loss(losses.subspan(begin, end - begin))});
   }
   return lines;
 }

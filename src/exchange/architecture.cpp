@@ -4,28 +4,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "config/expected.h"
 #include "config/load.h"
 #include "inference/dimensions.h"
 #include "report/format.h"
 
 namespace chargpt {
 namespace {
-
-/// What none of the architectures has, or each of them has.
-std::optional<Obstacle> common_obstacle(const ModelConfig& config) {
-  if (const auto obstacle = obstacle_to_gpt(config)) return obstacle;
-  if (!config.conv_places.empty()) return Obstacle{"conv_places", "no architecture there has these convolutions"};
-  if (config.norm == Norm::none) return Obstacle{"norm", "every architecture there normalises"};
-  if (config.norm_place == NormPlace::post) return Obstacle{"norm_place", "those architectures normalise before"};
-  if (!config.final_norm) return Obstacle{"final_norm", "those architectures normalise before the head"};
-  if (!config.feed_forward) return Obstacle{"feed_forward", "every block there has a feed-forward layer"};
-  if (!config.output_projection) return Obstacle{"output_projection", "attention there ends with a linear layer"};
-  if (has_bias(config, Place::head)) return Obstacle{"bias_places", "the head has no bias there"};
-  if (config.attention_scale == AttentionScale::width)
-    return Obstacle{"attention_scale", "scores there are scaled by the head size"};
-  return std::nullopt;
-}
 
 std::optional<Obstacle> obstacle_to_gpt2(const ModelConfig& config) {
   if (config.norm != Norm::layernorm)
@@ -80,7 +64,16 @@ Architecture nearest_architecture(const ModelConfig& config) {
 }
 
 std::optional<Obstacle> obstacle_to_architecture(const ModelConfig& config) {
-  if (const auto obstacle = common_obstacle(config)) return obstacle;
+  if (const auto obstacle = obstacle_to_gpt(config)) return obstacle;
+  if (!config.conv_places.empty()) return Obstacle{"conv_places", "no architecture there has these convolutions"};
+  if (config.norm == Norm::none) return Obstacle{"norm", "every architecture there normalises"};
+  if (config.norm_place == NormPlace::post) return Obstacle{"norm_place", "those architectures normalise before"};
+  if (!config.final_norm) return Obstacle{"final_norm", "those architectures normalise before the head"};
+  if (!config.feed_forward) return Obstacle{"feed_forward", "every block there has a feed-forward layer"};
+  if (!config.output_projection) return Obstacle{"output_projection", "attention there ends with a linear layer"};
+  if (has_bias(config, Place::head)) return Obstacle{"bias_places", "the head has no bias there"};
+  if (config.attention_scale == AttentionScale::width)
+    return Obstacle{"attention_scale", "scores there are scaled by the head size"};
   if (config.position == Position::rope) return obstacle_to_llama(config);
   if (config.position == Position::learned) return obstacle_to_gpt2(config);
   return Obstacle{"position", "GPT-2's positions are learned, Llama's and Qwen3's rotary (rope)"};

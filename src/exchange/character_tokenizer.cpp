@@ -1,7 +1,6 @@
 #include "exchange/character_tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 
@@ -23,21 +23,14 @@ constexpr const char* any_character = "[\\s\\S]";  // Oniguruma has no (?s)
 
 /// The character that stands for a byte in what ByteLevel writes: its own where that is printable, else the next one
 /// from U+0100 on (Radford et al., GPT-2, 2019).
-std::array<char32_t, byte_symbols> byte_characters() {
-  std::array<char32_t, byte_symbols> characters{};
+std::vector<char32_t> byte_characters() {
+  std::vector<char32_t> characters;
   char32_t next = 0x100;
   for (char32_t byte = 0; byte < byte_symbols; ++byte) {
     const bool printable = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-    characters[byte] = printable ? byte : next++;
+    characters.push_back(printable ? byte : next++);
   }
   return characters;
-}
-
-/// What tokens are called in the file, in the order of ids.
-std::vector<char32_t> written_characters(const Vocabulary& vocabulary) {
-  if (vocabulary.units() == Units::characters) return vocabulary.code_points();
-  const auto characters = byte_characters();
-  return {characters.begin(), characters.end()};
 }
 
 // ---- reading
@@ -163,28 +156,27 @@ std::optional<std::vector<std::int64_t>> rows_of_bytes(const Tokens& tokens) {
 std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& source,
                                     std::vector<std::string>& notices) {
   constexpr char32_t private_use = 0xF0000, private_end = 0xFFFFE;
+  std::vector<std::optional<char32_t>> own;
+  for (const auto& token : tokens.by_id) own.push_back(single_character(token.value_or("")));
+  const std::set<std::optional<char32_t>> taken(own.begin(), own.end());
   std::vector<char32_t> characters;
-  std::set<char32_t> taken;
-  for (const auto& token : tokens.by_id)
-    if (const auto one = token ? single_character(*token) : std::nullopt) taken.insert(*one);
-  char32_t next = private_use;
   std::vector<std::string> replaced;
-  for (std::size_t id = 0; id < tokens.by_id.size(); ++id) {
+  char32_t next = private_use;
+  for (std::size_t id = 0; id < own.size(); ++id) {
+    if (own[id]) {
+      characters.push_back(*own[id]);
+      continue;
+    }
     const auto& token = tokens.by_id[id];
-    const auto own = token ? single_character(*token) : std::nullopt;
-    if (!own && token && !tokens.special.contains(*token))
+    if (token && !tokens.special.contains(*token))
       refuse(source, "token '" + printable(*token, 20) + "' (id " + std::to_string(id) + ") is no single character");
-    while (!own && taken.contains(next)) ++next;
-    if (!own && next >= private_end) refuse(source, "too many ids have no character");
-    if (!own)
-      replaced.push_back((token ? "'" + printable(*token, 20) + "'" : "id " + std::to_string(id)) + " is " +
-                         code_point_name(next));
-    characters.push_back(own ? *own : next++);
+    while (taken.contains(next)) ++next;
+    if (next >= private_end) refuse(source, "too many ids have no character");
+    replaced.push_back((token ? "'" + printable(*token, 20) + "'" : "id " + std::to_string(id)) + " is " +
+                       code_point_name(next));
+    characters.push_back(next++);
   }
-  std::string line;
-  for (std::size_t i = 0; i < std::min<std::size_t>(replaced.size(), 3); ++i) line += (i > 0 ? ", " : "") + replaced[i];
-  if (replaced.size() > 3) line += " and " + std::to_string(replaced.size() - 3) + " more";
-  if (!replaced.empty()) notices.push_back("what is no character became one of private use: " + line);
+  if (!replaced.empty()) notices.push_back("what is no character became one of private use: " + some_of(replaced));
   return characters;
 }
 
@@ -196,7 +188,8 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
   const bool bytes = vocabulary.units() == Units::bytes;
   Ordered vocab = Ordered::object();
   std::int64_t id = 0;
-  for (const char32_t character : written_characters(vocabulary)) vocab[utf8_of(character)] = id++;
+  for (const char32_t character : bytes ? byte_characters() : vocabulary.code_points())
+    vocab[utf8_of(character)] = id++;
   Ordered added = Ordered::array(), before;
   if (document >= 0) {
     vocab[document_token] = document;

@@ -36,8 +36,8 @@ void convert(std::span<const std::byte> bytes, std::span<float> to, Convert&& to
 
 }  // namespace
 
-ForeignTensors::ForeignTensors(const SafetensorsFile& file, std::string source, std::string asking, std::string prefix)
-    : file_(file), source_(std::move(source)), asking_(std::move(asking)), prefix_(std::move(prefix)) {}
+ForeignTensors::ForeignTensors(const std::filesystem::path& path, std::string asking, std::string prefix)
+    : file_(path), source_(printable_path(path)), asking_(std::move(asking)), prefix_(std::move(prefix)) {}
 
 void ForeignTensors::expect_at_least(std::int64_t count) const {
   if (std::ssize(file_.tensors()) < count)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <span>
 #include <string>
@@ -14,9 +15,9 @@ namespace chargpt {
 
 class ForeignTensors {
  public:
-  /// In messages `source` names the file, and `asking` the one that tells which tensors it should have. Every name that
-  /// is asked for begins with `prefix`, where the file's do.
-  ForeignTensors(const SafetensorsFile& file, std::string source, std::string asking, std::string prefix = "");
+  /// Reads the file; errors as SafetensorsFile. In messages `asking` names the one that tells which tensors it should
+  /// have. Every name that is asked for begins with `prefix`, where the file's do.
+  ForeignTensors(const std::filesystem::path& path, std::string asking, std::string prefix = "");
 
   /// Error data where the file has fewer tensors: so many layers are not to be believed.
   void expect_at_least(std::int64_t count) const;
@@ -28,11 +29,12 @@ class ForeignTensors {
   void ignore(const std::string& name);
   /// After the last. Error data where the file has another tensor.
   void expect_no_more() const;
+  const SafetensorsFile& file() const { return file_; }
   const std::string& source() const { return source_; }
 
  private:
   const TensorView* find(const std::string& name) const;
-  const SafetensorsFile& file_;
+  SafetensorsFile file_;
   std::string source_, asking_, prefix_;
   std::set<std::string> asked_;
 };

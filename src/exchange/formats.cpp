@@ -2,10 +2,6 @@
 
 #include <algorithm>
 
-#include "exchange/gguf.h"
-#include "exchange/huggingface.h"
-#include "exchange/nanogpt.h"
-
 namespace chargpt {
 namespace {
 

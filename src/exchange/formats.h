@@ -1,4 +1,5 @@
-// The table of formats of other programs. A new one is a file pair here and a row in formats.cpp.
+// The table of formats of other programs, and what reads and writes each. A new one is its functions here and a row in
+// formats.cpp. No format knows another.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +8,24 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/exported_model.h"
+#include "checkpoint/checkpoint.h"
 #include "exchange/imported_model.h"
 #include "exchange/output_folder.h"
+#include "inference/model.h"
 
 namespace chargpt {
+
+/// A model on its way into another program's format.
+struct ExportedModel {
+  const Checkpoint& checkpoint;  ///< its optimizer is there only for formats that want it
+  const InferenceModel& model;   ///< with the weights that were chosen
+  std::string license;           ///< of the model, as Hugging Face names licenses: "unknown"
+
+  const Config& config() const { return checkpoint.config.config; }
+  const ModelConfig& options() const { return checkpoint.config.config.model; }
+  const Vocabulary& vocabulary() const { return checkpoint.vocabulary; }
+  const RunState& state() const { return checkpoint.state; }
+};
 
 struct Format {
   std::string_view name;            ///< of --format
@@ -31,5 +45,34 @@ struct Format {
 std::span<const Format> formats();
 /// The one of that name, which must exist.
 const Format& format_of(std::string_view name);
+
+// ---- huggingface: folders that transformers loads and saves, with config.json, model.safetensors, tokenizer.json.
+// Models of GPT-2's, Llama's and Qwen3's layout, all others of type gpt by code that the folder brings along, and
+// tokenizers of single characters.
+
+std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFolder& folder);
+/// A folder with config.json and tokenizer.json, and no run.
+bool is_huggingface(const std::filesystem::path& path);
+ImportedModel read_huggingface(const std::filesystem::path& path);
+/// The file of transformers/, compiled in by scripts/cmake/EmbedText.cmake.
+std::string_view modeling_chargpt();
+
+// ---- nanogpt: checkpoints of nanoGPT (github.com/karpathy/nanoGPT) by way of a folder that holds no pickle, which
+// scripts/nanogpt_to_chargpt.py and scripts/chargpt_to_nanogpt.py turn into ckpt.pt and meta.pkl and back:
+//   model.safetensors      parameters by the names of nanoGPT's state dict, float32; the head is the token embedding
+//   optimizer.safetensors  "<parameter>.exp_avg" and "<parameter>.exp_avg_sq" of AdamW, and "step"; absent without them
+//   nanogpt.json           model_args, config and iter_num of ckpt.pt; "symbols": the characters, by id
+
+std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder& folder);
+/// A folder with nanogpt.json.
+bool is_nanogpt(const std::filesystem::path& path);
+ImportedModel read_nanogpt(const std::filesystem::path& path);
+
+// ---- gguf: the one file that llama.cpp reads, metadata and tensors. Models of its architectures gpt2, llama and
+// qwen3, and a vocabulary of characters or bytes. Source: github.com/ggml-org/ggml, docs/gguf.md, version 3.
+
+std::vector<std::string> write_gguf(const ExportedModel& model, OutputFolder& folder);
+/// Whether the file's metadata says that chargpt wrote it. Errors as read_regular_file.
+bool is_own_gguf(const std::filesystem::path& path);
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-// See gguf.h. What llama.cpp computes is in its files src/models/{gpt2,llama,qwen3}.cpp. Its llama turns pairs of
+// See formats.h. What llama.cpp computes is in its files src/models/{gpt2,llama,qwen3}.cpp. Its llama turns pairs of
 // neighbours where ours and its qwen3 turn halves of a head. The vocabulary is of its kind "rwkv", which takes the
 // longest token that fits and has no special ones but those that are named: its others make tokens 1 and 2 the ends of
 // a text, or know bytes only.
@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "base/files.h"
-#include "base/line_of.h"
+#include "base/quote.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
-#include "exchange/gguf.h"
+#include "exchange/formats.h"
 #include "exchange/layout.h"
 #include "inference/dimensions.h"
 
@@ -17,7 +17,7 @@ namespace chargpt {
 namespace {
 
 constexpr std::uint32_t gguf_version = 3, type_f32 = 0;
-constexpr std::uint64_t alignment = 32;
+constexpr std::size_t alignment = 32;
 constexpr std::int32_t normal_token = 1, control_token = 3;  ///< of llama_token_type; the latter is not printed
 
 /// The first entry of the metadata, which tells that chargpt wrote the file. Other programs pass over it.
@@ -25,6 +25,10 @@ constexpr std::string_view own_key = "chargpt.export", own_value = "chargpt";
 
 /// The format's numbers for the types of metadata.
 enum class Type : std::uint32_t { uint32 = 4, int32 = 5, float32 = 6, boolean = 7, string = 8, array = 9 };
+
+std::size_t aligned(std::size_t size) {
+  return (size + alignment - 1) / alignment * alignment;
+}
 
 /// Bytes in the order of the processor, which is little-endian wherever chargpt is built.
 class Bytes {
@@ -39,7 +43,7 @@ class Bytes {
     number<std::uint64_t>(value.size());
     bytes_.append(value);
   }
-  void pad() { bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment); }
+  void pad() { bytes_.resize(aligned(bytes_.size())); }
   std::span<const std::byte> view() const { return std::as_bytes(std::span(bytes_)); }
 
  private:
@@ -48,18 +52,9 @@ class Bytes {
 
 class Metadata {
  public:
-  void size(const std::string& key, std::int64_t value) {
-    begin(key, Type::uint32);
-    bytes_.number(static_cast<std::uint32_t>(value));
-  }
-  void real(const std::string& key, double value) {
-    begin(key, Type::float32);
-    bytes_.number(static_cast<float>(value));
-  }
-  void flag(const std::string& key, bool value) {
-    begin(key, Type::boolean);
-    bytes_.number<std::uint8_t>(value ? 1 : 0);
-  }
+  void size(const std::string& key, std::int64_t value) { put(key, Type::uint32, static_cast<std::uint32_t>(value)); }
+  void real(const std::string& key, double value) { put(key, Type::float32, static_cast<float>(value)); }
+  void flag(const std::string& key, bool value) { put(key, Type::boolean, static_cast<std::uint8_t>(value)); }
   void text(const std::string& key, std::string_view value) {
     begin(key, Type::string);
     bytes_.text(value);
@@ -80,6 +75,11 @@ class Metadata {
     bytes_.text(key);
     bytes_.number(type);
     ++count_;
+  }
+  template <class Number>
+  void put(const std::string& key, Type type, Number value) {
+    begin(key, type);
+    bytes_.number(value);
   }
   void begin_array(const std::string& key, Type of, std::size_t size) {
     begin(key, Type::array);
@@ -178,7 +178,7 @@ std::vector<OwnTensor> tensors_of(const ExportedModel& model) {
                 .layers = gpt2 ? std::span<const LayerNames>(gpt2_layers) : llama_layers,
                 .paired = architecture == Architecture::llama};
   if (architecture == Architecture::qwen3) layout.head_gains = {"attn_q_norm", "attn_k_norm"};
-  return tensors_as_theirs(model, rows_of(layout, theirs, model.vocabulary().size()));
+  return tensors_as_theirs(model.model, rows_of(layout, theirs, model.vocabulary().size()));
 }
 
 // ---- the file
@@ -198,7 +198,7 @@ Bytes header_of(const Metadata& metadata, const std::vector<TensorView>& tensors
     for (std::size_t i = tensor.shape.size(); i-- > 0;) header.number(static_cast<std::uint64_t>(tensor.shape[i]));
     header.number(type_f32);
     header.number(offset);
-    offset += (tensor.bytes.size() + alignment - 1) / alignment * alignment;
+    offset += aligned(tensor.bytes.size());
   }
   header.pad();
   return header;
@@ -209,8 +209,7 @@ void write_file(const ByteSink& sink, const Bytes& header, const std::vector<Ten
   const std::vector<std::byte> zeros(alignment);
   for (const TensorView& tensor : tensors) {
     sink(tensor.bytes);
-    if (const std::size_t beyond = tensor.bytes.size() % alignment; beyond != 0)
-      sink(std::span(zeros).first(alignment - beyond));
+    sink(std::span(zeros).first(aligned(tensor.bytes.size()) - tensor.bytes.size()));
   }
 }
 

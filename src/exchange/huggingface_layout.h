@@ -1,4 +1,4 @@
-// Which tensors transformers has of a model; see huggingface.h. With code of ours (transformers/modeling_chargpt.py)
+// Which tensors transformers has of a model; see formats.h. With code of ours (transformers/modeling_chargpt.py)
 // they are those of a checkpoint. What transformers computes by itself is in its files
 // models/{gpt2,llama,qwen3}/modeling_*.py: its Conv1D has weights (in, out), its rotary pairs are halves as ours are,
 // and Qwen3 normalises queries and keys before it turns them, as we do.

@@ -1,4 +1,4 @@
-// Reading; see huggingface.h. A folder is hostile until read: sizes come from config.json, and nothing is allocated by
+// Reading; see formats.h. A folder is hostile until read: sizes come from config.json, and nothing is allocated by
 // them before a tensor of the file is seen to have them.
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
 #include "exchange/character_tokenizer.h"
-#include "exchange/huggingface.h"
+#include "exchange/formats.h"
 #include "exchange/huggingface_layout.h"
 #include "inference/parameter_list.h"
 #include "run/run_files.h"
@@ -57,8 +57,8 @@ class ForeignConfig {
     return json_[name].get<bool>();
   }
   /// Error data: what this option asks for, chargpt's models do not compute.
-  void expect(const std::string& name, bool wanted, bool otherwise) const {
-    if (flag(name, otherwise) != wanted) refuse(name, "chargpt's models do not compute that");
+  void expect_off(const std::string& name) const {
+    if (flag(name, false)) refuse(name, "chargpt's models do not compute that");
   }
   [[noreturn]] void refuse(const std::string& name, const std::string& why) const {
     const std::string value =
@@ -123,8 +123,8 @@ void read_gpt2_dropout(const ForeignConfig& config, Options& options) {
 }
 
 Options read_gpt2_options(const ForeignConfig& config) {
-  config.expect("scale_attn_by_inverse_layer_idx", false, false);
-  config.expect("add_cross_attention", false, false);
+  config.expect_off("scale_attn_by_inverse_layer_idx");
+  config.expect_off("add_cross_attention");
   const std::int64_t width = config.size("n_embd", 768);
   Options options = {{"type", "gpt"},
                      {"n_layer", config.size("n_layer", 12)},
@@ -169,7 +169,7 @@ std::string llama_activation(const ForeignConfig& config) {
 /// With biases wherever theirs has them.
 Options read_llama_options(const ForeignConfig& config) {
   const bool qwen3 = config.text("model_type", "") == "qwen3";
-  config.expect("use_sliding_window", false, false);
+  config.expect_off("use_sliding_window");
   const std::int64_t width = config.size("hidden_size"), heads = config.size("num_attention_heads");
   const std::int64_t head = config.size("head_dim", qwen3 ? 128 : std::max<std::int64_t>(1, width / heads));
   const std::int64_t inner = config.size("intermediate_size");
@@ -253,18 +253,18 @@ fs::path weights_of(const fs::path& folder) {
 std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig& config, const std::string& prefix,
                                        const ModelConfig& theirs, Architecture architecture,
                                        const ImportedSymbols& tokenizer) {
-  const SafetensorsFile file(path);
-  ForeignTensors tensors(file, printable_path(path), "config.json", prefix);
+  ForeignTensors tensors(path, "config.json", prefix);
   tensors.expect_at_least(theirs.n_layer);
   std::vector<LayoutRow> rows = rows_in_transformers(theirs, architecture, std::ssize(tokenizer.rows));
   if (theirs.tie_weights && tensors.has("lm_head.weight")) {
     rows.push_back(rows.front());
     rows.back().theirs = "lm_head.weight";
   }
-  for (std::int64_t layer = 0; layer < theirs.n_layer; ++layer)  // buffers
-    for (const char* name : {"transformer.h.#.attn.bias", "transformer.h.#.attn.masked_bias",
-                             "model.layers.#.self_attn.rotary_emb.inv_freq"})
-      tensors.ignore(std::string(name).replace(std::string(name).find('#'), 1, std::to_string(layer)));
+  for (std::int64_t layer = 0; layer < theirs.n_layer; ++layer) {  // buffers
+    tensors.ignore(line_of("transformer.h.", layer, ".attn.bias"));
+    tensors.ignore(line_of("transformer.h.", layer, ".attn.masked_bias"));
+    tensors.ignore(line_of("model.layers.", layer, ".self_attn.rotary_emb.inv_freq"));
+  }
   std::vector<OwnTensor> parameters = tensors_as_ours(
       tensors, rows,
       {.symbols = tokenizer.rows, .heads = theirs.n_head, .shared_heads = read_shared_heads(config, theirs.n_head)});

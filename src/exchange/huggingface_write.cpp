@@ -1,4 +1,4 @@
-// Writing; see huggingface.h.
+// Writing; see formats.h.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include "checkpoint/strict_json.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
-#include "exchange/huggingface.h"
+#include "exchange/formats.h"
 #include "exchange/huggingface_layout.h"
 #include "inference/dimensions.h"
 #include "report/format.h"
@@ -128,10 +128,6 @@ std::string unit_of(const ExportedModel& model) {
   return model.vocabulary().units() == Units::bytes ? "byte" : "character";
 }
 
-bool knows_its_text(const ExportedModel& model) {
-  return model.state().data != Fingerprint{};
-}
-
 void add_loss(Table& table, const std::string& name, const Json& loss) {
   if (loss.is_number() && std::isfinite(loss.get<double>()))
     table.add({name, format_fixed(loss, 4), format_fixed(loss.get<double>() / std::numbers::ln2, 3)});
@@ -213,7 +209,7 @@ std::string model_card(const ExportedModel& model) {
          " at a time, trained by chargpt: " + format_count(model.state().parameters, "parameter") + ", " +
          format_count(model.vocabulary().size(), "symbol") + ", a context of " +
          format_count(model.options().block_size) + ".\n\n" + losses(model) + "\n" +
-         (knows_its_text(model) ? training(model) + "\n" : "") + use(model);
+         (model.state().data != Fingerprint{} ? training(model) + "\n" : "") + use(model);
 }
 
 /// The config that the card's command trains, with names in place of paths.
@@ -235,7 +231,7 @@ std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFol
   refuse_obstacle(model.options(), obstacle_to_gpt, "--format huggingface");
   const Architecture architecture = architecture_of(model.options());
   const std::vector<OwnTensor> tensors = tensors_as_theirs(
-      model,
+      model.model,
       rows_in_transformers(in_transformers(model.options(), architecture), architecture, model.vocabulary().size()));
   folder.write("config.json", json_text(config_json(model)));
   folder.write("generation_config.json", json_text(generation_json(model)));

@@ -63,7 +63,7 @@ std::span<const float> floats(const OwnTensor& tensor) {
 
 std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors) {
   std::vector<TensorView> views;
-  for (const OwnTensor& tensor : tensors) views.push_back(tensor.view());
+  for (const OwnTensor& tensor : tensors) views.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes});
   return views;
 }
 

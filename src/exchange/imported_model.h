@@ -21,7 +21,6 @@ struct OwnTensor {
   std::string name, dtype = "F32";
   std::vector<std::int64_t> shape;
   std::vector<std::byte> bytes;  ///< row-major, little-endian
-  TensorView view() const { return {name, dtype, shape, bytes}; }
 };
 /// A tensor of zeros of that shape.
 OwnTensor float_tensor(std::string name, std::vector<std::int64_t> shape);

@@ -59,8 +59,8 @@ std::vector<std::int64_t> shape_of(const LayoutRow& row) {
   return shape;
 }
 
-OwnTensor as_theirs(const ExportedModel& model, const LayoutRow& row) {
-  const auto& parameters = model.model.parameters();
+OwnTensor as_theirs(const InferenceModel& model, const LayoutRow& row) {
+  const std::vector<NamedParameter>& parameters = model.parameters();
   const auto found = std::ranges::find(parameters, row.ours.name, &NamedParameter::name);
   OwnTensor tensor = float_tensor(row.theirs, shape_of(row));
   const std::span<float> values = floats(tensor);
@@ -71,7 +71,7 @@ OwnTensor as_theirs(const ExportedModel& model, const LayoutRow& row) {
   } else {
     throw Error(ExitCode::internal, "a model to export has no parameter ", row.ours.name);
   }
-  if (row.paired) return in_order(tensor, pairs(tensor.shape[0], head_width(model.options())));
+  if (row.paired) return in_order(tensor, pairs(tensor.shape[0], head_width(model.config())));
   return row.turned ? transposed(tensor) : tensor;
 }
 
@@ -113,7 +113,7 @@ std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, 
   return rows;
 }
 
-std::vector<OwnTensor> tensors_as_theirs(const ExportedModel& model, const std::vector<LayoutRow>& rows) {
+std::vector<OwnTensor> tensors_as_theirs(const InferenceModel& model, const std::vector<LayoutRow>& rows) {
   std::vector<OwnTensor> tensors;
   for (const LayoutRow& row : rows) tensors.push_back(as_theirs(model, row));
   return tensors;

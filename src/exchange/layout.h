@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/exported_model.h"
 #include "exchange/foreign_tensors.h"
 #include "exchange/imported_model.h"
+#include "inference/model.h"
 #include "inference/parameter_list.h"
 
 namespace chargpt {
@@ -42,7 +42,7 @@ struct LayoutRow {
 std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, std::int64_t symbols);
 
 /// What is to be written, row by row. Where the model lacks a gain or a bias, the 1 or 0 that does the same.
-std::vector<OwnTensor> tensors_as_theirs(const ExportedModel& model, const std::vector<LayoutRow>& rows);
+std::vector<OwnTensor> tensors_as_theirs(const InferenceModel& model, const std::vector<LayoutRow>& rows);
 
 /// How to read: symbols are `symbols[id]` there for our id; `shared_heads` of keys and values belong to `heads`.
 struct ReadingOrder {

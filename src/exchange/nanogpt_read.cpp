@@ -1,7 +1,8 @@
-// Reading; see nanogpt.h. The folder is hostile until read: sizes come from nanogpt.json, and nothing is allocated by
+// Reading; see formats.h. The folder is hostile until read: sizes come from nanogpt.json, and nothing is allocated by
 // them before a tensor of the file is seen to have them.
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,8 +13,8 @@
 #include "base/utf8.h"
 #include "checkpoint/strict_json.h"
 #include "exchange/character_tokenizer.h"
+#include "exchange/formats.h"
 #include "exchange/layout.h"
-#include "exchange/nanogpt.h"
 
 namespace chargpt {
 namespace {
@@ -60,35 +61,31 @@ Options model_options(const StrictObject& args) {
           {"tie_weights", true}};
 }
 
-/// What train.py was told, as far as it was kept and has a counterpart here.
+/// What train.py was told of these options, as far as it was kept.
+Options kept_options(const Json& config, std::initializer_list<const char*> names) {
+  Options kept = Options::object();
+  for (const char* name : names)
+    if (config.contains(name)) kept[name] = config[name];
+  return kept;
+}
+
 Options train_options(const Json& config) {
-  Options train = Options::object();
-  const auto take = [&](const char* name) {
-    if (config.contains(name)) train[name] = config[name];
-  };
-  for (const char* name : {"batch_size", "gradient_accumulation_steps", "max_iters", "learning_rate", "min_lr",
-                           "weight_decay", "beta1", "beta2", "adam_eps", "grad_clip"})
-    take(name);
+  Options train = kept_options(config, {"batch_size", "gradient_accumulation_steps", "max_iters", "learning_rate",
+                                        "min_lr", "weight_decay", "beta1", "beta2", "adam_eps", "grad_clip"});
   if (config.contains("decay_lr") && config["decay_lr"] == false) {
     train["lr_schedule"] = "constant";
     train["warmup_iters"] = 0;  // it warms up only where it decays
     train.erase("min_lr");
     return train;
   }
-  for (const char* name : {"warmup_iters", "lr_decay_iters"}) take(name);
+  train.update(kept_options(config, {"warmup_iters", "lr_decay_iters"}));
   return train;
 }
 
-Options eval_options(const Json& config) {
-  Options eval = Options::object();
-  for (const char* name : {"eval_interval", "log_interval"})
-    if (config.contains(name)) eval[name] = config[name];
-  return eval;
-}
-
 /// Step of AdamW, as our optimizer.safetensors has it.
-OwnTensor read_step(const SafetensorsFile& file, const std::string& source) {
-  const TensorView* const found = file.find("step");
+OwnTensor read_step(const ForeignTensors& tensors) {
+  const std::string& source = tensors.source();
+  const TensorView* const found = tensors.file().find("step");
   if (found == nullptr || found->dtype != "I64" || found->bytes.size() != sizeof(std::int64_t))
     throw Error(ExitCode::data, source, " has no step, one number of type I64");
   std::int64_t step = 0;
@@ -109,8 +106,7 @@ std::vector<OwnTensor> read_tensors(ForeignTensors& tensors, const ModelConfig& 
 }
 
 std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& model, const ImportedSymbols& symbols) {
-  const SafetensorsFile file(path);
-  ForeignTensors tensors(file, printable_path(path), about_file);
+  ForeignTensors tensors(path, about_file);
   tensors.expect_at_least(model.n_layer);
   std::vector<OwnTensor> all = read_tensors(tensors, model, symbols);
   tensors.expect_no_more();
@@ -118,15 +114,14 @@ std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& 
 }
 
 std::vector<OwnTensor> read_moments(const fs::path& path, const ModelConfig& model, const ImportedSymbols& symbols) {
-  const SafetensorsFile file(path);
-  ForeignTensors tensors(file, printable_path(path), about_file);
+  ForeignTensors tensors(path, about_file);
   std::vector<OwnTensor> all = read_tensors(tensors, model, symbols, ".exp_avg", "moment1/");
   for (OwnTensor& moment : read_tensors(tensors, model, symbols, ".exp_avg_sq", "moment2/")) {
     if (std::ranges::any_of(floats(moment), [](float value) { return value < 0; }))
       throw Error(ExitCode::data, tensors.source(), ": ", moment.name, " has negative numbers");
     all.push_back(std::move(moment));
   }
-  all.push_back(read_step(file, tensors.source()));
+  all.push_back(read_step(tensors));
   tensors.ignore("step");
   tensors.expect_no_more();
   return all;
@@ -147,8 +142,9 @@ ImportedModel read_nanogpt(const fs::path& path) {
   const StrictObject args = about.object("model_args");
   const Json& config = about.field("config");
   if (!config.is_object()) throw Error(ExitCode::data, source, ": config is no object");
-  const Options sections = {
-      {"model", model_options(args)}, {"train", train_options(config)}, {"eval", eval_options(config)}};
+  const Options sections = {{"model", model_options(args)},
+                            {"train", train_options(config)},
+                            {"eval", kept_options(config, {"eval_interval", "log_interval"})}};
   ImportedSymbols symbols = read_symbols(about, args.integer("vocab_size", 1), source);
   ImportedModel model{.config = imported_config(sections, path, source),
                       .vocabulary = symbols.vocabulary,

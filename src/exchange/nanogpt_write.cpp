@@ -1,11 +1,11 @@
-// Writing; see nanogpt.h. nanoGPT's model has GPT-2's layout with our names and shapes.
+// Writing; see formats.h. nanoGPT's model has GPT-2's layout with our names and shapes.
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/utf8.h"
 #include "exchange/architecture.h"
+#include "exchange/formats.h"
 #include "exchange/layout.h"
-#include "exchange/nanogpt.h"
 #include "inference/dimensions.h"
 #include "report/json_text.h"
 
@@ -49,17 +49,14 @@ std::string reason_without_moments(const ExportedModel& model) {
   return "";
 }
 
-const TensorView& moment_of(const SafetensorsFile& optimizer, const std::string& name) {
-  if (const TensorView* const found = optimizer.find(name)) return *found;
-  throw Error(ExitCode::data, "the checkpoint's optimizer.safetensors has no ", name, "; the file is damaged");
-}
-
 std::vector<TensorView> moments_of(const ExportedModel& model) {
   const SafetensorsFile& optimizer = *model.checkpoint.optimizer;
   std::vector<TensorView> moments;
   const auto add = [&](const std::string& name, const std::string& ours, std::vector<std::int64_t> shape) {
-    const TensorView& found = moment_of(optimizer, ours);
-    moments.push_back({name, found.dtype, std::move(shape), found.bytes});
+    const TensorView* const found = optimizer.find(ours);
+    if (found == nullptr)
+      throw Error(ExitCode::data, "the checkpoint's optimizer.safetensors has no ", ours, "; the file is damaged");
+    moments.push_back({name, found->dtype, std::move(shape), found->bytes});
   };
   for (const NamedParameter& parameter : model.model.parameters()) {
     add(parameter.name + ".exp_avg", "moment1/" + parameter.name, parameter.shape);
@@ -146,7 +143,7 @@ std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder&
   Json symbols = Json::array();
   for (const char32_t character : model.vocabulary().code_points()) symbols.push_back(utf8_of(character));
   const std::vector<OwnTensor> tensors =
-      tensors_as_theirs(model, rows_of({}, model.options(), model.vocabulary().size()));
+      tensors_as_theirs(model.model, rows_of({}, model.options(), model.vocabulary().size()));
   std::vector<std::string> notices = differences(model);
   const std::string without = reason_without_moments(model);
   if (!without.empty()) notices.push_back("no state of an optimizer, so train.py cannot go on: " + without);

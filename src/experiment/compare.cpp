@@ -123,8 +123,8 @@ class Comparer {
     if (hooks.text) hooks.text(corpus_);
   }
 
-  /// False where it was stopped.
-  bool run() {
+  /// None where it was stopped.
+  std::optional<Comparison> run() {
     if (const auto line = length_difference(configs_, names_, corpus_.train().size()); !line.empty()) notice(line);
     std::vector<PlannedRun> runs = planned();
     const auto first = std::ssize(runs) * options_.rank / options_.ranks;  // so that ranks do not begin with the same
@@ -142,15 +142,10 @@ class Comparer {
                                     .failure_code = failure.error.code()});
       announce(run, /*reused=*/false);
     };
-    return run_all(runs, {.jobs = options_.jobs, .shared = options_.ranks > 1, .stop = options_.stop}, hooks);
-  }
-
-  /// The validation split.
-  TokenView scored_text() const { return corpus_.val(); }
-  /// Each config's runs by seed, whichever ended first.
-  std::vector<ConfigRuns> results() {
-    for (ConfigRuns& runs : results_) std::ranges::sort(runs.seeds, {}, &SeedRun::seed);
-    return std::move(results_);
+    if (!run_all(runs, {.jobs = options_.jobs, .shared = options_.ranks > 1, .stop = options_.stop}, hooks))
+      return std::nullopt;
+    for (ConfigRuns& each : results_) std::ranges::sort(each.seeds, {}, &SeedRun::seed);  // whichever ended first
+    return rank_configs(std::move(results_), corpus_.val());
   }
 
  private:
@@ -169,10 +164,9 @@ class Comparer {
     return all;
   }
 
-  std::size_t index_of(const PlannedRun& run) const {
-    return static_cast<std::size_t>(run.number - 1) % configs_.size();
+  ConfigRuns& runs_of(const PlannedRun& run) {
+    return results_[static_cast<std::size_t>(run.number - 1) % configs_.size()];
   }
-  ConfigRuns& runs_of(const PlannedRun& run) { return results_[index_of(run)]; }
 
   /// What max_seconds has come to in the run of the config's first seed, which the others replay.
   fs::path replayed_by(const PlannedRun& run) const {
@@ -234,14 +228,13 @@ std::string length_of(const ResolvedConfig& resolved, std::int64_t train_tokens)
 
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks) {
   check_jobs(configs, options);
-  Comparer comparer(std::move(configs), options, hooks);
-  if (!comparer.run()) return {.complete = false};
-  Comparison comparison = rank_configs(comparer.results(), comparer.scored_text());
-  comparison.within_train_split = options.within_train_split;
-  if (options.target) find_target(comparison, *options.target);
-  if (options.stop_at_target) rank_by_target(comparison);
-  if (options.rank == 0) write_file_atomically(options.out / "compare.json", json_text(to_json(comparison)));
-  return comparison;
+  std::optional<Comparison> comparison = Comparer(std::move(configs), options, hooks).run();
+  if (!comparison) return {.complete = false};
+  comparison->within_train_split = options.within_train_split;
+  if (options.target) find_target(*comparison, *options.target);
+  if (options.stop_at_target) rank_by_target(*comparison);
+  if (options.rank == 0) write_file_atomically(options.out / "compare.json", json_text(to_json(*comparison)));
+  return *std::move(comparison);
 }
 
 std::string length_difference(const std::vector<ResolvedConfig>& configs, const std::vector<std::string>& names,

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <utility>
 
 #include "experiment/target.h"
@@ -14,8 +12,8 @@ namespace chargpt {
 namespace {
 
 double mean_over(const ConfigRuns& runs, double SeedRun::*figure) {
-  const double sum = std::accumulate(runs.seeds.begin(), runs.seeds.end(), 0.0,
-                                     [figure](double so_far, const SeedRun& run) { return so_far + run.*figure; });
+  double sum = 0;
+  for (const SeedRun& run : runs.seeds) sum += run.*figure;
   return sum / static_cast<double>(runs.seeds.size());
 }
 
@@ -65,7 +63,7 @@ nlohmann::ordered_json seed_json(const SeedRun& run) {
     json["step"] = run.step;
     if (run.steps > 0) json["updates"] = run.steps;
     json["ended"] = enum_name(run.ended);
-    json["scored"] = run.scored == ScoredAt::end ? "end" : "best";
+    json["scored"] = enum_name(run.scored);
     if (run.test_loss) json.update({{"test_loss", *run.test_loss}, {"test_scores", run.test_scores}});
     if (std::isfinite(run.lowest_loss)) json["lowest"] = {{"loss", run.lowest_loss}, {"step", run.lowest_step}};
   } else {
@@ -177,25 +175,15 @@ std::string seeds_remark(std::size_t seeds) {
          " seeds, paired; to score another text: chargpt eval RUN --text FILE";
 }
 
-std::string pairs_remark(std::int64_t pairs) {
-  return "the best config was chosen by these losses, so intervals and p are corrected for all " +
-         std::to_string(pairs) + " pairs of configs";
-}
-
-void add_undecided(std::vector<std::string>& lines, const Comparison& comparison) {
-  std::vector<Undecided> undecided;
-  for (const ConfigResult& result : comparison.results)
-    if (result.versus_best && is_undecided(*result.versus_best))
-      undecided.push_back({result.runs.config, *result.versus_best, comparison.pairs});
-  if (!undecided.empty())
-    lines.push_back("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided_text(undecided));
+/// Whether other seeds may well show the opposite sign; false with one seed, where that cannot be said.
+bool is_undecided(const MeanEstimate& difference) {
+  return difference.ci95 && difference.ci95->low <= 0 && difference.ci95->high >= 0;
 }
 
 /// "0.0012 apart, about 9 seeds would tell"
-std::string seeds_that_tell(const Undecided& undecided) {
-  const MeanEstimate& difference = undecided.difference;
+std::string seeds_that_tell(const MeanEstimate& difference, std::int64_t comparisons) {
   if (difference.mean == 0) return "equal";
-  const auto seeds = seeds_to_show(std::abs(difference.mean), *difference.deviation, undecided.comparisons);
+  const auto seeds = seeds_to_show(std::abs(difference.mean), *difference.deviation, comparisons);
   return format_fixed(std::abs(difference.mean), 4) + " apart, " +
          (seeds ? "about " + std::to_string(*seeds) + " seeds would tell" : "1,000 seeds would not tell");
 }
@@ -234,13 +222,9 @@ std::string ended_early(const ConfigRuns& runs) {
 
 /// "1,200" or, where seeds differ, "1,150 to 1,200"; empty where it is not known.
 std::string steps_of(const ConfigRuns& runs) {
-  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
-  for (const SeedRun& run : runs.seeds) {
-    least = std::min(least, run.steps);
-    most = std::max(most, run.steps);
-  }
-  if (most == 0 || least == 0) return "";
-  return least == most ? format_count(most) : format_count(least) + " to " + format_count(most);
+  const auto [least, most] = std::ranges::minmax_element(runs.seeds, {}, &SeedRun::steps);
+  if (least == runs.seeds.end() || least->steps == 0 || most->steps == 0) return "";
+  return (least->steps == most->steps ? "" : format_count(least->steps) + " to ") + format_count(most->steps);
 }
 
 /// Where not all made as many.
@@ -326,14 +310,11 @@ Table to_table(const Comparison& comparison) {
   return table;
 }
 
-bool is_undecided(const MeanEstimate& difference) {
-  return difference.ci95 && difference.ci95->low <= 0 && difference.ci95->high >= 0;
-}
-
-std::string undecided_text(const std::vector<Undecided>& differences) {
+std::string undecided_text(const std::vector<NamedDifference>& differences, std::int64_t comparisons) {
   std::vector<std::string> each;
-  for (const Undecided& undecided : differences)
-    each.push_back(undecided.name + " (" + seeds_that_tell(undecided) + ")");
+  for (const auto& [name, difference] : differences)
+    if (is_undecided(difference)) each.push_back(name + " (" + seeds_that_tell(difference, comparisons) + ")");
+  if (each.empty()) return "";
   return joined(each, ", ") + "; that is, in 80 of 100 comparisons, if a difference is as large as it looks here";
 }
 
@@ -345,8 +326,14 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   lines.emplace_back(
       "±: half of a 95 % interval; std: standard deviation over seeds; tenths: parts of the text where the best is "
       "ahead");
-  if (comparison.pairs > 1) lines.push_back(pairs_remark(comparison.pairs));
-  add_undecided(lines, comparison);
+  if (comparison.pairs > 1)
+    lines.push_back("the best config was chosen by these losses, so intervals and p are corrected for all " +
+                    std::to_string(comparison.pairs) + " pairs of configs");
+  std::vector<NamedDifference> differences;
+  for (const ConfigResult& result : comparison.results)
+    if (result.versus_best) differences.emplace_back(result.runs.config, *result.versus_best);
+  if (const std::string undecided = undecided_text(differences, comparison.pairs); !undecided.empty())
+    lines.push_back("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided);
   if (const auto design = design_of(comparison)) lines.push_back(power_remark(*design));
   for (std::string& line : run_remarks(comparison)) lines.push_back(std::move(line));
   return lines;

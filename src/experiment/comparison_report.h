@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiment/ranking.h"
@@ -21,16 +22,11 @@ nlohmann::ordered_json to_json(const Comparison& comparison);
 /// One row per config; variants of one config stand under its name.
 Table to_table(const Comparison& comparison);
 
-/// A difference of two configs, and the number of comparisons that it is one of.
-struct Undecided {
-  std::string name;
-  MeanEstimate difference;
-  std::int64_t comparisons = 1;
-};
-/// Whether other seeds may well show the opposite sign; false with one seed, where that cannot be said.
-bool is_undecided(const MeanEstimate& difference);
-/// "a (0.0012 apart, about 9 seeds would tell), b (…)", and for which part of comparisons.
-std::string undecided_text(const std::vector<Undecided>& differences);
+using NamedDifference = std::pair<std::string, MeanEstimate>;
+/// Of differences between configs, each one of `comparisons`, those that other seeds may well show with the opposite
+/// sign: "a (0.0012 apart, about 9 seeds would tell), b (…)", and for which part of comparisons. Empty where there are
+/// none, and with one seed, where that cannot be said.
+std::string undecided_text(const std::vector<NamedDifference>& differences, std::int64_t comparisons);
 
 /// {"difference","ci95","p"}, or null.
 nlohmann::ordered_json difference_json(const std::optional<MeanEstimate>& difference);

@@ -20,13 +20,7 @@ static_assert(std::endian::native == std::endian::little, "val_losses.f32 is wri
 
 /// 1: losses of the best checkpoint. 2: of the end of the run.
 constexpr int version = 2;
-
-std::filesystem::path header_path(const std::filesystem::path& run) {
-  return run / "val_losses.json";
-}
-std::filesystem::path losses_path(const std::filesystem::path& run) {
-  return run / "val_losses.f32";
-}
+constexpr const char *header_name = "val_losses.json", *losses_name = "val_losses.f32";
 
 std::string_view bytes_of(const std::vector<float>& losses) {
   return {reinterpret_cast<const char*>(losses.data()), losses.size() * sizeof(float)};
@@ -67,19 +61,13 @@ nlohmann::ordered_json header_of(const KeptRun& kept) {
       header[key] = *value;
   });
   header["ended"] = enum_name(kept.seed.ended);
-  header["scored"] = kept.seed.scored == ScoredAt::end ? "end" : "best";
+  header["scored"] = enum_name(kept.seed.scored);
   header["text"] = {{"tokens", kept.text.tokens}, {"crc64", hexadecimal(kept.text.crc64)}};
   return header;
 }
 
-std::uint64_t from_hexadecimal(const std::string& text) {
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  return value;
-}
-
 std::vector<float> read_losses(const std::filesystem::path& run, const nlohmann::json& header) {
-  const std::string bytes = read_regular_file(losses_path(run));
+  const std::string bytes = read_regular_file(run / losses_name);
   if (bytes.size() / sizeof(float) != header.at("count").get<std::size_t>() || bytes.size() % sizeof(float) != 0 ||
       hexadecimal(crc64(bytes)) != header.at("crc64").get<std::string>())
     throw Error(ExitCode::data, "val_losses.f32 is not what val_losses.json says");
@@ -103,26 +91,28 @@ KeptRun parse(const std::filesystem::path& run, const nlohmann::json& header) {
       header.at(key).get_to(value);
   });
   kept.seed.ended = enum_value<Ending>(header.value("ended", std::string())).value_or(Ending::unknown);
-  kept.seed.scored = header.value("scored", "best") == "end" ? ScoredAt::end : ScoredAt::best;
+  kept.seed.scored = enum_value<ScoredAt>(header.value("scored", "best")).value_or(ScoredAt::best);
   header.at("text").at("tokens").get_to(kept.text.tokens);
-  kept.text.crc64 = from_hexadecimal(header.at("text").at("crc64").get<std::string>());
+  const std::string sum = header.at("text").at("crc64").get<std::string>();
+  std::from_chars(sum.data(), sum.data() + sum.size(), kept.text.crc64, 16);
   return kept;
 }
 
 }  // namespace
 
 void keep_losses(const std::filesystem::path& run, const KeptRun& kept) {
-  write_file_atomically(losses_path(run), bytes_of(kept.seed.losses));
-  write_file_atomically(header_path(run), json_text(header_of(kept)));
+  write_file_atomically(run / losses_name, bytes_of(kept.seed.losses));
+  write_file_atomically(run / header_name, json_text(header_of(kept)));
 }
 
 std::optional<KeptRun> kept_losses(const std::filesystem::path& run, std::string& problem) {
-  if (!is_there(header_path(run))) return std::nullopt;
+  const std::filesystem::path path = run / header_name;
+  if (!is_there(path)) return std::nullopt;
   try {
     constexpr std::uint64_t largest_header = 1 << 20;
-    return parse(run, nlohmann::json::parse(read_regular_file(header_path(run), largest_header)));
+    return parse(run, nlohmann::json::parse(read_regular_file(path, largest_header)));
   } catch (const std::exception& error) {
-    problem = header_path(run).string() + " cannot be used (" + error.what() + ")";
+    problem = path.string() + " cannot be used (" + error.what() + ")";
     return std::nullopt;
   }
 }

@@ -9,17 +9,6 @@
 namespace chargpt {
 namespace {
 
-constexpr Rung rungs_in_order[] = {
-    {"ladder/bigram", "the last character alone: a table of pairs"},
-    {"ladder/average", "sees its own target: low, but meaningless"},
-    {"ladder/average-causal", "the past without order: worse than pairs"},
-    {"ladder/masked", "unscaled scores: attends to itself alone"},
-    {"ladder/attention", "one head, which learns where to look"},
-    {"ladder/attention-multihead", "four heads for the same width"},
-    {"ladder/transformer", "layers, residual sums, norms, and an MLP"},
-    {"ladder/post-norm", "the original block: norm after each sum"},
-};
-
 std::string short_name(std::string_view preset) {
   return std::string(preset.substr(preset.find('/') + 1));
 }
@@ -30,13 +19,9 @@ std::string signed_loss(double difference) {
 
 }  // namespace
 
-std::span<const Rung> ladder() {
-  return rungs_in_order;
-}
-
 std::vector<ClimbedRung> climb(const Comparison& comparison) {
   std::vector<ClimbedRung> rungs;
-  for (const Rung& rung : ladder()) {
+  for (const Rung& rung : ladder) {
     const auto found = std::ranges::find_if(
         comparison.results, [&rung](const ConfigResult& result) { return result.runs.config == rung.preset; });
     if (found != comparison.results.end()) rungs.push_back({.rung = rung, .result = &*found});
@@ -68,14 +53,12 @@ Table to_table(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>
 
 std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs) {
   std::vector<std::string> lines = {"step: loss minus that of the model above that does not leak; nats per token"};
-  std::vector<Undecided> undecided;
-  const auto steps = std::ranges::count_if(rungs, [](const ClimbedRung& rung) { return rung.step.has_value(); });
+  std::vector<NamedDifference> steps;
   for (const ClimbedRung& rung : rungs)
-    if (rung.step && is_undecided(*rung.step))
-      undecided.push_back({short_name(rung.rung.preset) + " from " + short_name(rung.below), *rung.step, steps});
-  if (!undecided.empty()) lines.push_back("not distinguishable: " + undecided_text(undecided));
-  const bool one_seed =
-      std::ranges::any_of(rungs, [](const ClimbedRung& rung) { return rung.step && !rung.step->ci95; });
+    if (rung.step) steps.emplace_back(short_name(rung.rung.preset) + " from " + short_name(rung.below), *rung.step);
+  if (const std::string undecided = undecided_text(steps, std::ssize(steps)); !undecided.empty())
+    lines.push_back("not distinguishable: " + undecided);
+  const bool one_seed = std::ranges::any_of(steps, [](const NamedDifference& step) { return !step.second.ci95; });
   if (one_seed)
     lines.emplace_back(
         "one seed does not show how much seeds differ; --seeds 3 shows which steps are more than chance");

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +22,16 @@ struct Rung {
 };
 
 /// In the order of the lesson.
-std::span<const Rung> ladder();
+inline constexpr Rung ladder[] = {
+    {"ladder/bigram", "the last character alone: a table of pairs"},
+    {"ladder/average", "sees its own target: low, but meaningless"},
+    {"ladder/average-causal", "the past without order: worse than pairs"},
+    {"ladder/masked", "unscaled scores: attends to itself alone"},
+    {"ladder/attention", "one head, which learns where to look"},
+    {"ladder/attention-multihead", "four heads for the same width"},
+    {"ladder/transformer", "layers, residual sums, norms, and an MLP"},
+    {"ladder/post-norm", "the original block: norm after each sum"},
+};
 
 /// A loss that needs no training, to measure the rungs by.
 struct Counted {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/heartbeat.h"
 #include "base/quantile.h"
 #include "engine/device.h"
 #include "evaluate/split_loss.h"
@@ -78,9 +79,8 @@ Corpus text_of(const fs::path& run, const DataConfig& data, const ReadingProgres
 /// The whole training, from what is in the folder to what is kept there.
 class Training {
  public:
-  Training(const PlannedTraining& training, Stopper& stopper)
+  explicit Training(const PlannedTraining& training)
       : training_(training),
-        stopper_(stopper),
         begun_(last_checkpoint(training)),
         config_(begun_ ? begun_->config : config_of_run_folder(training.run)),  // the former with its length settled
         corpus_(text_of(training.run, config_.config.data, training.reading)) {
@@ -93,11 +93,11 @@ class Training {
     trainer.add_listener(speedometer);
     if (begun_) trainer.resume_from(*begun_);
     listen(trainer, begun_ ? std::optional(begun_->state.step) : std::nullopt);
-    trainer.add_listener(std::shared_ptr<Listener>(&stopper_, [](Listener*) {}));
+    trainer.add_listener(stopper_);
     try {
       trainer.plan(/*measure=*/false);
       write_config(trainer);  // before the first step
-      if (trainer.run() == Ending::stopped && !stopper_.reached()) return false;
+      if (trainer.run() == Ending::stopped && !stopper_->reached()) return false;
       write_config(trainer);  // what max_seconds has come to
       if (training_.scores) keep_losses(training_.run, scored(trainer, *speedometer));
     } catch (const Interrupted&) {
@@ -124,7 +124,7 @@ class Training {
     TrainerOptions options = training_.trainer;
     options.run = training_.run;
     options.process_started = 0;
-    options.stop = &stopper_.stop;
+    options.stop = &stopper_->stop;
     if (begun_) options = options_to_resume(options, begun_->state);
     if (!training_.replays.empty()) {
       const Config first = config_of_run_folder(training_.replays).config;
@@ -141,9 +141,8 @@ class Training {
   KeptRun scored(Trainer& trainer, const Speedometer& speedometer) const {
     const Checkpoint last = load_checkpoint(training_.run, "last");
     trainer.use_weights(last);
-    SplitLoss loss = split_loss(trainer.engine(), corpus_.val(), config_.config.model.block_size, 0, [this](double) {
-      if (stopper_.stopped()) throw Interrupted{};
-    });
+    const std::int64_t block_size = config_.config.model.block_size;
+    SplitLoss loss = split_loss(trainer.engine(), corpus_.val(), block_size, 0, until_stopped_);
     if (!std::isfinite(loss.mean))
       throw Error(ExitCode::diverged, "the weights of ", last.path.string(), " give no finite loss");
     const RunState& state = trainer.state();
@@ -159,7 +158,7 @@ class Training {
                           .run = training_.run,
                           .losses = std::move(loss.losses)},
                  .params = state.parameters,
-                 .block_size = config_.config.model.block_size,
+                 .block_size = block_size,
                  .leaks = leaks(config_.config.model),
                  .text = corpus_.fingerprint()};
     score_test_split(kept.seed);
@@ -176,16 +175,17 @@ class Training {
     const InferenceModel model(best, Weights::better);
     NetworkPredictor network(model, thread_count(options().threads));
     seed.test_scores = count_test_score(training_.run);
-    seed.test_loss = split_loss(network, corpus_.test(), model.block_size(), 0, [this](double) {
-                       if (stopper_.stopped()) throw Interrupted{};
-                     }).mean;
+    seed.test_loss = split_loss(network, corpus_.test(), model.block_size(), 0, until_stopped_).mean;
   }
 
   const PlannedTraining& training_;
-  Stopper& stopper_;
+  const std::shared_ptr<Stopper> stopper_ = std::make_shared<Stopper>(training_.trainer.stop, training_.stop_at);
   std::optional<Checkpoint> begun_;
   ResolvedConfig config_;
   Corpus corpus_;
+  const Heartbeat until_stopped_ = [this](double) {
+    if (stopper_->stopped()) throw Interrupted{};
+  };
 };
 
 }  // namespace
@@ -210,8 +210,7 @@ bool train_planned(const PlannedTraining& training,
                    const std::function<void(Trainer&, std::optional<std::int64_t> resume_step)>& listen) {
   const RunLock lock(training.run);
   remove_unfinished_files(training.run);
-  Stopper stopper(training.trainer.stop, training.stop_at);
-  return Training(training, stopper).run(listen);
+  return Training(training).run(listen);
 }
 
 }  // namespace chargpt

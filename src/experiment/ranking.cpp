@@ -5,22 +5,9 @@
 #include <limits>
 
 namespace chargpt {
-namespace {
-
-ConfigResult summarise(ConfigRuns runs) {
-  ConfigResult result;
-  if (failed(runs))
-    result.mean.mean = std::numeric_limits<double>::quiet_NaN();
-  else
-    result.mean = mean_over_seeds(losses_of(runs));
-  result.runs = std::move(runs);
-  return result;
-}
-
-}  // namespace
 
 bool failed(const ConfigRuns& runs) {
-  return std::any_of(runs.seeds.begin(), runs.seeds.end(), [](const SeedRun& run) { return !run.failure.empty(); });
+  return std::ranges::any_of(runs.seeds, [](const SeedRun& run) { return !run.failure.empty(); });
 }
 
 std::vector<std::vector<float>> losses_of(const ConfigRuns& runs) {
@@ -35,8 +22,13 @@ bool can_be_ranked(const ConfigResult& result) {
 
 Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text) {
   Comparison comparison;
-  for (ConfigRuns& runs : configs) comparison.results.push_back(summarise(std::move(runs)));
   std::vector<ConfigResult>& results = comparison.results;
+  for (ConfigRuns& runs : configs) {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    ConfigResult& result = results.emplace_back();
+    result.mean = failed(runs) ? MeanEstimate{.mean = none} : mean_over_seeds(losses_of(runs));
+    result.runs = std::move(runs);
+  }
   const auto end_of_ranked = std::stable_partition(results.begin(), results.end(), can_be_ranked);
   std::stable_sort(results.begin(), end_of_ranked,
                    [](const ConfigResult& a, const ConfigResult& b) { return a.mean.mean < b.mean.mean; });

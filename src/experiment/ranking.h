@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "evaluate/paired.h"
-#include "report/ending.h"
+#include "report/events.h"
 
 namespace chargpt {
 
-/// Which weights of a run were scored.
-enum class ScoredAt {
-  end,   ///< those it ended with, averaged where train.ema averages: nothing was chosen by the split they are scored on
-  best,  ///< those of its lowest validation loss, as earlier programs scored: the lowest of many flatters
-};
+/// Which weights of a run were scored. end: those it ended with, averaged where train.ema averages; nothing was chosen
+/// by the split they are scored on. best: those of its lowest validation loss, as earlier programs scored; the lowest
+/// of many flatters.
+CHARGPT_ENUM(ScoredAt, end, best);
 
 /// The first evaluation that found a loss at or under a target.
 struct ReachedTarget {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "report/files/metrics_reader.h"
+#include "report/files/metrics.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {

@@ -16,12 +16,12 @@
 #include "base/files.h"
 #include "base/paths.h"
 #include "config/changed_options.h"
-#include "report/files/metrics_reader.h"
-#include "report/fitted_line.h"
+#include "report/files/metrics.h"
 #include "report/format.h"
 #include "report/json_text.h"
 #include "report/progress.h"
 #include "report/symbols.h"
+#include "report/wrap.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
@@ -37,11 +37,6 @@ using Json = nlohmann::ordered_json;
 
 // What an earlier start has left.
 
-/// A length in seconds or epochs settles max_iters; in seconds, it may limit evaluations too.
-bool settles_length(const TrainConfig& train) {
-  return train.max_seconds > 0 || train.max_epochs > 0;
-}
-
 /// Options that the run in `run` and `wanted` do not share, but for what its length has settled, and for the names of
 /// the text, whose content is compared later.
 std::vector<std::string> differences(const fs::path& run, const Config& wanted) {
@@ -49,7 +44,8 @@ std::vector<std::string> differences(const fs::path& run, const Config& wanted) 
   if (!kept.gone.empty()) return {kept.gone};
   std::vector<std::string> lines = changed_options(kept.config, wanted);
   leave_out(lines, {"data.text"});
-  if (settles_length(wanted.train)) leave_out(lines, {"train.max_iters", "train.decay_steps"});
+  if (wanted.train.max_seconds > 0 || wanted.train.max_epochs > 0)
+    leave_out(lines, {"train.max_iters", "train.decay_steps"});
   if (limits_evaluations(kept)) leave_out(lines, {"eval.eval_iters"});
   return lines;
 }
@@ -81,8 +77,6 @@ void prepare(const PlannedRun& run) {
 
 // How a child ended.
 
-constexpr std::string_view error_prefix = "chargpt: error: ";
-
 std::string how_it_ended(int code) {
   if (code == 128 + SIGKILL)
     return "it was killed (signal 9), as happens when memory runs out; run fewer at once, or lower train.batch_size";
@@ -92,10 +86,11 @@ std::string how_it_ended(int code) {
 
 /// The line of the error that ended the child, without its prefix.
 std::string error_line(const ChildProcess& child, int code) {
+  constexpr std::string_view prefix = "chargpt: error: ";
   const std::string said = child.kept_output();
-  const std::size_t begin = said.rfind(error_prefix);
+  const std::size_t begin = said.rfind(prefix);
   if (begin == std::string::npos || (begin > 0 && said[begin - 1] != '\n')) return how_it_ended(code);
-  const std::size_t line = begin + error_prefix.size();
+  const std::size_t line = begin + prefix.size();
   return said.substr(line, said.find('\n', line) - line);
 }
 
@@ -110,19 +105,20 @@ ExitCode code_to_pass_on(int code) {
 }
 
 /// Whether what ended one run says nothing about the others.
-bool concerns_it_alone(int code) {
-  return code > 128 || code_to_pass_on(code) == ExitCode::diverged || code_to_pass_on(code) == ExitCode::memory ||
-         code_to_pass_on(code) == ExitCode::internal;
+bool concerns_it_alone(ExitCode code) {
+  return code == ExitCode::diverged || code == ExitCode::memory || code == ExitCode::internal;
 }
 
 /// A child and what its metrics have told.
 class Child {
  public:
   Child(const PlannedRun& run, const std::function<std::unique_ptr<ChildProcess>(const PlannedRun&)>& start)
-      : shown_{.run = &run},
-        metrics_(run.folder / "metrics.jsonl"),
-        plans_before_(plans_in(run)),
-        process(start(run)) {}
+      : shown_{.run = &run}, metrics_(run.folder / "metrics.jsonl") {
+    MetricsReader earlier(run.folder / "metrics.jsonl");
+    earlier.read([] {}, [this](const Json& row) { plans_before_ += row["kind"] == "plan" ? 1 : 0; });
+    begun_ = steady_seconds();
+    process = start(run);
+  }
 
   const PlannedRun& run() const { return *shown_.run; }
   const RunningRun& shown() const { return shown_; }
@@ -148,14 +144,9 @@ class Child {
     return text;
   }
 
- private:
-  static std::int64_t plans_in(const PlannedRun& run) {
-    std::int64_t plans = 0;
-    MetricsReader metrics(run.folder / "metrics.jsonl");
-    metrics.read([] {}, [&plans](const Json& row) { plans += row["kind"] == "plan" ? 1 : 0; });
-    return plans;
-  }
+  std::unique_ptr<ChildProcess> process;
 
+ private:
   void take(const Json& row) {
     const std::string kind = row["kind"].get<std::string>();
     if (const double step = number_in(row, "step"); std::isfinite(step)) shown_.step = static_cast<std::int64_t>(step);
@@ -168,13 +159,10 @@ class Child {
 
   RunningRun shown_;
   MetricsReader metrics_;
-  std::int64_t plans_before_, plans_ = 0;
+  std::int64_t plans_before_ = 0, plans_ = 0;
   RemainingTime remaining_;
   std::size_t told_ = 0;
-  double begun_ = steady_seconds();
-
- public:
-  std::unique_ptr<ChildProcess> process;  ///< started last
+  double begun_ = 0;
 };
 
 /// All runs under way.
@@ -218,11 +206,10 @@ class Runner {
         continue;
       }
       prepare(run);
-      if (hooks_.take_over(run)) {
+      if (hooks_.take_over(run))
         done(run, /*reused=*/true);
-      } else {
+      else
         running_.emplace_back(run, hooks_.start);
-      }
       return true;
     }
     return false;
@@ -252,7 +239,8 @@ class Runner {
     if (options_.shared && code == static_cast<int>(ExitCode::busy)) return waiting_.push_back(&run);  // taken just now
     if (stopped()) return waiting_.push_back(&run);  // and it too: a terminal's Ctrl-C reaches all
     const Error error(code_to_pass_on(code), error_line(*child.process, code));
-    if (!concerns_it_alone(code)) throw Error(error.code(), run.config, " with seed ", run.seed(), ": ", error.what());
+    if (!concerns_it_alone(error.code()))
+      throw Error(error.code(), run.config, " with seed ", run.seed(), ": ", error.what());
     ++done_;
     if (hooks_.failed) hooks_.failed(run, {error, child.seconds()});
   }
@@ -335,7 +323,7 @@ std::string line_of_several(const std::vector<RunningRun>& running, std::int64_t
 }
 
 std::string without_spaces(std::string name) {
-  std::replace(name.begin(), name.end(), ' ', '-');
+  std::ranges::replace(name, ' ', '-');
   return folder_name(std::move(name));
 }
 

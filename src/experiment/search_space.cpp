@@ -46,11 +46,8 @@ bool follows_learning_rate(const Config& config) {
 
 void scale_rates(Config& config, const Candidate& candidate, const std::string& embedding_and_head) {
   TrainConfig& train = config.train;
-  if (train.groups.empty() && candidate.groups != 1 && !embedding_and_head.empty()) {
-    GroupConfig group;
-    group.match = embedding_and_head;
-    train.groups.push_back(group);
-  }
+  if (train.groups.empty() && candidate.groups != 1 && !embedding_and_head.empty())
+    train.groups.emplace_back().match = embedding_and_head;
   if (follows_learning_rate(config)) {
     train.learning_rate *= candidate.rates;
     if (train.lr_schedule != LrSchedule::constant) train.min_lr *= candidate.rates;
@@ -68,14 +65,12 @@ double pick(const double (&values)[n], RandomStream& random) {
 }
 
 Candidate draw(const Config& config, double centre, RandomStream& random) {
-  Candidate candidate;
-  candidate.rates = centre * pick(factors_of_rates, random);
-  candidate.groups =
-      config.train.groups.empty() ? pick(factors_of_a_new_group, random) : pick(factors_of_groups, random);
-  candidate.width = pick(factors_of_width, random);
-  candidate.depth = pick(factors_of_depth, random);
-  candidate.batch = pick(factors_of_batch, random);
-  return candidate;
+  const bool grouped = !config.train.groups.empty();
+  return {.rates = centre * pick(factors_of_rates, random),
+          .groups = grouped ? pick(factors_of_groups, random) : pick(factors_of_a_new_group, random),
+          .width = pick(factors_of_width, random),
+          .depth = pick(factors_of_depth, random),
+          .batch = pick(factors_of_batch, random)};
 }
 
 void append(std::ostringstream& text, const char* what, double factor) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "report/files/metrics_reader.h"
+#include "report/files/metrics.h"
 #include "report/format.h"
 
 namespace chargpt {

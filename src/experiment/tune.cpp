@@ -57,7 +57,10 @@ class Search {
     tuning_.train_tokens = corpus_.train().size();
     tuning_.scored_tokens = corpus_.val().size() - 1;
     tuning_.memory = options.memory > 0 ? options.memory : physical_memory() / 2;
-    check_memory_cap();
+    if (const std::int64_t needed = memory_of(config.config); needed > tuning_.memory)
+      throw Error(ExitCode::memory, config.config.name, " itself needs about ", format_bytes(needed),
+                  ", above the cap of ", format_bytes(tuning_.memory),
+                  "; raise --memory or start from a smaller config");
   }
 
   Tuning run() {
@@ -73,14 +76,6 @@ class Search {
   }
 
  private:
-  void check_memory_cap() const {
-    const std::int64_t needed = memory_of(given_.config);
-    if (needed > tuning_.memory)
-      throw Error(ExitCode::memory, given_.config.name, " itself needs about ", format_bytes(needed),
-                  ", above the cap of ", format_bytes(tuning_.memory),
-                  "; raise --memory or start from a smaller config");
-  }
-
   std::int64_t memory_of(const Config& config) const {
     const std::int64_t vocab_size = corpus_.vocabulary().size(), threads = options_.trainer.threads;
     return resident_ + memory_estimate(config, {.vocab_size = vocab_size,

@@ -46,29 +46,18 @@ bool is_length(const std::string& section, const std::string& key) {
 
 /// Options of one section in which `options` differ from the `base` that the file extends, a line each. A file that
 /// sets one limit of the length clears the others, so it sets all of them or none.
-std::vector<std::string> section_lines(const std::string& section, const Json& options, const Json& base,
-                                       const Json& before) {
+std::string section_lines(const std::string& section, const Json& options, const Json& base, const Json& before) {
   bool other_length = false;
   for (const auto& [key, value] : options.items()) other_length |= is_length(section, key) && value != base[key];
-  std::vector<std::string> lines;
+  std::string lines, comment;
   for (const auto& [key, value] : options.items()) {
     const bool stated = is_length(section, key) ? other_length && value != 0 : value != base[key];
     if (!stated) continue;
-    lines.push_back("    \"" + key + "\": " + value.dump());
-    if (value != before[key]) lines.back() += "\n    // " + section + "." + key + " was " + before[key].dump();
+    if (!lines.empty()) lines += "," + comment + "\n";  // of the option before
+    lines += "    \"" + key + "\": " + value.dump();
+    comment = value != before[key] ? "  // " + section + "." + key + " was " + before[key].dump() : "";
   }
-  return lines;
-}
-
-std::string joined_options(const std::vector<std::string>& lines) {
-  std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::size_t end = lines[i].find("\n");  // the comma belongs before the comment
-    const std::string option = lines[i].substr(0, end);
-    text += option + (i + 1 < lines.size() ? "," : "") +
-            (end == std::string::npos ? "" : "  " + lines[i].substr(end + 5)) + "\n";
-  }
-  return text;
+  return lines.empty() ? "" : lines + comment + "\n";
 }
 
 std::string verdict(const Tuning& tuning) {
@@ -134,8 +123,8 @@ std::string tuned_text(const Tuning& tuning, const TunedFrom& from) {
                      ",\n  \"name\": " + options["name"].dump();
   for (const auto& [section, values] : options.items()) {
     if (!values.is_object()) continue;
-    const std::vector<std::string> lines = section_lines(section, values, base[section], before[section]);
-    if (!lines.empty()) text += ",\n  \"" + section + "\": {\n" + joined_options(lines) + "  }";
+    const std::string lines = section_lines(section, values, base[section], before[section]);
+    if (!lines.empty()) text += ",\n  \"" + section + "\": {\n" + lines + "  }";
   }
   return text + "\n}\n";
 }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t longest_name = 100;  ///< bytes, as a config file may have
 constexpr std::size_t longest_value_in_name = 24;
+constexpr std::size_t most_variants = 1000;
 
 std::vector<std::string> split_outside_brackets(const std::string& text) {
   std::vector<std::string> parts(1);
@@ -71,21 +72,16 @@ std::size_t combinations_of(const std::vector<VariedOption>& varied, std::size_t
   return count;
 }
 
-/// The values of combination `number`, as places in each option's list.
-std::vector<std::size_t> combination(const std::vector<VariedOption>& varied, std::size_t number) {
-  std::vector<std::size_t> places(varied.size());
-  for (std::size_t i = varied.size(); i-- > 0; number /= varied[i].values.size())
-    places[i] = number % varied[i].values.size();
-  return places;
-}
-
-ResolvedConfig load_variant(const std::string& config, const std::vector<VariedOption>& varied,
-                            const std::vector<std::size_t>& places, std::span<const Override> overrides) {
+/// Combination `number` of `count`.
+ResolvedConfig load_variant(const std::string& config, const std::vector<VariedOption>& varied, std::size_t number,
+                            std::size_t count, std::span<const Override> overrides) {
   std::vector<Override> all(overrides.begin(), overrides.end());
   std::string differs;
-  for (std::size_t i = 0; i < varied.size(); ++i) {
-    all.push_back({varied[i].key, varied[i].values[places[i]], "--vary"});
-    differs += " " + in_name(varied[i], places[i]);
+  for (const VariedOption& option : varied) {
+    count /= option.values.size();  // combinations with one value of this option and of those before it
+    const std::size_t place = number / count % option.values.size();
+    all.push_back({option.key, option.values[place], "--vary"});
+    differs += " " + in_name(option, place);
   }
   ResolvedConfig resolved = load_config(config, all);
   std::string& name = resolved.config.name;
@@ -137,7 +133,7 @@ std::vector<ResolvedConfig> load_variants(const std::vector<std::string>& config
   for (const std::string& config : configs) {
     std::map<std::string, std::string> seen;
     for (std::size_t number = 0; number < combinations; ++number) {
-      variants.push_back(load_variant(config, varied, combination(varied, number), overrides));
+      variants.push_back(load_variant(config, varied, number, combinations, overrides));
       refuse_same(variants.back(), seen);
     }
   }

@@ -2,7 +2,6 @@
 // is named by what it differs in. Trains nothing.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,12 +20,10 @@ struct VariedOption {
 /// JSON. Error usage: no key, an empty value, a value given twice, the name or train.seed as key.
 VariedOption parse_varied(const std::string& given);
 
-constexpr std::size_t most_variants = 1000;
-
 /// Each of `configs` (presets or paths) with every combination of the values of `varied`, the last option changing
 /// fastest; each of them alone where nothing is varied. Named "default n_head=2 dropout=0.1"; a value that is long or
 /// would not do in a folder's name stands there by its place, "groups=#2". Errors: as load_config, for `overrides` and
-/// values alike; usage for more than most_variants, two values that mean the same, and a name above 100 bytes.
+/// values alike; usage for more than 1,000 variants, two values that mean the same, and a name above 100 bytes.
 std::vector<ResolvedConfig> load_variants(const std::vector<std::string>& configs,
                                           const std::vector<VariedOption>& varied, std::span<const Override> overrides);
 

@@ -17,10 +17,9 @@ void require_usable(std::span<const float> logits) {
   const auto bad = std::find_if(logits.begin(), logits.end(),
                                 [](float x) { return std::isnan(x) || x > std::numeric_limits<float>::max(); });
   if (bad == logits.end()) return;
-  throw Error(ExitCode::diverged,
-              "the model's output for symbol " + std::to_string(bad - logits.begin()) + " is " +
-                  (std::isnan(*bad) ? "not a number" : "infinite") +
-                  "; its weights have diverged: use an earlier checkpoint, or train with a lower learning rate");
+  throw Error(ExitCode::diverged, "the model's output for symbol ", bad - logits.begin(), " is ",
+              std::isnan(*bad) ? "not a number" : "infinite",
+              "; its weights have diverged: use an earlier checkpoint, or train with a lower learning rate");
 }
 
 float largest(std::span<const float> logits) {
@@ -50,11 +49,10 @@ double total_weight(std::span<const float> logits, float top) {
                          [top](double sum, float x) { return sum + weight(x, top); });
 }
 
-// The filters on logits that are known to be usable; `ids`: room for one per symbol.
+// The filters on usable logits, at least one of them not removed; `ids`: room for one per symbol.
 
 void divide(std::span<float> logits, double temperature) {
   const float top = largest(logits);
-  if (top == removed) return;
   for (float& logit : logits) logit = static_cast<float>((static_cast<double>(logit) - top) / temperature);
 }
 
@@ -68,7 +66,6 @@ void keep_first(std::span<float> logits, std::int64_t k, std::span<std::int64_t>
 void keep_nucleus(std::span<float> logits, double p, std::span<std::int64_t> ids) {
   if (p >= 1) return;
   const float top = largest(logits);
-  if (top == removed) return;
   const double wanted = p * total_weight(logits, top);
   std::iota(ids.begin(), ids.end(), 0);
   std::sort(ids.begin(), ids.end(), Ranks{logits});
@@ -81,7 +78,6 @@ void keep_nucleus(std::span<float> logits, double p, std::span<std::int64_t> ids
 void drop_improbable(std::span<float> logits, double p) {
   if (p <= 0) return;
   const float top = largest(logits);
-  if (top == removed) return;
   for (float& logit : logits)
     if (weight(logit, top) < p) logit = removed;
 }
@@ -131,7 +127,8 @@ Sampler::Sampler(const SampleConfig& sample, std::int64_t vocab_size)
 
 std::int64_t Sampler::choose(std::span<float> logits, RandomStream& random) {
   require_usable(logits);
-  if (sample_.temperature == 0) return first_in_rank(logits);
+  const std::int64_t first = first_in_rank(logits);
+  if (sample_.temperature == 0) return first;
   divide(logits, sample_.temperature);
   keep_first(logits, sample_.top_k, ids_);
   keep_nucleus(logits, sample_.top_p, ids_);

@@ -12,11 +12,6 @@
 namespace chargpt {
 namespace {
 
-void check_prompt(const std::vector<std::int64_t>& prompt, std::int64_t vocab_size) {
-  if (prompt.empty()) throw Error(ExitCode::internal, "a prompt needs at least one id");
-  check_ids(prompt, vocab_size, "the prompt");
-}
-
 /// A batch of samples of one prompt. Nothing is allocated after the first token.
 class Samples {
  public:
@@ -84,7 +79,8 @@ class Samples {
 void generate(Predictor& predictor, const std::vector<std::int64_t>& prompt, const SampleConfig& sample,
               std::uint64_t seed, const TokenCallback& on_token, const LogitsCallback& on_logits,
               std::int64_t first_sample) {
-  check_prompt(prompt, predictor.vocab_size());
+  if (prompt.empty()) throw Error(ExitCode::internal, "a prompt needs at least one id");
+  check_ids(prompt, predictor.vocab_size(), "the prompt");
   if (sample.tokens == 0) return;
   Samples samples(predictor, sample, seed, on_logits);
   const std::int64_t at_once = predictor.at_once();

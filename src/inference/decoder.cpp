@@ -9,14 +9,14 @@
 namespace chargpt::cpu {
 
 Decoder::Decoder(ForwardTeam& team)
-    : team_(team), plan_(team.plan()), cache_(plan_, team.kernels()), logits_stride_(row_stride(plan_.vocab_size)) {}
+    : team_(team), plan_(team.plan()), cache_(plan_), logits_stride_(row_stride(plan_.vocab_size)) {}
 
 void Decoder::reserve(std::int64_t sequences) {
   for (Forward& pass : team_.passes()) pass.prepare_chunks();
   slots_.resize(static_cast<std::size_t>(sequences));
   std::iota(slots_.begin(), slots_.end(), 0);
   if (sequences <= cache_.slots()) return;
-  logits_ = AlignedFloats(sequences * logits_stride_ + team_.kernels().slack);
+  logits_ = AlignedFloats(sequences * logits_stride_ + plan_.kernels->slack);
   cache_.make_room(sequences);
 }
 
@@ -64,7 +64,7 @@ void Decoder::set_position(std::int64_t position) {
   rope_cos_.resize(static_cast<std::size_t>(half));
   rope_sin_.resize(static_cast<std::size_t>(half));
   for (long i = 0; i < half; ++i) {
-    const double angle = static_cast<double>(position) * plan_.rope_frequencies[static_cast<std::size_t>(i)];
+    const double angle = static_cast<double>(position) * plan_.rotations.frequencies[static_cast<std::size_t>(i)];
     rope_cos_[static_cast<std::size_t>(i)] = static_cast<float>(std::cos(angle));
     rope_sin_[static_cast<std::size_t>(i)] = static_cast<float>(std::sin(angle));
   }
@@ -85,13 +85,6 @@ void Decoder::share_out(const Body& body) {
   team_.run([&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
 }
 
-/// All positions from the first on.
-void Decoder::prefill(long T) {
-  length_ = T;
-  position_ = T - 1;
-  share_out([&](long begin, long end, int thread) { prefill_sequences(begin, end, thread); });
-}
-
 /// `count` positions from `first` on, of `sequences` sequences from `sequence` on.
 Chunk Decoder::chunk_of(long sequence, long sequences, long first, std::int64_t position, long count) {
   return {.sequences = sequences,
@@ -104,20 +97,23 @@ Chunk Decoder::chunk_of(long sequence, long sequences, long first, std::int64_t 
           .logits = logits_.data() + sequence * logits_stride_};
 }
 
-/// Sequences begin to end - 1 by one thread, as many positions at a time as fit its buffers: of windows that have not
-/// slid.
-void Decoder::prefill_sequences(long begin, long end, int thread) {
-  const long at_once = std::max(1L, Forward::chunk_rows / length_);
-  for (long sequence = begin; sequence < end; sequence += at_once)
-    for (long first = 0; first < length_; first += Forward::chunk_rows) {
-      Chunk chunk = chunk_of(sequence, std::min(at_once, end - sequence), first, first,
-                             std::min(length_ - first, Forward::chunk_rows));
-      if (plan_.rope) {
-        chunk.rope_cos = plan_.rope_cos.data() + first * (plan_.head_size / 2);
-        chunk.rope_sin = plan_.rope_sin.data() + first * (plan_.head_size / 2);
+/// All positions of windows that have not slid, each thread as many at a time as fit its buffers.
+void Decoder::prefill(long T) {
+  length_ = T;
+  position_ = T - 1;
+  const long at_once = std::max(1L, Forward::chunk_rows / T);
+  share_out([&](long begin, long end, int thread) {
+    for (long sequence = begin; sequence < end; sequence += at_once)
+      for (long first = 0; first < T; first += Forward::chunk_rows) {
+        Chunk chunk = chunk_of(sequence, std::min(at_once, end - sequence), first, first,
+                               std::min(T - first, Forward::chunk_rows));
+        if (plan_.rope) {
+          chunk.rope_cos = plan_.rotations.cosines.data() + first * (plan_.head_size / 2);
+          chunk.rope_sin = plan_.rotations.sines.data() + first * (plan_.head_size / 2);
+        }
+        team_.pass(thread).run(chunk);
       }
-      team_.pass(thread).run(team_.weights(), chunk);
-    }
+  });
 }
 
 /// The last position of every sequence.
@@ -129,7 +125,7 @@ void Decoder::decode_token() {
         chunk.rope_cos = rope_cos_.data();
         chunk.rope_sin = rope_sin_.data();
       }
-      team_.pass(thread).run(team_.weights(), chunk);
+      team_.pass(thread).run(chunk);
     }
   });
 }

@@ -35,7 +35,6 @@ class Decoder {
   template <class Body>
   void share_out(const Body& body);
   void prefill(long T);
-  void prefill_sequences(long begin, long end, int thread);
   void decode_token();
   void set_position(std::int64_t position);
   Chunk chunk_of(long sequence, long sequences, long first, std::int64_t position, long count);

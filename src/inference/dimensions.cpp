@@ -30,15 +30,9 @@ double dropout_rate(const ModelConfig& config, Place place) {
 }
 
 double score_scale(const ModelConfig& config) {
-  switch (config.attention_scale) {
-    case AttentionScale::head:
-      return 1.0 / std::sqrt(static_cast<double>(head_width(config)));
-    case AttentionScale::width:
-      return 1.0 / std::sqrt(static_cast<double>(config.n_embd));
-    case AttentionScale::none:
-      return 1.0;
-  }
-  return 1.0;
+  if (config.attention_scale == AttentionScale::none) return 1.0;
+  const std::int64_t features = config.attention_scale == AttentionScale::head ? head_width(config) : config.n_embd;
+  return 1.0 / std::sqrt(static_cast<double>(features));
 }
 
 }  // namespace chargpt

@@ -19,7 +19,6 @@ std::int64_t max_sequences(std::int64_t T) {
 void Forward::allocate_buffers(BumpAllocator& memory) {
   const std::int64_t rows = max_rows_;
   const long C = plan_.n_embd, A = plan_.attention_width, H = plan_.mlp_width;
-  const bool norm_first = plan_.norm && !plan_.post_norm;
   acts_.assign(static_cast<std::size_t>(plan_.n_layer), {});
   for (std::size_t layer = 0; layer < acts_.size(); ++layer) {
     BlockActivations& acts = acts_[layer];
@@ -29,7 +28,7 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
       continue;
     }
     acts.x = memory.rows(rows, C);
-    acts.ln_1 = norm_first ? memory.rows(rows, C) : acts.x;
+    acts.ln_1 = plan_.norm_first() ? memory.rows(rows, C) : acts.x;
     acts.ln_1_stats = memory.allocate(2 * rows);
     acts.conv_1 = block.conv_1.exists() ? memory.rows(rows, C) : acts.ln_1;
     acts.qkv = memory.rows(rows, 3 * A);
@@ -37,17 +36,16 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
     acts.softmax_stats = memory.allocate(2 * plan_.n_head * rows);
     acts.o = memory.rows(rows, A);
     acts.x_mid = for_backward_ ? memory.rows(rows, C) : acts.x;
-    acts.ln_2 = norm_first ? memory.rows(rows, C) : acts.x_mid;
+    acts.ln_2 = plan_.norm_first() ? memory.rows(rows, C) : acts.x_mid;
     acts.ln_2_stats = memory.allocate(2 * rows);
     acts.conv_2 = block.conv_2.exists() ? memory.rows(rows, C) : acts.ln_2;
     acts.fc = memory.rows(rows, H);
     acts.gate = plan_.swiglu ? memory.rows(rows, H) : nullptr;
     acts.hidden = memory.rows(rows, H);
   }
-  const bool normed = plan_.final_norm && plan_.norm;
   x_last_ = for_backward_ || acts_.empty() ? memory.rows(rows, C) : acts_.front().x;
   x_first_ = acts_.empty() ? x_last_ : acts_.front().x;
-  ln_f_ = normed ? memory.rows(rows, C) : x_last_;
+  ln_f_ = plan_.final_norm ? memory.rows(rows, C) : x_last_;
   ln_f_stats_ = memory.allocate(2 * rows);
   branch_ = memory.rows(rows, C);
   logits_ = memory.rows(rows, plan_.vocab_size);
@@ -104,28 +102,19 @@ void Forward::read_inputs(const WindowBatch& windows) {
 
 // ---- dropout
 
-/// Masks of a pass are numbered in the order in which model/layers.cpp asks for them.
-std::uint32_t Forward::mask_index(long layer, DropoutPlace place) const {
-  const DropoutPlan& d = plan_.dropout;
-  const int attention = d.attention > 0, output = d.attention_output > 0, mlp = d.mlp > 0;
-  int before = (d.embedding > 0) + static_cast<int>(layer) * (attention + output + mlp);
-  if (place > DropoutPlace::attention) before += attention;
-  if (place > DropoutPlace::attention_output) before += output;
-  return static_cast<std::uint32_t>(before);
-}
-
-DropoutMask Forward::dropout_mask(double rate, std::uint32_t mask, const Chunk& chunk) const {
-  return {.key = {chunk.seed->words[0], chunk.seed->words[1]},
-          .layer = mask,
+DropoutMask Forward::dropout_mask(Place place, long layer, const Chunk& chunk) const {
+  const double rate = plan_.dropout.rate(place);
+  return {.key = {static_cast<std::uint32_t>(*chunk.seed), static_cast<std::uint32_t>(*chunk.seed >> 32)},
+          .layer = plan_.dropout.mask_index(place, layer),
           .threshold = static_cast<std::uint64_t>(std::ldexp(rate, 32)),
           .scale = static_cast<float>(1.0 / (1.0 - rate))};
 }
 
 /// x (rows, C) *= mask.
-void Forward::dropout(double rate, std::uint32_t mask, const Chunk& chunk, float* x) {
-  if (rate <= 0 || chunk.seed == nullptr) return;
+void Forward::dropout(Place place, long layer, const Chunk& chunk, float* x) const {
+  if (!drops(place, chunk)) return;
   const auto first = static_cast<std::uint64_t>(chunk.first_sequence * chunk.count * plan_.n_embd);
-  k_.dropout(dropout_mask(rate, mask, chunk), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
+  k_.dropout(dropout_mask(place, layer, chunk), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
 }
 
 // ---- layers
@@ -146,7 +135,7 @@ void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std
     bf16.to_bf16(rows, in, x, ldx, x_bf16_, ld);
     return bf16.matmul(rows, out, in, x_bf16_, ld, packed_bf16(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
   }
-  const float* const panels = weights_->packed + packed;
+  const float* const panels = weights_.packed.data() + packed;
   if (rows == 1) return k_.matvec(out, in, x, panels, k_.panel_width, in * k_.panel_width, y, add);
   k_.matmul(rows, out, in, x, ldx, panels, k_.panel_width, in * k_.panel_width, y, ldy, add);
 }
@@ -166,12 +155,11 @@ void Forward::linear(const LinearPlan& layer, Range columns, long rows, const fl
   matmul(rows, width, layer.in, x, ldx, layer.packed_forward + columns.begin * layer.in, y, ldy, add);
 }
 
-/// Nothing where the model has no norms.
+/// Of a model that has norms.
 void Forward::normalise(const NormPlan& norm, const Going& going, const float* x, float* y, float* stats) const {
   const long ld = row_stride(plan_.n_embd);
-  if (plan_.norm)
-    k_.norm(*plan_.norm, going.rows, plan_.n_embd, x + going.first * ld, going.step * ld, value(norm.gain),
-            value(norm.bias), plan_.norm_eps, y, ld, stats);
+  k_.norm(*plan_.norm, going.rows, plan_.n_embd, x + going.first * ld, going.step * ld, value(norm.gain),
+          value(norm.bias), plan_.norm_eps, y, ld, stats);
 }
 
 /// x = norm(x), of post-norm, which has no backward pass.
@@ -211,13 +199,13 @@ void Forward::convolve(const Parameter& weight, long layer, ConvolutionPlace pla
 void Forward::embed(const Chunk& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
   const float* const tokens = value(plan_.wte);
-  const float* const positions = position_vectors(plan_, weights_->values);
+  const float* const positions = position_vectors(plan_, weights_.values);
   for (long r = 0; r < rows_; ++r)
     k_.copy(1, C, tokens + inputs_[static_cast<std::size_t>(r)] * C, C, x_first_ + r * ld, ld);
   if (positions != nullptr)
     for (const Stretch& stretch : stretches_)
       k_.add(stretch.rows, C, positions + chunk.first * C, C, x_first_ + stretch.row * ld, ld);
-  dropout(plan_.dropout.embedding, 0, chunk, x_first_);
+  dropout(Place::embedding, 0, chunk, x_first_);
   made(Made::embedding, 0, x_first_, rows_, C, ld);
 }
 
@@ -294,9 +282,9 @@ void Forward::uniform_attention(const BlockActivations& acts, const Chunk& chunk
 void Forward::attention(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
                         long queries) {
   const long C = plan_.n_embd, A = plan_.attention_width, ld = row_stride(C);
-  if (!plan_.post_norm) {
+  if (plan_.norm_first()) {
     normalise(block.ln_1, all_rows(), acts.x, acts.ln_1, acts.ln_1_stats);
-    if (plan_.norm) made(Made::norm_1, layer, acts.ln_1, rows_, C, ld);
+    made(Made::norm_1, layer, acts.ln_1, rows_, C, ld);
   }
   convolve(block.conv_1, layer, ConvolutionPlace::attention, chunk, acts.ln_1, acts.conv_1);
   if (block.conv_1.exists()) made(Made::conv_1, layer, acts.conv_1, rows_, C, ld);
@@ -319,12 +307,12 @@ void Forward::attention_output(const BlockPlan& block, const BlockActivations& a
   const auto add_or_set = plan_.residual ? k_.add : k_.copy;
   float* const to = acts.x_mid + going.first * ld;
   if (plan_.residual && acts.x_mid != acts.x) k_.copy(rows_, C, acts.x, ld, acts.x_mid, ld);
-  if (plan_.dropout.attention_output > 0 && chunk.seed != nullptr) {
+  if (drops(Place::attention_output, chunk)) {
     if (block.c_proj.out > 0)
       linear(block.c_proj, rows_, acts.o, ldo, branch_, ld, false);
     else
       k_.copy(rows_, C, acts.o, ldo, branch_, ld);
-    dropout(plan_.dropout.attention_output, mask_index(layer, DropoutPlace::attention_output), chunk, branch_);
+    dropout(Place::attention_output, layer, chunk, branch_);
     add_or_set(rows_, C, branch_, ld, to, ld);
   } else if (block.c_proj.out > 0) {
     linear(block.c_proj, going.rows, acts.o, ldo, to, going.step * ld, plan_.residual);
@@ -339,10 +327,9 @@ void Forward::attention_output(const BlockPlan& block, const BlockActivations& a
 void Forward::mlp(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
                   const Going& going, float* next) {
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H), rows = going.rows;
-  const bool norm_first = plan_.norm && !plan_.post_norm;
   if (next != acts.x_mid) k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
   if (!plan_.feed_forward) return;
-  if (norm_first) {
+  if (plan_.norm_first()) {
     normalise(block.ln_2, going, acts.x_mid, acts.ln_2, acts.ln_2_stats);
     made(Made::norm_2, layer, acts.ln_2, rows, C, ldc);
   }
@@ -361,9 +348,9 @@ void Forward::mlp(const BlockPlan& block, const BlockActivations& acts, long lay
   }
   made(Made::hidden, layer, acts.hidden, rows, H, ldh);
   float* const to = next + going.first * ldc;
-  if (plan_.dropout.mlp > 0 && chunk.seed != nullptr) {
+  if (drops(Place::mlp, chunk)) {
     linear(block.mlp_proj, rows, acts.hidden, ldh, branch_, ldc, false);
-    dropout(plan_.dropout.mlp, mask_index(layer, DropoutPlace::mlp), chunk, branch_);
+    dropout(Place::mlp, layer, chunk, branch_);
     k_.add(rows, C, branch_, ldc, to, ldc);
   } else {
     linear(block.mlp_proj, rows, acts.hidden, ldh, to, going.step * ldc, true);
@@ -377,13 +364,12 @@ void Forward::mlp(const BlockPlan& block, const BlockActivations& acts, long lay
 /// The rows of x_last_ that go on -> logits
 void Forward::head(const Chunk& chunk, const Going& going) {
   const long C = plan_.n_embd, V = plan_.vocab_size, ld = row_stride(C);
-  const bool normed = plan_.final_norm && plan_.norm;
-  if (normed) {
+  if (plan_.final_norm) {
     normalise(plan_.ln_f, going, x_last_, ln_f_, ln_f_stats_);
     made(Made::final_norm, 0, ln_f_, going.rows, C, ld);
   }
-  const float* const h = normed ? ln_f_ : x_last_ + going.first * ld;
-  linear(plan_.head, going.rows, h, normed ? ld : going.step * ld, chunk.logits, row_stride(V), false);
+  const float* const h = plan_.final_norm ? ln_f_ : x_last_ + going.first * ld;
+  linear(plan_.head, going.rows, h, plan_.final_norm ? ld : going.step * ld, chunk.logits, row_stride(V), false);
   made(Made::logits, 0, chunk.logits, going.rows, V, row_stride(V));
 }
 
@@ -409,8 +395,7 @@ void Forward::forward(const Chunk& chunk) {
   head(chunk, chunk.wanted == Wanted::last ? last : going);
 }
 
-void Forward::run(const WeightPointers& weights, const Chunk& chunk) {
-  weights_ = &weights;
+void Forward::run(const Chunk& chunk) {
   for (long s = 0; s < chunk.sequences; ++s)
     std::copy_n(chunk.cache->tokens(chunk.slots[s]) + chunk.first, chunk.count, inputs_.data() + s * chunk.count);
   stretches_.clear();
@@ -418,16 +403,14 @@ void Forward::run(const WeightPointers& weights, const Chunk& chunk) {
   forward(chunk);
 }
 
-void Forward::observe(const WeightPointers& weights, const WindowBatch& window, const Observer& observer) {
-  weights_ = &weights;
+void Forward::observe(const WindowBatch& window, const Observer& observer) {
   observer_ = &observer;
   read_inputs(window);
   forward(windows_chunk(1, window.T));
   observer_ = nullptr;
 }
 
-void Forward::losses(const WeightPointers& weights, const BatchSlice& slice, float* losses) {
-  weights_ = &weights;
+void Forward::losses(const BatchSlice& slice, float* losses) {
   for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t begin) {
     forward(chunk);
     k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), 0,
@@ -435,9 +418,8 @@ void Forward::losses(const WeightPointers& weights, const BatchSlice& slice, flo
   });
 }
 
-void Forward::logits(const WeightPointers& weights, const BatchSlice& slice, float* logits) {
+void Forward::logits(const BatchSlice& slice, float* logits) {
   const long V = plan_.vocab_size;
-  weights_ = &weights;
   for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t begin) {
     forward(chunk);
     k_.copy(rows_, V, logits_, row_stride(V), logits + begin * slice.windows.T * V, V);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/heartbeat.h"
+#include "inference/model_weights.h"
 #include "inference/plan.h"
 #include "inference/sequence_cache.h"
 #include "inference/window_scorer.h"
@@ -25,31 +26,16 @@
 
 namespace chargpt::cpu {
 
-/// Where the weights are: values by group, and the packed matrices.
-struct WeightPointers {
-  std::vector<const float*> values;
-  const float* packed = nullptr;
-};
-
-/// Dropout's seed of one micro-batch.
-struct DropoutSeed {
-  std::uint32_t words[2] = {0, 0};
-};
-
-/// Where a block drops, in the order in which model/layers.cpp asks for the masks: attention's weights, its output, the
-/// feed-forward layer's.
-enum class DropoutPlace { attention, attention_output, mlp };
-
 /// Some windows of one micro-batch.
 struct BatchSlice {
   WindowBatch windows{};
-  std::int64_t first = 0;             ///< of the windows, within what this process has of the micro-batch
-  std::int64_t elsewhere = 0;         ///< windows of the micro-batch before those of this process: dropout counts them
-  std::int64_t from = 0;              ///< of each window, targets before this one do not count
-  float scale = 0;                    ///< of each token's gradient: 1 / tokens of the whole step
-  const float* soft = nullptr;        ///< (count, T, V): distributions that targets are mixed with; null: none
-  float soft_weight = 0;              ///< of these in the mixture
-  const DropoutSeed* seed = nullptr;  ///< null: no dropout
+  std::int64_t first = 0;                ///< of the windows, within what this process has of the micro-batch
+  std::int64_t elsewhere = 0;            ///< windows of the micro-batch before this process's: dropout counts them
+  std::int64_t from = 0;                 ///< of each window, targets before this one do not count
+  float scale = 0;                       ///< of each token's gradient: 1 / tokens of the whole step
+  const float* soft = nullptr;           ///< (count, T, V): distributions that targets are mixed with; null: none
+  float soft_weight = 0;                 ///< of these in the mixture
+  const std::uint64_t* seed = nullptr;   ///< of dropout in the micro-batch; null: no dropout
   const Heartbeat* heartbeat = nullptr;  ///< between one chunk of sequences and the next; null: none
 };
 
@@ -59,8 +45,8 @@ enum class Wanted { all, last, none };
 /// What one pass takes: `count` consecutive positions of each of `sequences` sequences.
 struct Chunk {
   long sequences = 0, count = 0;
-  const DropoutSeed* seed = nullptr;  ///< null: no dropout
-  std::int64_t first_sequence = 0;    ///< of the micro-batch, which dropout counts
+  const std::uint64_t* seed = nullptr;  ///< of dropout; null: none
+  std::int64_t first_sequence = 0;      ///< of the micro-batch, which dropout counts
 
   SequenceCache* cache = nullptr;       ///< holds the earlier positions' keys and values; null: there are none
   const std::int64_t* slots = nullptr;  ///< (sequences) of the cache
@@ -116,7 +102,8 @@ using Observer = std::function<void(Made made, long layer, const MadeValues& val
 
 class Forward {
  public:
-  Forward(const Plan& plan, const Kernels& kernels) : Forward(plan, kernels, /*for_backward=*/false) {}
+  /// Both must outlive it.
+  Forward(const Plan& plan, const ModelWeights& weights) : Forward(plan, weights, /*for_backward=*/false) {}
   virtual ~Forward() = default;
   Forward(Forward&&) = default;
   Forward& operator=(Forward&&) = delete;
@@ -130,19 +117,19 @@ class Forward {
   /// Makes room for chunks.
   void prepare_chunks() { prepare_rows(chunk_rows, plan_.block_size); }
   /// Losses of each token, nats: (count, T). In float32, without dropout.
-  void losses(const WeightPointers& weights, const BatchSlice& slice, float* losses);
+  void losses(const BatchSlice& slice, float* losses);
   /// Logits of each token: (count, T, V).
-  void logits(const WeightPointers& weights, const BatchSlice& slice, float* logits);
+  void logits(const BatchSlice& slice, float* logits);
   /// Of a chunk of at most chunk_rows positions whose ids lie in its cache: keys and values into the cache, and the
   /// logits that are wanted.
-  void run(const WeightPointers& weights, const Chunk& chunk);
+  void run(const Chunk& chunk);
   /// One window, without its targets; tells the observer what is made.
-  void observe(const WeightPointers& weights, const WindowBatch& window, const Observer& observer);
+  void observe(const WindowBatch& window, const Observer& observer);
 
  protected:
   /// `for_backward`: keeps what backward needs.
-  Forward(const Plan& plan, const Kernels& kernels, bool for_backward)
-      : plan_(plan), k_(kernels), for_backward_(for_backward) {}
+  Forward(const Plan& plan, const ModelWeights& weights, bool for_backward)
+      : plan_(plan), weights_(weights), k_(*plan.kernels), for_backward_(for_backward) {}
   virtual void allocate_buffers(BumpAllocator& memory);
   /// The chunk's inputs_ -> its logits
   void forward(const Chunk& chunk);
@@ -154,8 +141,8 @@ class Forward {
   Chunk windows_chunk(long sequences, long T) const {
     return {.sequences = sequences,
             .count = T,
-            .rope_cos = plan_.rope ? plan_.rope_cos.data() : nullptr,
-            .rope_sin = plan_.rope_sin.data(),
+            .rope_cos = plan_.rope ? plan_.rotations.cosines.data() : nullptr,
+            .rope_sin = plan_.rotations.sines.data(),
             .logits = logits_};
   }
   /// body(chunk, first of its sequences within the slice), with its inputs_ and targets_ read.
@@ -190,10 +177,8 @@ class Forward {
   void for_each_head(const BlockActivations& acts, long layer, const Chunk& chunk, const Body& body) const {
     const long hs = plan_.head_size, T = chunk.count, ld = row_stride(3 * plan_.attention_width),
                ldo = row_stride(plan_.attention_width);
-    const bool drops = plan_.dropout.attention > 0 && chunk.seed != nullptr;
-    const DropoutMask mask =
-        drops ? dropout_mask(plan_.dropout.attention, mask_index(layer, DropoutPlace::attention), chunk)
-              : DropoutMask{};
+    const bool masked = drops(Place::attention, chunk);
+    const DropoutMask mask = masked ? dropout_mask(Place::attention, layer, chunk) : DropoutMask{};
     for (const Stretch& stretch : stretches_)
       for (long h = 0; h < plan_.n_head; ++h) {
         const long qkv = stretch.row * ld + h * hs, before = stretch.row - stretch.sequence * T;
@@ -207,7 +192,7 @@ class Forward {
                             .scale = plan_.score_scale},
                   .q = acts.qkv + qkv,
                   .softmax_stats = acts.softmax_stats + ((stretch.sequence * plan_.n_head + h) * T + before) * 2,
-                  .mask = drops ? &mask : nullptr,
+                  .mask = masked ? &mask : nullptr,
                   .first = static_cast<std::uint64_t>(head * T * T + before * (T + 1)),
                   .qkv = qkv,
                   .o = stretch.row * ldo + h * hs});
@@ -216,18 +201,20 @@ class Forward {
 
   bool uses_bf16() const { return plan_.bf16 != nullptr && for_backward_; }
   long max_width() const;
-  const Bf16* packed_bf16(std::int64_t place) const { return reinterpret_cast<const Bf16*>(weights_->packed + place); }
+  const Bf16* packed_bf16(std::int64_t place) const {
+    return reinterpret_cast<const Bf16*>(weights_.packed.data() + place);
+  }
   void matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
               bool add) const;
-  void dropout(double rate, std::uint32_t mask, const Chunk& chunk, float* x);
-  DropoutMask dropout_mask(double rate, std::uint32_t mask, const Chunk& chunk) const;
-  std::uint32_t mask_index(long layer, DropoutPlace place) const;
-  const float* value(const Parameter& p) const { return p.in(weights_->values); }
+  bool drops(Place place, const Chunk& chunk) const { return chunk.seed != nullptr && plan_.dropout.rate(place) > 0; }
+  DropoutMask dropout_mask(Place place, long layer, const Chunk& chunk) const;
+  void dropout(Place place, long layer, const Chunk& chunk, float* x) const;
+  const float* value(const Parameter& p) const { return p.in(weights_.values); }
 
   const Plan& plan_;
+  const ModelWeights& weights_;
   const Kernels& k_;
   const bool for_backward_;
-  const WeightPointers* weights_ = nullptr;
   std::int64_t max_rows_ = 0, max_T_ = 0;         ///< of a chunk, as prepared
   long rows_ = 0;                                 ///< of the current chunk
   std::vector<std::int64_t> inputs_, targets_;    ///< (rows): its ids

@@ -8,7 +8,7 @@
 
 #include "inference/forward.h"
 #include "inference/model.h"
-#include "kernels/buffers.h"
+#include "inference/model_weights.h"
 #include "kernels/thread_team.h"
 
 namespace chargpt::cpu {
@@ -16,13 +16,11 @@ namespace chargpt::cpu {
 class ForwardTeam {
  public:
   /// `plan` and the values, by its groups, must outlive it.
-  ForwardTeam(const Plan& plan, const std::vector<const float*>& values, const Kernels& kernels, int threads);
+  ForwardTeam(const Plan& plan, const std::vector<const float*>& values, int threads);
   /// After each change of the values.
   void pack();
 
   const Plan& plan() const { return plan_; }
-  const Kernels& kernels() const { return kernels_; }
-  const WeightPointers& weights() const { return weights_; }
   int threads() const { return team_.threads(); }
   /// body(thread) on all threads at the same time; it must not throw.
   template <class Body>
@@ -34,10 +32,8 @@ class ForwardTeam {
 
  private:
   const Plan& plan_;
-  const Kernels& kernels_;
   ThreadTeam team_;
-  AlignedFloats packed_;
-  WeightPointers weights_;
+  ModelWeights weights_;
   std::vector<Forward> passes_;
 };
 

@@ -11,7 +11,6 @@
 #include "base/quote.h"
 #include "inference/model_types.h"
 #include "inference/parameter_list.h"
-#include "kernels/kernels.h"
 
 namespace chargpt {
 namespace {
@@ -26,7 +25,14 @@ class WeightsFile {
   /// Where it lies in the file, or an aligned copy in `own`.
   const float* values(const std::string& name, const std::vector<std::int64_t>& shape,
                       std::vector<std::shared_ptr<float[]>>& own) {
-    const float* const found = find(name, shape, own);
+    const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
+    asked_.insert(name);
+    const auto* found = reinterpret_cast<const float*>(bytes.data());
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
+      own.push_back(std::make_shared<float[]>(bytes.size() / sizeof(float)));
+      std::memcpy(own.back().get(), bytes.data(), bytes.size());
+      found = own.back().get();
+    }
     expect_finite({found, static_cast<std::size_t>(numel_of(shape))}, source_, name);
     return found;
   }
@@ -36,17 +42,6 @@ class WeightsFile {
   const std::string& source() const { return source_; }
 
  private:
-  const float* find(const std::string& name, const std::vector<std::int64_t>& shape,
-                    std::vector<std::shared_ptr<float[]>>& own) {
-    const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
-    asked_.insert(name);
-    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0)
-      return reinterpret_cast<const float*>(bytes.data());
-    own.push_back(std::make_shared<float[]>(bytes.size() / sizeof(float)));
-    std::memcpy(own.back().get(), bytes.data(), bytes.size());
-    return own.back().get();
-  }
-
   const SafetensorsFile& file_;
   std::string source_;
   std::set<std::string> asked_;
@@ -68,20 +63,17 @@ Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
 void check_ids(std::span<const std::int64_t> ids, std::int64_t vocab_size, const std::string& whose) {
   const auto bad = std::ranges::find_if(ids, [&](std::int64_t id) { return id < 0 || id >= vocab_size; });
   if (bad != ids.end())
-    throw Error(ExitCode::internal, whose + " has id " + std::to_string(*bad) + "; the model has ids 0 to " +
-                                        std::to_string(vocab_size - 1));
+    throw Error(ExitCode::internal, whose, " has id ", *bad, "; the model has ids 0 to ", vocab_size - 1);
 }
 
-void InferenceModel::read(const ParameterValues& values, const RefuseParameter& refuse) {
+void InferenceModel::read(const ParameterValues& values) {
   std::vector<cpu::Parameter> places;
-  for (ParameterInfo& info : parameter_list(config_, vocab_size_)) {
+  for (const ParameterInfo& info : parameter_list(config_, vocab_size_)) {
     values_.push_back(values(info.name, info.shape));
-    if (values_.back() == nullptr) refuse(info.name);
     places.push_back({.group = static_cast<int>(places.size()), .offset = 0, .numel = info.numel()});
-    names_.push_back(std::move(info.name));
-    shapes_.push_back(std::move(info.shape));
+    parameters_.push_back({info.name, info.shape, values_.back()});
   }
-  plan_ = cpu::plan_of(config_, vocab_size_, places, cpu::Packing::forward, cpu::kernels());
+  plan_ = cpu::plan_of(config_, vocab_size_, places, cpu::Packing::forward);
 }
 
 InferenceModel::InferenceModel(const Checkpoint& checkpoint, Weights which)
@@ -93,14 +85,12 @@ InferenceModel::InferenceModel(const Checkpoint& checkpoint, Weights which)
   std::optional<WeightsFile> averaged;
   if (weights_ == Weights::averaged)
     averaged.emplace(*checkpoint.averaged, (checkpoint.path / "averaged.safetensors").string());
-  const auto values = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> const float* {
-    if (!trained.has(name)) return nullptr;
+  read([&](const std::string& name, const std::vector<std::int64_t>& shape) {
+    if (!trained.has(name))
+      throw Error(ExitCode::data, trained.source(), " does not hold the weights that its config asks for; it has no ",
+                  name);
     const float* const of_training = trained.values(name, shape, own_);
     return averaged && averaged->has(name) ? averaged->values(name, shape, own_) : of_training;
-  };
-  read(values, [&](const std::string& missing) {
-    throw Error(ExitCode::data,
-                trained.source() + " does not hold the weights that its config asks for; it has no " + missing);
   });
   trained.expect_no_more();
   if (averaged) averaged->expect_no_more();
@@ -108,19 +98,16 @@ InferenceModel::InferenceModel(const Checkpoint& checkpoint, Weights which)
 
 InferenceModel::InferenceModel(const ModelConfig& config, std::int64_t vocab_size, const ParameterValues& values)
     : config_(config), vocab_size_(vocab_size) {
-  read(values, [](const std::string& missing) {
-    throw Error(ExitCode::internal, "the model's parameters are not those of its options: " + missing);
+  read([&](const std::string& name, const std::vector<std::int64_t>& shape) {
+    const float* const found = values(name, shape);
+    if (found == nullptr)
+      throw Error(ExitCode::internal, "the model's parameters are not those of its options: ", name);
+    return found;
   });
 }
 
 std::int64_t NamedParameter::numel() const {
   return numel_of(shape);
-}
-
-std::vector<NamedParameter> InferenceModel::parameters() const {
-  std::vector<NamedParameter> all;
-  for (std::size_t i = 0; i < values_.size(); ++i) all.push_back({names_[i], shapes_[i], values_[i]});
-  return all;
 }
 
 std::uint64_t weights_digest(const InferenceModel& model) {

@@ -57,21 +57,18 @@ class InferenceModel {
   /// By the groups of the plan.
   const std::vector<const float*>& values() const { return values_; }
   /// All of them; of tied ones the first name.
-  std::vector<NamedParameter> parameters() const;
+  const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
  private:
-  /// Throws for the name of a parameter that is missing.
-  using RefuseParameter = std::function<void(const std::string& missing)>;
-  void read(const ParameterValues& values, const RefuseParameter& refuse);
+  void read(const ParameterValues& values);
 
   ModelConfig config_;
   std::int64_t vocab_size_;
   Weights weights_ = Weights::trained;
   cpu::Plan plan_;
   std::vector<const float*> values_;
-  std::vector<std::string> names_;                 ///< by group
-  std::vector<std::vector<std::int64_t>> shapes_;  ///< by group
-  std::vector<std::shared_ptr<float[]>> own_;      ///< what does not lie in a file as it is used
+  std::vector<NamedParameter> parameters_;
+  std::vector<std::shared_ptr<float[]>> own_;  ///< what does not lie in a file as it is used
 };
 
 /// CRC-64 of every parameter's values, one after another.

@@ -1,9 +1,6 @@
 #include "inference/model_types.h"
 
 #include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -13,18 +10,17 @@
 namespace chargpt {
 namespace {
 
-constexpr std::array<std::string_view, 5> types{"bigram", "average", "masked", "attention", "gpt"};
-
-[[noreturn]] void refuse(const std::string& line) {
-  throw Error(ExitCode::usage, line);
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(ExitCode::usage, parts...);
 }
 
 void check_type(const ModelConfig& config) {
+  const std::vector<std::string>& types = model_types();
   if (std::ranges::find(types, config.type) != types.end()) return;
-  const std::vector<std::string> names(types.begin(), types.end());
-  const auto nearest = nearest_name(config.type, names);
-  refuse("model.type = \"" + config.type + "\" is not one of " + joined(names, ", ") +
-         (nearest ? "; did you mean " + *nearest + "?" : ""));
+  const auto nearest = nearest_name(config.type, types);
+  refuse("model.type = \"", config.type, "\" is not one of ", joined(types, ", "),
+         nearest ? "; did you mean " + *nearest + "?" : "");
 }
 
 /// The divisors of `n` next to `wanted`, below and above: "4 or 8 would".
@@ -38,17 +34,16 @@ std::string dividing(std::int64_t n, std::int64_t wanted) {
 }
 
 void check_heads(const ModelConfig& config) {
-  const std::string n_head = std::to_string(config.n_head), n_embd = std::to_string(config.n_embd);
   if (config.head_size == 0 && config.n_embd % config.n_head != 0)
-    refuse("model.n_head = " + n_head + " does not divide model.n_embd = " + n_embd + "; " +
+    refuse("model.n_head = ", config.n_head, " does not divide model.n_embd = ", config.n_embd, "; ",
            dividing(config.n_embd, config.n_head));
   const std::int64_t head_size = head_width(config), joined = config.n_head * head_size;
   if (!config.output_projection && joined != config.n_embd)
-    refuse("model.output_projection = false, but " + n_head +
-           " heads of model.head_size = " + std::to_string(head_size) + " join to " + std::to_string(joined) +
-           ", not to model.n_embd = " + n_embd + "; set output_projection to true, or head_size to 0");
+    refuse("model.output_projection = false, but ", config.n_head, " heads of model.head_size = ", head_size,
+           " join to ", joined, ", not to model.n_embd = ", config.n_embd,
+           "; set output_projection to true, or head_size to 0");
   if (config.position == Position::rope && head_size % 2 != 0)
-    refuse("model.position = rope turns pairs of features, but a head has " + std::to_string(head_size) +
+    refuse("model.position = rope turns pairs of features, but a head has ", head_size,
            "; make model.head_size (or n_embd / n_head) even");
 }
 
@@ -57,13 +52,13 @@ void check_places(const Places& places, const std::string& option, const Places&
     if (std::ranges::find(allowed, place) != allowed.end()) continue;
     std::string list;
     for (const Place one : allowed) list += (list.empty() ? "" : ", ") + std::string(enum_name(one));
-    refuse("model." + option + " has " + std::string(enum_name(place)) + ", which is not one of " + list);
+    refuse("model.", option, " has ", enum_name(place), ", which is not one of ", list);
   }
 }
 
 void check_convolutions(const ModelConfig& config) {
   if (config.type != "gpt" && !config.conv_places.empty())
-    refuse("model.conv_places is for model.type = gpt alone, not for " + config.type + "; leave it out");
+    refuse("model.conv_places is for model.type = gpt alone, not for ", config.type, "; leave it out");
   check_places(config.conv_places, "conv_places", {Place::attention, Place::mlp});
   if (!config.feed_forward && has_convolution(config, Place::mlp))
     refuse("model.conv_places has mlp, but model.feed_forward = false leaves that layer out; take mlp out");
@@ -71,7 +66,8 @@ void check_convolutions(const ModelConfig& config) {
 
 }  // namespace
 
-std::span<const std::string_view> model_types() {
+const std::vector<std::string>& model_types() {
+  static const std::vector<std::string> types{"bigram", "average", "masked", "attention", "gpt"};
   return types;
 }
 
@@ -82,7 +78,7 @@ void check_model_config(const ModelConfig& config) {
   check_places(config.dropout_places, "dropout_places",
                {Place::embedding, Place::attention, Place::attention_output, Place::mlp});
   if (!config.causal && config.type != "average")
-    refuse("model.causal = false is for model.type = average alone, not for " + config.type +
+    refuse("model.causal = false is for model.type = average alone, not for ", config.type,
            "; leave it out, or set it to true");
   if (attends(config)) check_heads(config);
   check_convolutions(config);

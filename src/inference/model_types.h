@@ -3,15 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "config/config.h"
 
 namespace chargpt {
 
 /// From simplest to full: bigram, average, masked, attention, gpt.
-std::span<const std::string_view> model_types();
+const std::vector<std::string>& model_types();
 
 /// Error usage where the type is unknown (with the nearest) or options do not fit together ("model.n_head = 5 does not
 /// divide model.n_embd = 128; 4 or 8 would").

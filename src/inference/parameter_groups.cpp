@@ -1,16 +1,73 @@
 #include "inference/parameter_groups.h"
 
 #include <algorithm>
+#include <regex>
 
+#include "base/pattern.h"
+#include "base/quote.h"
 #include "config/needs.h"
-#include "inference/group_patterns.h"
-#include "inference/parameter_list.h"
-#include "inference/update_rule.h"
 
 namespace chargpt {
 namespace {
 
 constexpr const char* no_decay = "no_decay";
+
+bool updates(UpdateRule rule, const ParameterInfo& parameter) {
+  return rule != UpdateRule::muon || parameter.shape.size() == 2;
+}
+
+}  // namespace
+
+bool keeps_second_moment(UpdateRule rule) {
+  return rule == UpdateRule::adamw;
+}
+
+double peak_rate(const TrainConfig& train, const GroupConfig& group) {
+  return group.learning_rate.value_or(group.lr_scale.value_or(1) * train.learning_rate);
+}
+
+double weight_decay(const TrainConfig& train, const GroupConfig& group) {
+  return group.weight_decay.value_or(train.weight_decay);
+}
+
+std::vector<std::size_t> groups_of(const std::vector<ParameterInfo>& parameters, Decay decay,
+                                   const TrainConfig& train) {
+  std::vector<std::regex> patterns;
+  for (std::size_t i = 0; i < train.groups.size(); ++i)
+    patterns.push_back(compile_pattern(train.groups[i].match, line_of("train.groups[", i, "].match")));
+  std::vector<std::size_t> groups;
+  for (const ParameterInfo& parameter : parameters) {
+    std::size_t i = 0;
+    while (i < patterns.size() &&
+           !(updates(train.groups[i].optimizer, parameter) && std::regex_search(parameter.name, patterns[i])))
+      ++i;
+    const bool decays = decay == Decay::all || parameter.shape.size() > 1;
+    groups.push_back(i < patterns.size() || decays ? i : i + 1);
+  }
+  return groups;
+}
+
+std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t vocab_size) {
+  const TrainConfig& train = config.train;
+  std::vector<GroupInForce> groups;
+  for (const GroupConfig& group : train.groups)
+    groups.push_back({.name = group.match,
+                      .learning_rate = peak_rate(train, group),
+                      .weight_decay = weight_decay(train, group),
+                      .rule = group.optimizer,
+                      .own_rate = group.learning_rate.has_value(),
+                      .own_decay = group.weight_decay.has_value()});
+  groups.push_back({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay});
+  groups.push_back({.name = no_decay, .learning_rate = train.learning_rate, .own_decay = true});
+  const std::vector<ParameterInfo> parameters = parameter_list(config.model, vocab_size);
+  const std::vector<std::size_t> group_of = groups_of(parameters, config.model.decay, train);
+  for (std::size_t i = 0; i < parameters.size(); ++i) groups[group_of[i]].parameters += parameters[i].numel();
+  std::erase_if(groups, [](const GroupInForce& group) { return group.parameters == 0; });
+  return groups;
+}
+
+namespace {
+
 constexpr std::int64_t any_vocabulary = 2;
 
 /// Whether the option was set, and not by a file whose model or groups an override has changed.
@@ -25,32 +82,6 @@ bool sets(const ResolvedConfig& resolved, const char* key) {
 bool stands_beside_its_groups(const ResolvedConfig& resolved, const std::string& key) {
   return !is_override(resolved, key) && resolved.given.contains("train.groups");
 }
-
-}  // namespace
-
-std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t vocab_size) {
-  const TrainConfig& train = config.train;
-  std::vector<GroupInForce> groups;
-  for (const GroupConfig& group : train.groups)
-    groups.push_back({.name = group.match,
-                      .learning_rate = peak_rate(train, group),
-                      .weight_decay = weight_decay(train, group),
-                      .rule = group.optimizer,
-                      .own_rate = group.learning_rate.has_value(),
-                      .own_decay = group.weight_decay.has_value()});
-  groups.push_back({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay});
-  groups.push_back({.name = no_decay, .learning_rate = train.learning_rate, .own_decay = true});
-  const GroupPatterns patterns(train);
-  for (const ParameterInfo& parameter : parameter_list(config.model, vocab_size)) {
-    const bool decays = config.model.decay == Decay::all || parameter.shape.size() > 1;
-    const auto group = patterns.group_of(parameter.name, static_cast<std::int64_t>(parameter.shape.size()));
-    groups[group.value_or(train.groups.size() + (decays ? 0 : 1))].parameters += parameter.numel();
-  }
-  std::erase_if(groups, [](const GroupInForce& group) { return group.parameters == 0; });
-  return groups;
-}
-
-namespace {
 
 /// Places that this model does not have.
 void refuse_missing_places(const ResolvedConfig& resolved) {
@@ -95,14 +126,6 @@ void refuse_idle_decay(const ResolvedConfig& resolved) {
     refuse("train.lr_decay_iters", "train.max_seconds", "train.max_seconds decides it");
 }
 
-bool keeps_both_moments(const GroupInForce& group) {
-  return moments_kept(group.rule).first && moments_kept(group.rule).second;
-}
-
-bool keeps_second_moment(const GroupInForce& group) {
-  return moments_kept(group.rule).second;
-}
-
 }  // namespace
 
 void refuse_unused(const ResolvedConfig& resolved) {
@@ -124,10 +147,10 @@ void refuse_unused(const ResolvedConfig& resolved) {
         "train.weight_decay", [](const GroupInForce& group) { return !group.own_decay; },
         "no parameter follows it: groups of train.groups state their own, and vectors decay only where model.decay = "
         "all");
-  const char* const no_adam = "no group of train.groups has an optimizer that uses it (adamw)";
-  need("train.beta1", keeps_both_moments, no_adam);
-  need("train.beta2", keeps_second_moment, no_adam);
-  need("train.adam_eps", keeps_second_moment, no_adam);
+  for (const char* key : {"train.beta1", "train.beta2", "train.adam_eps"})
+    need(
+        key, [](const GroupInForce& group) { return group.rule == UpdateRule::adamw; },
+        "no group of train.groups has an optimizer that uses it (adamw)");
 }
 
 }  // namespace chargpt

@@ -1,5 +1,6 @@
-// The rate and decay that each group of a model's parameters gets, and options of training that none obeys: from the
-// options alone, before anything is built. Knows no value of a parameter.
+// The groups that a model's parameters are trained in: which of train.groups each falls into, what rule, rate and decay
+// that means, and options of training that no group obeys. From the options alone, before anything is built. The update
+// rules themselves are in optimizer/. Knows no value of a parameter.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,22 @@
 #include <vector>
 
 #include "config/load.h"
+#include "inference/parameter_list.h"
 
 namespace chargpt {
+
+/// Every rule keeps a first moment of each parameter between updates; whether it keeps a second one.
+bool keeps_second_moment(UpdateRule rule);
+
+/// The rate at the peak of the schedule: the group's own, or lr_scale times train.learning_rate.
+double peak_rate(const TrainConfig& train, const GroupConfig& group);
+/// The group's own weight decay, or train.weight_decay.
+double weight_decay(const TrainConfig& train, const GroupConfig& group);
+
+/// The group of each parameter: the first of train.groups whose pattern is found in its name and whose rule can update
+/// its dimensions; else the one behind these, whose parameters decay, or the next, whose do not. Error usage for a
+/// pattern that is none.
+std::vector<std::size_t> groups_of(const std::vector<ParameterInfo>& parameters, Decay decay, const TrainConfig& train);
 
 /// Parameters that share rate, decay and update rule: of a group of train.groups, or of model.decay.
 struct GroupInForce {

@@ -1,16 +1,13 @@
 #include "inference/plan.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "base/error.h"
 #include "inference/dimensions.h"
 #include "inference/parameter_list.h"
-#include "inference/positions.h"
+#include "kernels/buffers.h"
 
 namespace chargpt::cpu {
 namespace {
@@ -47,7 +44,7 @@ class Finder {
  private:
   std::int64_t place_of_packed(long rows, long columns) {
     const std::int64_t begin = packed_;
-    packed_ += (columns + kernels_.panel_width - 1) / kernels_.panel_width * kernels_.panel_width * rows;
+    packed_ += rounded_up(columns, kernels_.panel_width) * rows;
     return begin;
   }
 
@@ -78,30 +75,13 @@ ActivationKind activation_of(Activation activation) {
 }
 
 std::optional<NormKind> norm_of(Norm norm) {
-  switch (norm) {
-    case Norm::layernorm:
-      return NormKind::layernorm;
-    case Norm::rmsnorm:
-      return NormKind::rmsnorm;
-    case Norm::none:
-      return std::nullopt;
-  }
-  return std::nullopt;
+  if (norm == Norm::none) return std::nullopt;
+  return norm == Norm::layernorm ? NormKind::layernorm : NormKind::rmsnorm;
 }
 
-/// What tells the model types apart.
-struct TypeTraits {
-  std::string_view type;
-  QkvSource qkv_source;
-  bool attends;  ///< to other tokens
-};
-constexpr std::array type_traits{
-    TypeTraits{"bigram", QkvSource::uniform, false}, TypeTraits{"average", QkvSource::uniform, true},
-    TypeTraits{"masked", QkvSource::input, true}, TypeTraits{"attention", QkvSource::projected, true},
-    TypeTraits{"gpt", QkvSource::projected, true}};
-
-const TypeTraits& traits_of(const ModelConfig& config) {
-  return *std::ranges::find(type_traits, config.type, &TypeTraits::type);
+QkvSource qkv_source_of(const ModelConfig& config) {
+  if (config.type == "masked") return QkvSource::input;
+  return attends(config) ? QkvSource::projected : QkvSource::uniform;
 }
 
 /// A transformer: blocks on a residual stream. Else one layer without norm and feed-forward layer, and a head.
@@ -126,7 +106,7 @@ void read_sizes(Plan& plan, const ModelConfig& config, std::int64_t vocab_size) 
   plan.n_embd = config.n_embd;
   plan.vocab_size = vocab_size;
   plan.block_size = config.block_size;
-  plan.qkv_source = traits_of(config).qkv_source;
+  plan.qkv_source = qkv_source_of(config);
   const bool projected = plan.qkv_source == QkvSource::projected;
   plan.n_head = projected ? config.n_head : 1;
   plan.head_size = projected ? head_width(config) : config.n_embd;
@@ -141,7 +121,7 @@ void read_transformer(Plan& plan, const ModelConfig& config) {
   plan.conv_width = config.conv_places.empty() ? 0 : config.conv_width;
   plan.norm = norm_of(config.norm);
   plan.post_norm = config.norm_place == NormPlace::post;
-  plan.final_norm = config.final_norm;
+  plan.final_norm = config.final_norm && plan.norm;
   plan.feed_forward = config.feed_forward;
   plan.swiglu = config.activation == Activation::swiglu;
   plan.activation = activation_of(config.activation);
@@ -150,7 +130,7 @@ void read_transformer(Plan& plan, const ModelConfig& config) {
 }
 
 void read_teaching_model(Plan& plan, const ModelConfig& config) {
-  plan.n_layer = traits_of(config).attends ? 1 : 0;
+  plan.n_layer = config.type == "bigram" ? 0 : 1;  // which attends to no other token
   plan.final_norm = plan.feed_forward = plan.residual = plan.tied = false;
 }
 
@@ -158,16 +138,11 @@ void read_attention(Plan& plan, const ModelConfig& config) {
   if (plan.qkv_source != QkvSource::projected) return;
   plan.rope = config.position == Position::rope;
   if (config.qk_norm) plan.qk_norm_eps = static_cast<float>(config.norm_eps);
-  plan.dropout = {.embedding = dropout_rate(config, Place::embedding),
-                  .attention = dropout_rate(config, Place::attention),
-                  .attention_output = dropout_rate(config, Place::attention_output),
-                  .mlp = plan.feed_forward ? dropout_rate(config, Place::mlp) : 0};
+  plan.dropout.rates = {dropout_rate(config, Place::embedding), dropout_rate(config, Place::attention),
+                        dropout_rate(config, Place::attention_output),
+                        plan.feed_forward ? dropout_rate(config, Place::mlp) : 0};
   if (config.position == Position::sinusoidal) plan.sinusoids = sinusoids(plan.block_size, plan.n_embd);
-  if (!plan.rope) return;
-  RopeAngles all = rope_angles(plan.block_size, plan.head_size, config.rope_base);
-  plan.rope_cos = std::move(all.cosines);
-  plan.rope_sin = std::move(all.sines);
-  plan.rope_frequencies = std::move(all.frequencies);
+  if (plan.rope) plan.rotations = rope_angles(plan.block_size, plan.head_size, config.rope_base);
 }
 
 void read_parameters(Plan& plan, const ModelConfig& config, Finder& finder) {
@@ -186,9 +161,17 @@ void read_parameters(Plan& plan, const ModelConfig& config, Finder& finder) {
 
 }  // namespace
 
+std::uint32_t DropoutPlan::mask_index(Place place, long layer) const {
+  const auto acting = [this](std::size_t begin, std::size_t end) {
+    return std::count_if(rates.begin() + begin, rates.begin() + end, [](double rate) { return rate > 0; });
+  };
+  return static_cast<std::uint32_t>(acting(0, static_cast<std::size_t>(place)) + layer * acting(1, rates.size()));
+}
+
 Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, std::span<const Parameter> places, Packing packing,
              const Kernels& kernels) {
   Plan plan;
+  plan.kernels = &kernels;
   plan.packing = packing;
   read_sizes(plan, config, vocab_size);
   is_transformer(config) ? read_transformer(plan, config) : read_teaching_model(plan, config);

@@ -3,12 +3,15 @@
 // and no file.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "config/config.h"
+#include "inference/positions.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
 
@@ -45,8 +48,11 @@ struct BlockPlan {
 
 /// Where dropout acts, and which mask of the pass each place draws.
 struct DropoutPlan {
-  double embedding = 0, attention = 0, attention_output = 0, mlp = 0;
-  bool any() const { return embedding > 0 || attention > 0 || attention_output > 0 || mlp > 0; }
+  std::array<double, 4> rates{};  ///< of the first values of Place: embedding, attention, attention_output, mlp
+  double rate(Place place) const { return rates[static_cast<std::size_t>(place)]; }
+  bool any() const { return std::ranges::max(rates) > 0; }
+  /// Masks are numbered in the order in which model/layers.cpp asks for them.
+  std::uint32_t mask_index(Place place, long layer) const;
 };
 
 /// What queries, keys and values are made from.
@@ -60,6 +66,7 @@ enum class QkvSource {
 enum class Packing { forward, both };
 
 struct Plan {
+  const Kernels* kernels = nullptr;   ///< what it is computed with: packed weights have their panels
   const Bf16Kernels* bf16 = nullptr;  ///< what linear layers compute with in training; null: float32
   long n_layer = 0, n_head = 0, head_size = 0, n_embd = 0, vocab_size = 0, block_size = 0;
   long attention_width = 0;  ///< nh hs, the heads side by side
@@ -70,7 +77,8 @@ struct Plan {
   bool residual = true;          ///< x + f(x); false: f(x) alone
   bool post_norm = false;        ///< norm(x + f(x)); false: x + f(norm(x))
   std::optional<NormKind> norm;  ///< none: the identity
-  bool final_norm = true, feed_forward = true, rope = false;
+  bool final_norm = true;        ///< before the head; false without norms
+  bool feed_forward = true, rope = false;
   std::optional<float> qk_norm_eps;
   bool swiglu = false;  ///< the feed-forward layer has a gate; `activation` is the gate's
   ActivationKind activation = ActivationKind::gelu;
@@ -82,17 +90,19 @@ struct Plan {
   NormPlan ln_f;
   LinearPlan head;  ///< tied: its weight is wte
   bool tied = true;
-  std::vector<float> sinusoids;           ///< (block_size, C), or empty
-  std::vector<float> rope_cos, rope_sin;  ///< (block_size, hs/2), or empty
-  std::vector<double> rope_frequencies;   ///< (hs/2), the angles of position 1, or empty
+  std::vector<float> sinusoids;  ///< (block_size, C), or empty
+  RopeAngles rotations;          ///< of positions 0 to block_size - 1, or empty
   Packing packing = Packing::forward;
   std::int64_t packed_floats = 0;  ///< of all packed weights
+
+  /// What attention and the feed-forward layer read is normalised.
+  bool norm_first() const { return norm && !post_norm; }
 };
 
 /// The plan of a model of these options, which must pass check_model_config(). `places`: of each parameter in the order
 /// of parameter_list().
 Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, std::span<const Parameter> places, Packing packing,
-             const Kernels& kernels);
+             const Kernels& kernels = cpu::kernels());
 
 /// What is added to the embedding of each position, (block_size, C): learned or sinusoidal vectors; null where there
 /// are none.

@@ -18,7 +18,8 @@ enum class ConvolutionPlace { attention, mlp };
 
 class SequenceCache {
  public:
-  SequenceCache(const Plan& plan, const Kernels& kernels);
+  /// `plan` must outlive it.
+  explicit SequenceCache(const Plan& plan);
   std::int64_t slots() const { return slots_; }
   /// For `slots` sequences, of which nothing is kept yet.
   void make_room(std::int64_t slots);
@@ -28,7 +29,7 @@ class SequenceCache {
   void store(long layer, std::int64_t slot, long head, long first, long count, const float* k, const float* v, long ld);
 
   /// (block_size)
-  std::int64_t* tokens(std::int64_t slot) { return tokens_.data() + slot * block_size_; }
+  std::int64_t* tokens(std::int64_t slot) { return tokens_.data() + slot * plan_.block_size; }
   /// In panels, as Kernels::attention reads them: (positions / panel_width, hs, panel_width).
   float* keys(long layer, std::int64_t slot, long head) const;
   /// (block_size, hs)
@@ -38,13 +39,14 @@ class SequenceCache {
   float* conv_input(long layer, ConvolutionPlace place, std::int64_t slot, std::int64_t position) const;
 
   /// Floats of one sequence.
-  static std::int64_t floats(const Plan& plan, const Kernels& kernels);
+  std::int64_t floats() const;
 
  private:
+  std::int64_t of_head() const;
+
+  const Plan& plan_;
   const Kernels& k_;
-  long n_layer_, n_head_, head_size_, block_size_;
   long key_positions_;  ///< block_size in whole panels
-  long conv_width_, n_embd_;
   std::int64_t slots_ = 0;
   AlignedFloats keys_and_values_;  ///< by layer, slot, head
   AlignedFloats conv_inputs_;      ///< by layer, slot, place, position mod conv_width

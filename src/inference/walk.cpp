@@ -21,8 +21,7 @@ class Walk {
         config_(model.config()),
         parameters_(model.parameters()),
         ids_(ids),
-        T_(std::ssize(ids)),
-        norm_first_(plan_.norm && !plan_.post_norm) {}
+        T_(std::ssize(ids)) {}
 
   void made(cpu::Made what, long layer, const cpu::MadeValues& values) {
     using enum cpu::Made;
@@ -104,7 +103,7 @@ class Walk {
   }
 
   bool projected() const { return plan_.qkv_source == cpu::QkvSource::projected; }
-  std::string normed() const { return norm_first_ ? "n" : "x"; }
+  std::string normed() const { return plan_.norm_first() ? "n" : "x"; }
 
   void add_embedding(const cpu::MadeValues& x) {
     const long C = plan_.n_embd;
@@ -131,7 +130,7 @@ class Walk {
   }
 
   std::string convolved() const {
-    return norm_first_ ? "c_t = n_t + sum of w_j n_(t-j)" : "c_t = x_t + sum of w_j x_(t-j)";
+    return plan_.norm_first() ? "c_t = n_t + sum of w_j n_(t-j)" : "c_t = x_t + sum of w_j x_(t-j)";
   }
 
   std::string hidden_formula(bool convolution) const {
@@ -181,7 +180,7 @@ class Walk {
 
   void add_logits(const cpu::MadeValues& values) {
     const long V = plan_.vocab_size;
-    const std::string last = plan_.final_norm && plan_.norm ? "n" : "x";
+    const std::string last = plan_.final_norm ? "n" : "x";
     std::vector<float> logits = rows(values, 0, V);
     std::vector<float> probabilities(logits.end() - V, logits.end());
     add("logits",
@@ -198,7 +197,6 @@ class Walk {
   std::vector<NamedParameter> parameters_;
   std::span<const std::int64_t> ids_;
   std::int64_t T_, layer_ = -1;
-  bool norm_first_;
   std::vector<Operation> operations_;
 };
 

@@ -1,11 +1,12 @@
 // Activations y = f(x), element by element. Each leaves f'(x) in place of x: f and f' share their exponential, so
 // backward is a multiplication.
 //
-//   gelu       f = x Phi(x)                                  f' = Phi(x) + x phi(x), Phi and phi of the normal
-//   distribution gelu_tanh  f = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3), which is x (1 + tanh u) / 2 relu
-//   f = max(x, 0)                                 f' = 1 for x > 0, else 0 relu2      f = max(x, 0)^2 f' = 2 max(x, 0)
-//   silu       f = x sigmoid(x)                              f' = sigmoid(x) + f (1 - sigmoid(x))
-//   swiglu     y = x silu(gate)                              dx = dy silu(gate), dgate = dy x silu'(gate)
+//   gelu       f = x Phi(x)             f' = Phi(x) + x phi(x), of the normal distribution
+//   gelu_tanh  f = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3), which is x (1 + tanh u) / 2
+//   relu       f = max(x, 0)            f' = 1 for x > 0, else 0
+//   relu2      f = max(x, 0)^2          f' = 2 max(x, 0)
+//   silu       f = x sigmoid(x)         f' = sigmoid(x) + f (1 - sigmoid(x))
+//   swiglu     y = x silu(gate)         dx = dy silu(gate), dgate = dy x silu'(gate)
 //
 // Sources: Hendrycks & Gimpel, "Gaussian Error Linear Units" (2016); So et al., "Primer" (2021) for relu2; Shazeer,
 // "GLU Variants Improve Transformer" (2020) for swiglu. Compiled once per instruction set.

@@ -88,8 +88,7 @@ std::int64_t usable_processors() {
 
 int thread_count(std::int64_t threads) {
   if (threads < 0 || threads > most_threads)
-    throw Error(ExitCode::usage, "threads = " + std::to_string(threads) +
-                                     " is not between 0 (one per physical core) and " + std::to_string(most_threads));
+    throw Error(ExitCode::usage, "threads = ", threads, " is not between 0 (one per physical core) and ", most_threads);
   return static_cast<int>(threads == 0 ? physical_cores() : threads);
 }
 
@@ -153,14 +152,8 @@ std::string settle_cpu_capability() {
 }
 
 std::string kernels_capability() {
-  switch (cpu::instruction_set()) {
-    case cpu::InstructionSet::avx512:
-      return "AVX512";
-    case cpu::InstructionSet::avx2:
-      return "AVX2";
-    case cpu::InstructionSet::portable:
-      break;
-  }
+  if (cpu::instruction_set() == cpu::InstructionSet::avx512) return "AVX512";
+  if (cpu::instruction_set() == cpu::InstructionSet::avx2) return "AVX2";
 #if defined(__aarch64__)
   return "NEON";
 #else

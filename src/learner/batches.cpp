@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "base/error.h"
-#include "base/random.h"
 #include "base/window_cut.h"
 
 namespace chargpt {
@@ -13,6 +12,10 @@ namespace {
 
 /// Streams of Purpose::windows: one for starts drawn at random, two for an epoch's offset and order.
 enum Stream : std::uint32_t { random_starts = 0, epoch_offset = 1, epoch_order = 2 };
+
+std::int64_t below(RandomStream& random, std::int64_t bound) {
+  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
+}
 
 /// One pass of a six-round Feistel network: a bijection of the numbers of 2 * half_bits bits, whatever the round
 /// function.
@@ -27,21 +30,6 @@ std::uint64_t feistel(std::uint64_t number, int half_bits, std::uint64_t key) {
   }
   return left << half_bits | right;
 }
-
-}  // namespace
-
-// A Feistel network over the next power of four, walked until it lands inside [0, count): a permutation without a
-// table. Source: Black & Rogaway (2002), "Ciphers with arbitrary finite domains".
-std::int64_t permuted(std::int64_t index, std::int64_t count, std::uint64_t key) {
-  const int half_bits = std::max(1, (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1))) + 1) / 2);
-  auto place = static_cast<std::uint64_t>(index);
-  do {
-    place = feistel(place, half_bits, key);
-  } while (place >= static_cast<std::uint64_t>(count));
-  return static_cast<std::int64_t>(place);
-}
-
-namespace {
 
 /// Where windows of `length` begin that hold documents whole; the last one, which must be as long as the others, goes
 /// back to the first document that leaves room, or, within a long one, as far as it takes.
@@ -60,6 +48,17 @@ std::vector<std::int64_t> rows_of_documents(const TokenView& split, std::int64_t
 
 }  // namespace
 
+// A Feistel network over the next power of four, walked until it lands inside [0, count): a permutation without a
+// table. Source: Black & Rogaway (2002), "Ciphers with arbitrary finite domains".
+std::int64_t permuted(std::int64_t index, std::int64_t count, std::uint64_t key) {
+  const int half_bits = std::max(1, (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1))) + 1) / 2);
+  auto place = static_cast<std::uint64_t>(index);
+  do {
+    place = feistel(place, half_bits, key);
+  } while (place >= static_cast<std::uint64_t>(count));
+  return static_cast<std::int64_t>(place);
+}
+
 BatchSource::BatchSource(TokenView split, std::int64_t block_size, std::int64_t batch_size, std::int64_t micro_batches,
                          Windows windows, std::uint64_t seed)
     : split_(split),
@@ -70,20 +69,15 @@ BatchSource::BatchSource(TokenView split, std::int64_t block_size, std::int64_t 
       seed_(seed),
       rows_(split.size() > block_size ? rows_of_documents(split, block_size) : std::vector<std::int64_t>()) {
   if (split.size() <= block_size)
-    throw Error(ExitCode::data, "a split of " + std::to_string(split.size()) +
-                                    " tokens holds no window of model.block_size + 1 = " +
-                                    std::to_string(block_size + 1) + "; use a longer text or a smaller block_size");
+    throw Error(ExitCode::data, "a split of ", split.size(),
+                " tokens holds no window of model.block_size + 1 = ", block_size + 1,
+                "; use a longer text or a smaller block_size");
 }
 
-void BatchSource::append_random(std::int64_t micro_batch, std::vector<std::int64_t>& starts) const {
-  RandomStream random(seed_, Purpose::windows, static_cast<std::uint64_t>(micro_batch), random_starts);
-  const std::int64_t bound = rows_.empty() ? split_.size() - block_size_ : std::ssize(rows_);
-  for (std::int64_t row = 0; row < batch_size_; ++row) {
-    const auto drawn = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
-    starts.push_back(rows_.empty() ? drawn
-                                   : document_row(drawn, static_cast<std::int64_t>(
-                                                             random.below(static_cast<std::uint64_t>(block_size_)))));
-  }
+std::int64_t BatchSource::random_start(RandomStream& random) const {
+  if (rows_.empty()) return below(random, split_.size() - block_size_);
+  const std::int64_t row = below(random, std::ssize(rows_));
+  return document_row(row, below(random, block_size_));
 }
 
 /// A window that neither begins nor ends in a document's begin or end may be anywhere in it.
@@ -98,7 +92,7 @@ std::int64_t BatchSource::shuffled_start(std::int64_t index) const {
   const std::int64_t windows = windows_per_epoch();
   const auto epoch = static_cast<std::uint64_t>(index / windows);
   RandomStream offsets(seed_, Purpose::windows, epoch, epoch_offset);
-  const auto offset = static_cast<std::int64_t>(offsets.below(static_cast<std::uint64_t>(block_size_)));
+  const std::int64_t offset = below(offsets, block_size_);
   const std::int64_t window =
       permuted(index % windows, windows, derive_seed(seed_, Purpose::windows, epoch, epoch_order));
   if (!rows_.empty()) return document_row(window, offset);
@@ -109,11 +103,10 @@ std::vector<std::int64_t> BatchSource::starts(std::int64_t step) const {
   std::vector<std::int64_t> starts;
   for (std::int64_t micro = 0; micro < micro_batches_; ++micro) {
     const std::int64_t micro_batch = step * micro_batches_ + micro;
-    if (windows_ == Windows::random)
-      append_random(micro_batch, starts);
-    else
-      for (std::int64_t row = 0; row < batch_size_; ++row)
-        starts.push_back(shuffled_start(micro_batch * batch_size_ + row));
+    RandomStream random(seed_, Purpose::windows, static_cast<std::uint64_t>(micro_batch), random_starts);
+    for (std::int64_t row = 0; row < batch_size_; ++row)
+      starts.push_back(windows_ == Windows::random ? random_start(random)
+                                                   : shuffled_start(micro_batch * batch_size_ + row));
   }
   return starts;
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/random.h"
 #include "config/config.h"
 #include "inference/window_scorer.h"
 #include "text/corpus.h"
@@ -30,7 +31,7 @@ class BatchSource {
   }
 
  private:
-  void append_random(std::int64_t micro_batch, std::vector<std::int64_t>& starts) const;
+  std::int64_t random_start(RandomStream& random) const;
   std::int64_t shuffled_start(std::int64_t index) const;
   std::int64_t document_row(std::int64_t row, std::int64_t offset) const;
 

@@ -17,9 +17,8 @@ std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
 /// Draws the arena's weights before an engine sees them.
 std::unique_ptr<Engine> begun(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                               const std::string& engine, const std::string& device) {
-  const std::vector<ParameterInfo> parameters = parameter_list(config.model, vocabulary.size());
-  InitialWeights(config.model, static_cast<std::uint64_t>(config.train.seed), symbols_of(vocabulary))
-      .fill_all(parameters, [&](const std::string& name) { return arena.values_of(name); });
+  draw_initial_weights(config.model, vocabulary.size(), static_cast<std::uint64_t>(config.train.seed),
+                       symbols_of(vocabulary), [&](const std::string& name) { return arena.values_of(name); });
   if (config.train.ema > 0) start_averages(arena);
   return make_engine(engine, {.model = config.model,
                               .vocab_size = vocabulary.size(),
@@ -81,10 +80,6 @@ ParameterArena& Learner::current() {
   return arena;
 }
 
-ArenaSnapshot Learner::snapshot() {
-  return current().snapshot();
-}
-
 void Learner::restore(const ArenaSnapshot& snapshot) {
   arena.restore(snapshot);
   engine->take_over();
@@ -93,9 +88,12 @@ void Learner::restore(const ArenaSnapshot& snapshot) {
 bool Learner::load(const Checkpoint& checkpoint) {
   arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
   arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / "optimizer.safetensors").string());
-  const bool complete = load_averages(arena, checkpoint);
+  const bool lacks_averages = config.ema > 0 && !checkpoint.averaged;
+  if (lacks_averages) start_averages(arena);
+  if (config.ema > 0 && checkpoint.averaged)
+    arena.load_averages(*checkpoint.averaged, (checkpoint.path / "averaged.safetensors").string());
   engine->take_over();
-  return complete;
+  return !lacks_averages;
 }
 
 void Learner::start_from_weights() {

@@ -14,7 +14,6 @@
 #include "config/config.h"
 #include "engine/engine.h"
 #include "learner/batches.h"
-#include "learner/shared_step.h"
 #include "learner/step.h"
 #include "parameters/arena.h"
 #include "text/corpus.h"
@@ -37,8 +36,7 @@ struct Learner {
   /// the averages are to follow it.
   StepResult make_step(std::int64_t step, const Heartbeat& heartbeat);
   void follow_averages() { engine->average(config.ema); }
-  /// Weights, moments and averages after some step.
-  ArenaSnapshot snapshot();
+  /// Weights, moments and averages as they were at some step.
   void restore(const ArenaSnapshot& snapshot);
   /// False if averages are kept and the checkpoint has none: they start from its trained weights. Error data as
   /// ParameterArena::load_model.

@@ -7,21 +7,6 @@
 namespace chargpt {
 namespace {
 
-/// How much of the way from the peak to min_lr is done at `part` (0 to 1) of the decay.
-double decayed(LrSchedule schedule, double part) {
-  switch (schedule) {
-    case LrSchedule::cosine:
-      return 0.5 * (1 - std::cos(std::numbers::pi * part));
-    case LrSchedule::linear:
-      return part;
-    case LrSchedule::constant:
-      return 0;
-    case LrSchedule::wsd:
-      return part;
-  }
-  return part;
-}
-
 /// The part of the decay that is done at `step`: from each FROM on, the rest of it is spread evenly up to LAST.
 double part_of_revised(const Integers& decay, std::int64_t step) {
   double part = 0;
@@ -34,18 +19,13 @@ double part_of_revised(const Integers& decay, std::int64_t step) {
   return part;
 }
 
-/// The step at which the decay begins.
-double decay_begin(const TrainConfig& train, double end) {
-  const auto warmed_up = static_cast<double>(train.warmup_iters);
-  return train.lr_schedule == LrSchedule::wsd ? std::max(warmed_up, end * (1 - train.wsd_decay_fraction)) : warmed_up;
-}
-
 double part_of_decay(const TrainConfig& train, std::int64_t step) {
   if (!train.decay_steps.empty()) return part_of_revised(train.decay_steps, step);
   const auto now = static_cast<double>(step);
   const auto end = static_cast<double>(train.lr_decay_iters > 0 ? train.lr_decay_iters : train.max_iters);
   if (now >= end) return 1;
-  const double begin = decay_begin(train, end);
+  auto begin = static_cast<double>(train.warmup_iters);
+  if (train.lr_schedule == LrSchedule::wsd) begin = std::max(begin, end * (1 - train.wsd_decay_fraction));
   return now <= begin ? 0 : (now - begin) / (end - begin);
 }
 
@@ -57,7 +37,10 @@ double learning_rate_at(const TrainConfig& train, std::int64_t step) {
     return peak * (static_cast<double>(step) + 1) / (static_cast<double>(train.warmup_iters) + 1);
   if (train.lr_schedule == LrSchedule::constant) return peak;
   const double part = part_of_decay(train, step);
-  return part == 1 ? train.min_lr : peak + (train.min_lr - peak) * decayed(train.lr_schedule, part);
+  if (part == 1) return train.min_lr;
+  const bool cosine = train.lr_schedule == LrSchedule::cosine;
+  const double fallen = cosine ? 0.5 * (1 - std::cos(std::numbers::pi * part)) : part;
+  return peak + (train.min_lr - peak) * fallen;
 }
 
 double learning_rate_factor(const TrainConfig& train, std::int64_t step) {

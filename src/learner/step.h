@@ -1,5 +1,10 @@
-// One step: an engine's gradients, then the update. Between the two several processes sum theirs.
+// One step: an engine's gradients, then the update. Several processes sum their parts of the gradients between the two,
+// and share the windows that they score. Knows no run and no transport.
 #pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
 
 #include "engine/engine.h"
 #include "ranks/communicator.h"
@@ -19,5 +24,23 @@ StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& t
 /// The same of one process.
 StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
                      const GradientInput& input);
+
+/// Parts of the gradients, in the arena, become the whole, the same bits on every rank. Returns what the whole step's
+/// are.
+Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part);
+
+/// Error data, the same line on every rank, where one has another sum than rank 0: "rank 1 " + `difference`.
+void check_same(Communicator& ranks, std::uint64_t sum, const std::string& difference);
+
+/// Scores windows that every rank is given, each a part of them: all have all losses, with the bits of one process.
+class SharedScorer : public WindowScorer {
+ public:
+  SharedScorer(WindowScorer& own, Communicator& ranks) : own_(own), ranks_(ranks) {}
+  void score(const WindowBatch& windows, std::span<float> losses) override;
+
+ private:
+  WindowScorer& own_;
+  Communicator& ranks_;
+};
 
 }  // namespace chargpt

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/line_of.h"
+#include "base/quote.h"
 #include "config/load.h"
 #include "evaluate/text_score.h"
 #include "generate/generate.h"
@@ -43,28 +43,18 @@ struct chargpt_model {
   const int threads;
   const std::string path, config, notices;
 
-  /// One of its own for each call at the same time; kept for the next call.
-  class Predicting {
-   public:
-    explicit Predicting(const chargpt_model& model) : model_(model) {
-      const std::lock_guard lock(model_.guard_);
-      if (model_.idle_.empty())
-        model_.idle_.push_back(std::make_unique<NetworkPredictor>(model.inference, model.threads));
-      network_ = std::move(model_.idle_.back());
-      model_.idle_.pop_back();
-    }
-    ~Predicting() {
-      const std::lock_guard lock(model_.guard_);
-      model_.idle_.push_back(std::move(network_));
-    }
-    Predicting(const Predicting&) = delete;
-    Predicting& operator=(const Predicting&) = delete;
-    Predictor& operator*() const { return *network_; }
-
-   private:
-    const chargpt_model& model_;
-    std::unique_ptr<NetworkPredictor> network_;
-  };
+  /// One of its own for each call at the same time; it comes back for the next call.
+  auto predictor() const {
+    auto take_back = [this](NetworkPredictor* used) {
+      const std::lock_guard lock(guard_);
+      idle_.emplace_back(used);
+    };
+    const std::lock_guard lock(guard_);
+    if (idle_.empty()) idle_.push_back(std::make_unique<NetworkPredictor>(inference, threads));
+    std::unique_ptr<NetworkPredictor, decltype(take_back)> network(idle_.back().release(), take_back);
+    idle_.pop_back();
+    return network;
+  }
 
  private:
   mutable std::mutex guard_;
@@ -75,8 +65,9 @@ namespace {
 
 thread_local std::string last_error;
 
-Error bad_argument(const std::string& line) {
-  return {ExitCode::usage, line};
+template <class... Parts>
+Error bad_argument(const Parts&... parts) {
+  return {ExitCode::usage, parts...};
 }
 
 /// Runs what a function does. What is thrown becomes its status; with the float control of chargpt's own threads, so
@@ -117,7 +108,7 @@ Options known(const Options* given, const Options& defaults) {
   Options options = defaults;
   if (given == nullptr) return options;
   if (given->size < sizeof(std::size_t))
-    throw bad_argument("the options' size is " + std::to_string(given->size) + "; set it to sizeof options");
+    throw bad_argument("the options' size is ", given->size, "; set it to sizeof options");
   std::memcpy(&options, given, std::min(given->size, sizeof options));
   return options;
 }
@@ -132,7 +123,7 @@ void give(const Options& options, Options* to) {
 }
 
 std::string_view text_of(const char* text, std::size_t length) {
-  if (text == nullptr && length > 0) throw bad_argument("the text is NULL, and its length " + std::to_string(length));
+  if (text == nullptr && length > 0) throw bad_argument("the text is NULL, and its length ", length);
   return text == nullptr ? std::string_view() : std::string_view(text, length);
 }
 
@@ -142,7 +133,7 @@ std::vector<std::int64_t> ids_of(const chargpt_model& model, const char* text, s
   if (unknown == CHARGPT_UNKNOWN_SKIP) policy = UnknownPolicy::skip;
   if (unknown == CHARGPT_UNKNOWN_REPLACE) policy = UnknownPolicy::replace;
   if (!policy && unknown != CHARGPT_UNKNOWN_ERROR)
-    throw bad_argument("chargpt_unknown has no value " + std::to_string(static_cast<int>(unknown)));
+    throw bad_argument("chargpt_unknown has no value ", static_cast<int>(unknown));
   return model.checkpoint.vocabulary.encode(text_of(text, length), what, policy);
 }
 
@@ -170,7 +161,7 @@ void copy_out(std::span<const Value> values, Value* to, std::size_t capacity) {
 Weights weights_named(const char* name) {
   if (name == nullptr) return Weights::better;
   if (const std::optional<Weights> weights = enum_value<Weights>(name)) return *weights;
-  throw bad_argument("weights = \"" + std::string(name) + "\"; better, trained or averaged");
+  throw bad_argument("weights = \"", name, "\"; better, trained or averaged");
 }
 
 chargpt_model* open_model(const char* path, const chargpt_open_options& options) {
@@ -180,9 +171,8 @@ chargpt_model* open_model(const char* path, const chargpt_open_options& options)
       load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint, false, &notices);
   std::string lines;
   for (const std::string& notice : notices) lines += notice + "\n";
-  return std::make_unique<chargpt_model>(std::move(checkpoint), weights_named(options.weights),
-                                         thread_count(options.threads), std::move(lines))
-      .release();
+  return new chargpt_model(std::move(checkpoint), weights_named(options.weights), thread_count(options.threads),
+                           std::move(lines));
 }
 
 chargpt_open_options open_defaults() {
@@ -210,7 +200,7 @@ void check_range(const char* name, Number value, Number least, Number most) {
   if (value >= least && value <= most) return;
   const nlohmann::json lowest = least, highest = most;
   const std::string given = std::isfinite(value) ? nlohmann::json(value).dump() : line_of(value);  // JSON has no inf
-  throw bad_argument(std::string(name) + " = " + given + " is not between " + lowest.dump() + " and " + highest.dump());
+  throw bad_argument(name, " = ", given, " is not between ", lowest.dump(), " and ", highest.dump());
 }
 
 SampleConfig sample_of(const chargpt_generate_options& options) {
@@ -250,7 +240,7 @@ void generate_text(const chargpt_model& model, const chargpt_generate_options& o
   const auto give_text = [&](const std::string& piece) {
     if (wanted && !piece.empty()) wanted = on_text(context, piece.data(), piece.size()) == 0;
   };
-  const chargpt_model::Predicting predictor(model);
+  const auto predictor = model.predictor();
   generate(
       *predictor, prompt, sample, options.seed,
       [&](std::int64_t /*index*/, std::int64_t id) {
@@ -323,8 +313,7 @@ std::int64_t chargpt_vocabulary_size(const chargpt_model* model) {
 int chargpt_symbol(const chargpt_model* model, std::int64_t id, char text[4], std::size_t* length) {
   return guarded([&] {
     const std::int64_t size = opened(model).inference.vocab_size();
-    if (id < 0 || id >= size)
-      throw bad_argument("id " + std::to_string(id) + " is not between 0 and " + std::to_string(size - 1));
+    if (id < 0 || id >= size) throw bad_argument("id ", id, " is not between 0 and ", size - 1);
     if (text == nullptr || length == nullptr) throw bad_argument("there is no place for the symbol: NULL");
     const std::string symbol = model->checkpoint.vocabulary.symbol(id);
     std::ranges::copy(symbol, text);
@@ -360,7 +349,7 @@ int chargpt_score(const chargpt_model* model, const char* text, std::size_t leng
     if (count == nullptr) throw bad_argument("there is no place for the number of losses: NULL");
     const std::vector<std::int64_t> ids = ids_of(opened(model), text, length, unknown, "the text");
     if (losses != nullptr && ids.size() <= capacity && !ids.empty()) {
-      const chargpt_model::Predicting predictor(*model);
+      const auto predictor = model->predictor();
       copy_out<float>(text_losses(*predictor, ids, model->checkpoint.state.start_symbol, model->inference.block_size()),
                       losses, capacity);
     }
@@ -373,10 +362,10 @@ int chargpt_logits(const chargpt_model* model, const char* text, std::size_t len
   return guarded([&] {
     const auto V = static_cast<std::size_t>(opened(model).inference.vocab_size());
     if (logits == nullptr || capacity < V)
-      throw bad_argument("there is room for " + std::to_string(logits == nullptr ? 0 : capacity) +
-                         " logits, and the model has " + std::to_string(V) + " symbols");
-    const chargpt_model::Predicting predictor(*model);
-    std::copy_n((*predictor).start(prompt_of(*model, ids_of(*model, text, length, unknown, "the text")), 1).first, V,
+      throw bad_argument("there is room for ", logits == nullptr ? 0 : capacity, " logits, and the model has ", V,
+                         " symbols");
+    const auto predictor = model->predictor();
+    std::copy_n(predictor->start(prompt_of(*model, ids_of(*model, text, length, unknown, "the text")), 1).first, V,
                 logits);
   });
 }
@@ -390,15 +379,14 @@ int chargpt_logits_of_ids(const chargpt_model* model, const std::int64_t* ids, s
     if (ids == nullptr) throw bad_argument("the ids are NULL");
     for (const std::int64_t id : std::span(ids, count)) check_range<std::int64_t>("an id", id, 0, V - 1);
     if (logits == nullptr || capacity / static_cast<std::size_t>(V) < count)
-      throw bad_argument("there is no room for the logits of " + std::to_string(count) + " ids, " + std::to_string(V) +
-                         " for each");
+      throw bad_argument("there is no room for the logits of ", count, " ids, ", V, " for each");
     std::vector<std::int32_t> tokens(ids, ids + count);
     tokens.push_back(0);  // the last target, which no logit depends on
     const std::int64_t first = 0, T = std::ssize(tokens) - 1;
-    const chargpt_model::Predicting predictor(*model);
-    (*predictor)
-        .logits({{tokens.data(), sizeof tokens[0], T + 1, model->checkpoint.vocabulary.document()}, {&first, 1}, T},
-                {logits, count * static_cast<std::size_t>(V)});
+    const auto predictor = model->predictor();
+    predictor->logits(
+        {{tokens.data(), sizeof tokens[0], T + 1, model->checkpoint.vocabulary.document()}, {&first, 1}, T},
+        {logits, count * static_cast<std::size_t>(V)});
   });
 }
 

@@ -2,20 +2,20 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
 #include <torch/cuda.h>
 #include <torch/types.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/window_cut.h"
+#include "config/config.h"
 #include "kernels/thread_team.h"
 #include "libtorch/parameters.h"
-#include "libtorch/precision.h"
 #include "model/dropout.h"
 #include "model/one_order.h"
 #include "model/registry.h"
@@ -28,6 +28,34 @@ void use_threads() {
   const int threads = cpu::threads_in_force();
   if (threads != at::get_num_threads()) at::set_num_threads(threads);
 }
+
+/// The arithmetic of matrix products while it is in scope: float32, TF32 (on the CPU that is float32), or bfloat16 by
+/// autocast. Weights stay float32.
+class PrecisionScope {
+ public:
+  PrecisionScope(const torch::Device& device, Dtype dtype) : device_(device.type()) {
+    at::globalContext().setAllowTF32CuBLAS(dtype == Dtype::tf32);
+    at::autocast::set_autocast_enabled(device_, dtype == Dtype::bfloat16);
+    at::autocast::set_autocast_dtype(device_, torch::kBFloat16);
+    // A cached bfloat16 copy of a weight would outlive the update of the weight.
+    at::autocast::set_autocast_cache_enabled(false);
+  }
+  ~PrecisionScope() {
+    at::globalContext().setAllowTF32CuBLAS(tf32_before_);
+    at::autocast::set_autocast_enabled(device_, autocast_before_);
+    at::autocast::set_autocast_dtype(device_, autocast_dtype_before_);
+    at::autocast::set_autocast_cache_enabled(cache_before_);
+  }
+  PrecisionScope(const PrecisionScope&) = delete;
+  PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+ private:
+  torch::DeviceType device_;
+  bool tf32_before_ = at::globalContext().allowTF32CuBLAS();
+  bool autocast_before_ = at::autocast::is_autocast_enabled(device_);
+  bool cache_before_ = at::autocast::is_autocast_cache_enabled();
+  torch::ScalarType autocast_dtype_before_ = at::autocast::get_autocast_dtype(device_);
+};
 
 class LibtorchEngine : public Engine {
  public:
@@ -51,9 +79,7 @@ class LibtorchEngine : public Engine {
       parameters_.zero_gradients();
       return accumulate_gradients(input);
     });
-    Gradients result{.loss = loss.item<double>(), .norm = parameters_.gradient_norm()};
-    result.finite = std::isfinite(result.loss) && std::isfinite(result.norm);
-    return result;
+    return {.loss = loss.item<double>(), .norm = parameters_.gradient_norm()};
   }
 
   void score(const WindowBatch& windows, std::span<float> losses) override {

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "inference/update_rule.h"
-#include "optimizer/averages.h"
+#include "inference/parameter_groups.h"
 #include "optimizer/muon.h"
 
 namespace chargpt {
@@ -44,15 +43,6 @@ Tensor lying(const Tensor& buffer, const ParameterSlot& slot) {
   return matrices.size(1) > matrices.size(2) ? matrices.transpose(1, 2) : matrices;
 }
 
-using ShapeAndSlots = std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const ParameterSlot*>>;
-
-/// Slots by the shape of their lying matrices: equal ones are multiplied as one batch.
-ShapeAndSlots by_shape(const ParameterGroup& group) {
-  ShapeAndSlots shapes;
-  for (const ParameterSlot& slot : group.slots) shapes[std::minmax({rows_of(slot), slot.shape[1]})].push_back(&slot);
-  return shapes;
-}
-
 /// See optimizer/muon.h.
 void muon(const ParameterGroup& group, Tensor values, const Tensor& gradients, Tensor moment,
           const UpdateContext& context) {
@@ -61,7 +51,10 @@ void muon(const ParameterGroup& group, Tensor values, const Tensor& gradients, T
   moment.mul_(group.momentum).add_(gradients, fresh);
   const Tensor ahead = (moment * group.momentum).add_(gradients, fresh);
   if (group.weight_decay > 0) values.mul_(1 - rate * group.weight_decay);
-  for (const auto& [shape, slots] : by_shape(group)) {
+  // Lying matrices of one shape are multiplied as one batch.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const ParameterSlot*>> by_shape;
+  for (const ParameterSlot& slot : group.slots) by_shape[std::minmax({rows_of(slot), slot.shape[1]})].push_back(&slot);
+  for (const auto& [shape, slots] : by_shape) {
     std::vector<Tensor> matrices;
     for (const ParameterSlot* slot : slots) matrices.push_back(lying(ahead, *slot));
     const Tensor steps = orthogonalised(at::cat(matrices));  // (k, r, c)
@@ -127,9 +120,8 @@ void DeviceParameters::update(const UpdateContext& context) {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const ParameterGroup& group = arena_.groups()[i];
     Group& own = groups_[i];
-    const MomentsKept kept = moments_kept(group.rule);
-    if (kept.first && !own.moment1.defined()) own.moment1 = torch::zeros_like(own.values);
-    if (kept.second && !own.moment2.defined()) own.moment2 = torch::zeros_like(own.values);
+    if (!own.moment1.defined()) own.moment1 = torch::zeros_like(own.values);
+    if (!own.moment2.defined() && keeps_second_moment(group.rule)) own.moment2 = torch::zeros_like(own.values);
     if (group.rule == UpdateRule::muon)
       muon(group, own.values, own.gradients, own.moment1, context);
     else

@@ -43,7 +43,7 @@ class DeviceParameters {
   std::vector<Group> groups_;
 };
 
-/// Each of a batch of matrices with its singular values brought near 1, as optimizer/orthogonal.h does for one. Shape:
+/// Each of a batch of matrices with its singular values brought near 1, as optimizer/muon.h does for one. Shape:
 /// (k, r, c) -> the same; fastest with r <= c.
 torch::Tensor orthogonalised(const torch::Tensor& matrices);
 

@@ -18,8 +18,8 @@ using at::indexing::None;
 using at::indexing::Slice;
 using torch::Tensor;
 
-Tensor stable_softmax(const Tensor& scores, std::int64_t dim) {
-  return at::softmax(scores, dim);  // LibTorch's kernel subtracts the maximum of each row
+Tensor stable_softmax(const Tensor& scores) {
+  return at::softmax(scores, -1);  // LibTorch's kernel subtracts the maximum of each row
 }
 
 Tensor causal_mask(std::int64_t queries, std::int64_t keys, const torch::TensorOptions& options) {
@@ -43,14 +43,10 @@ Tensor document_mask(const Tensor& begins, const torch::TensorOptions& options) 
   return causal_mask(T, T, options).masked_fill(before, -std::numeric_limits<double>::infinity());
 }
 
-Tensor attention_weights(const Tensor& q, const Tensor& k, const Tensor& mask, double scale) {
+Attended scaled_dot_product(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double scale) {
   Tensor scores = q.matmul(k.transpose(-2, -1)) * scale;  // (..., n, d) x (..., d, m) -> (..., n, m)
   if (mask.defined()) scores = scores + mask;
-  return stable_softmax(scores);
-}
-
-Attended scaled_dot_product(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double scale) {
-  const Tensor weights = attention_weights(q, k, mask, scale);
+  const Tensor weights = stable_softmax(scores);
   return {weights.matmul(v), weights};  // (..., n, m) x (..., m, d_v) -> (..., n, d_v)
 }
 

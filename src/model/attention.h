@@ -13,9 +13,9 @@ struct Attended {
   torch::Tensor output, weights;
 };
 
-/// Softmax along `dim`, with the maximum subtracted first: finite for any finite scores; -inf becomes an exact 0. A row
+/// Softmax of each row, with the maximum subtracted first: finite for any finite scores; -inf becomes an exact 0. A row
 /// that is -inf throughout is NaN and must not be made.
-torch::Tensor stable_softmax(const torch::Tensor& scores, std::int64_t dim = -1);
+torch::Tensor stable_softmax(const torch::Tensor& scores);
 
 /// Additive mask (queries, keys): 0 where a query may look, -inf where it may not. The last query stands at the last
 /// key, so query i sees keys 0 .. i + keys - queries.
@@ -32,12 +32,9 @@ torch::Tensor begins_of_documents(const torch::Tensor& ids, std::int64_t documen
 /// Additive mask (B, T, T): a query sees the keys of its document up to its own.
 torch::Tensor document_mask(const torch::Tensor& begins, const torch::TensorOptions& options = {});
 
-/// softmax(q k^T * scale + mask): q (..., n, d), k (..., m, d) -> (..., n, m). An undefined mask hides nothing.
-torch::Tensor attention_weights(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& mask,
-                                double scale);
-
-/// Weights as above, and the mean of the values under them: v (..., m, d_v). Source: Vaswani et al., "Attention is all
-/// you need" (2017), section 3.2.1, where scale is 1/sqrt(d).
+/// Weights softmax(q k^T * scale + mask) of q (..., n, d), k (..., m, d), and the mean of the values v (..., m, d_v)
+/// under them. An undefined mask hides nothing. Source: Vaswani et al., "Attention is all you need" (2017), section
+/// 3.2.1, where scale is 1/sqrt(d).
 Attended scaled_dot_product(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                             const torch::Tensor& mask, double scale);
 

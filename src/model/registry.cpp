@@ -1,21 +1,156 @@
 #include "model/registry.h"
 
+#include <ATen/ops/ones.h>
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+
 #include <algorithm>
 #include <array>
 #include <span>
 #include <string_view>
 
+#include "inference/dimensions.h"
 #include "inference/model_types.h"
-#include "model/attention_model.h"
-#include "model/average.h"
-#include "model/bigram.h"
-#include "model/gpt.h"
-#include "model/masked.h"
+#include "model/attention.h"
+#include "model/layers.h"
 #include "parameters/initial_weights.h"
 
 namespace chargpt {
-
 namespace {
+
+using torch::Tensor;
+using torch::nn::Embedding;
+using torch::nn::Linear;
+
+/// The softmax bigram model: a table of what follows what, factorised through an embedding. The bottom rung of the
+/// ladder. Parameters: `wte.weight` (V, C), `lm_head.weight` (V, C), `lm_head.bias` (V).
+class BigramModel : public LanguageModel {
+ public:
+  using LanguageModel::LanguageModel;
+
+  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
+    check_input(ids, context);
+    return lm_head_(wte_(ids));  // (B, T) -> (B, T, C) -> (B, T, V)
+  }
+
+ private:
+  Embedding wte_ = register_module("wte", Embedding(vocab_size(), config().n_embd));
+  Linear lm_head_ = register_module("lm_head", Linear(config().n_embd, vocab_size()));
+};
+
+/// The averaging model: a token is the mean of what it may see, all weighted alike. With `causal` false it is the
+/// teaching version that looks ahead, even at its own target: its loss means nothing. Parameters: as BigramModel.
+class AverageModel : public LanguageModel {
+ public:
+  using LanguageModel::LanguageModel;
+
+  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
+    check_input(ids, context);
+    const Tensor x = wte_(ids);  // (B, T) -> (B, T, C)
+    const std::int64_t B = x.size(0), T = x.size(1);
+
+    // A mean is attention that knows nothing: every visible token gets the same weight.
+    Tensor weights = at::ones({1, T, T}, x.options().requires_grad(false));
+    if (config().causal) weights = weights.tril();
+    if (const Tensor begins = ForwardPass(context, ids).document_begins; begins.defined())
+      weights = weights * document_mask(begins, weights.options()).exp();
+    weights = weights / weights.sum(-1, /*keepdim=*/true);
+    if (context.attention != nullptr) context.attention->push_back(weights.unsqueeze(1).expand({B, 1, T, T}));
+    return lm_head_(weights.matmul(x));  // (1 or B, T, T) x (B, T, C) -> (B, T, C) -> (B, T, V)
+  }
+
+ private:
+  Embedding wte_ = register_module("wte", Embedding(vocab_size(), config().n_embd));
+  Linear lm_head_ = register_module("lm_head", Linear(config().n_embd, vocab_size()));
+};
+
+/// The masked dot-product model: a token attends to the tokens before it that look like itself, with nothing learned
+/// about what to look for and no scale. Parameters: as BigramModel, and `wpe.weight` (block_size, C).
+class MaskedModel : public LanguageModel {
+ public:
+  using LanguageModel::LanguageModel;
+
+  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
+    check_input(ids, context);
+    const std::int64_t T = ids.size(1);
+    const Tensor begins = ForwardPass(context, ids).document_begins;
+    const Tensor x = wte_(ids) + vectors_of_places(wpe_->weight, T, begins);  // (B, T, C) + (T, C) -> (B, T, C)
+
+    // Unscaled, x . x grows with C and dwarfs every x . y: the weights fall on the token itself. Hence 1/sqrt(d), hence
+    // q and k.
+    const Tensor mask = begins.defined() ? document_mask(begins, x.options()) : causal_mask(T, T, x.options());
+    const Attended attended = scaled_dot_product(x, x, x, mask, 1.0);
+    if (context.attention != nullptr) context.attention->push_back(attended.weights.detach().unsqueeze(1));
+    return lm_head_(attended.output);  // (B, T, C) -> (B, T, V)
+  }
+
+ private:
+  Embedding wte_ = register_module("wte", Embedding(vocab_size(), config().n_embd));
+  Embedding wpe_ = register_module("wpe", Embedding(block_size(), config().n_embd));
+  Linear lm_head_ = register_module("lm_head", Linear(config().n_embd, vocab_size()));
+};
+
+/// One layer of causal self-attention between embedding and head: the masked model with learned queries, keys and
+/// values, in one or many heads. No residual, no normalisation and no feed-forward layer: those are what gpt adds.
+/// Parameters: as InputEmbedding, `attn` as CausalSelfAttention, `lm_head.weight` (V, C), `lm_head.bias` (V).
+class AttentionModel : public LanguageModel {
+ public:
+  using LanguageModel::LanguageModel;
+
+  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
+    check_input(ids, context);
+    ForwardPass pass(context, ids);
+    const Tensor x = attn_(embedding_(ids, pass), pass);  // (B, T) -> (B, T, C)
+    return lm_head_(x);                                   // (B, T, C) -> (B, T, V)
+  }
+
+ private:
+  InputEmbedding embedding_{*this, config(), vocab_size()};
+  CausalSelfAttention attn_ = register_module("attn", CausalSelfAttention(config()));
+  Linear lm_head_ = register_module("lm_head", Linear(config().n_embd, vocab_size()));
+};
+
+/// Embedding, n_layer blocks, and, with final_norm, a last normalisation.
+/// Shape: ids (B, T) -> (B, T, C). Submodules as in nanoGPT: `wte`, `wpe`, `h`, `ln_f`.
+class TransformerImpl : public torch::nn::Module {
+ public:
+  TransformerImpl(const ModelConfig& config, std::int64_t vocab_size) : embedding(*this, config, vocab_size) {
+    h = register_module("h", torch::nn::ModuleList());
+    for (std::int64_t layer = 0; layer < config.n_layer; ++layer) h->push_back(Block(config));
+    if (config.final_norm) ln_f = register_module("ln_f", NormLayer(config));
+  }
+
+  Tensor forward(const Tensor& ids, ForwardPass& pass) {
+    Tensor x = embedding(ids, pass);                                            // (B, T) -> (B, T, C)
+    for (const auto& block : *h) x = block->as<BlockImpl>()->forward(x, pass);  // (B, T, C)
+    return ln_f.is_empty() ? x : ln_f(x);
+  }
+
+  InputEmbedding embedding;
+  torch::nn::ModuleList h;
+  NormLayer ln_f{nullptr};
+};
+TORCH_MODULE(Transformer);
+
+/// The decoder-only transformer: by default nanoGPT's and GPT-2's, by options others. Parameters: nanoGPT's names,
+/// `transformer.h.0.attn.c_attn.weight`; `lm_head.weight` only if it is not tied.
+class GptModel : public LanguageModel {
+ public:
+  using LanguageModel::LanguageModel;
+
+  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
+    check_input(ids, context);
+    ForwardPass pass(context, ids);
+    const Tensor x = transformer_(ids, pass);                 // (B, T) -> (B, T, C)
+    return lm_head_(x, transformer_->embedding.wte->weight);  // (B, T, C) -> (B, T, V)
+  }
+
+ private:
+  Transformer transformer_ = register_module("transformer", Transformer(config(), vocab_size()));
+  Head lm_head_ = register_module(
+      "lm_head", Head(config().n_embd, vocab_size(), config().tie_weights, has_bias(config(), Place::head)));
+};
 
 struct Maker {
   std::string_view type;
@@ -42,7 +177,7 @@ std::shared_ptr<LanguageModel> make_model(const ModelConfig& config, std::int64_
   const torch::NoGradGuard no_grad;
   auto model = make_module(config, vocab_size);
   const auto parameters = model->named_parameters();
-  InitialWeights(config, seed).fill_all(parameter_list(config, vocab_size), [&](const std::string& name) {
+  draw_initial_weights(config, vocab_size, seed, /*symbols=*/{}, [&](const std::string& name) {
     const torch::Tensor& parameter = parameters[name];
     return std::span(parameter.mutable_data_ptr<float>(), static_cast<std::size_t>(parameter.numel()));
   });

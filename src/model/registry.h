@@ -1,5 +1,5 @@
-// The one way to make a model as a LibTorch module. A new type is a row in registry.cpp, one in
-// inference/model_types.cpp and one in inference/plan.cpp.
+// The types of model as LibTorch modules, and the one way to make one. A new type is a class and a row in registry.cpp,
+// a row in inference/model_types.cpp and a line in inference/plan.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,16 +1,28 @@
 #include "optimizer/optimizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "base/error.h"
 #include "kernels/kernels.h"
 #include "kernels/thread_team.h"
 #include "optimizer/muon.h"
 
 namespace chargpt {
 namespace {
+
+/// body(begin, end) on the threads in force: [0, n) in parts that begin at cache lines, one for each thread with enough
+/// to do.
+template <class Body>
+void on_parts(std::int64_t n, const Body& body) {
+  constexpr std::int64_t worth_a_thread = 1 << 14;
+  const std::int64_t threads =
+      std::clamp<std::int64_t>(n / worth_a_thread, 1, static_cast<std::int64_t>(cpu::threads_in_force()));
+  const std::int64_t part = cpu::rounded_up((n + threads - 1) / threads, cpu::cache_line);
+  cpu::on_threads(static_cast<int>(threads), [&](int thread) {
+    const std::int64_t begin = std::min(n, thread * part), end = std::min(n, begin + part);
+    if (begin < end) body(begin, end);
+  });
+}
 
 /// Adam with decoupled weight decay; the same figures as torch's AdamW. See kernels/updates.h.
 void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
@@ -30,36 +42,20 @@ void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& contex
   });
 }
 
-struct RuleRow {
-  UpdateRule rule;
-  void (*apply)(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
-};
-constexpr std::array rules{RuleRow{UpdateRule::adamw, adamw}, RuleRow{UpdateRule::muon, muon}};
-
-const RuleRow& row_of(UpdateRule rule) {
-  for (const RuleRow& row : rules)
-    if (row.rule == rule) return row;
-  throw Error(ExitCode::internal, "an update rule without a row in optimizer.cpp");
-}
-
 }  // namespace
-
-void on_parts(std::int64_t n, const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
-  constexpr std::int64_t worth_a_thread = 1 << 14;
-  const std::int64_t threads =
-      std::clamp<std::int64_t>(n / worth_a_thread, 1, static_cast<std::int64_t>(cpu::threads_in_force()));
-  const std::int64_t part = cpu::rounded_up((n + threads - 1) / threads, cpu::cache_line);
-  cpu::on_threads(static_cast<int>(threads), [&](int thread) {
-    const std::int64_t begin = std::min(n, thread * part), end = std::min(n, begin + part);
-    if (begin < end) body(begin, end);
-  });
-}
 
 void update(ParameterArena& arena, const UpdateContext& context) {
   arena.count_update();
   for (ParameterGroup& group : arena.groups()) {
     start_moments(group);
-    row_of(group.rule).apply(group, arena.updates(), context);
+    switch (group.rule) {
+      case UpdateRule::adamw:
+        adamw(group, arena.updates(), context);
+        break;
+      case UpdateRule::muon:
+        muon(group, context);
+        break;
+    }
   }
 }
 
@@ -74,6 +70,30 @@ UpdateContext update_context(const TrainConfig& train, double gradient_norm, dou
           .beta1 = train.beta1,
           .beta2 = train.beta2,
           .eps = std::max(least_eps, train.adam_eps)};
+}
+
+void start_averages(ParameterArena& arena) {
+  for (ParameterGroup& group : arena.groups()) group.averages = group.values.copy();
+}
+
+double fresh_part(const ParameterArena& arena, double decay) {
+  const auto updates = static_cast<double>(arena.updates());
+  return 1 - std::min(decay, (1 + updates) / (10 + updates));
+}
+
+void follow_averages(ParameterArena& arena, double decay) {
+  const auto fresh = static_cast<float>(fresh_part(arena, decay));
+  for (ParameterGroup& group : arena.groups()) {
+    if (group.averages.empty()) continue;
+    on_parts(group.size(), [&](std::int64_t begin, std::int64_t end) {
+      cpu::kernels().lerp(fresh, end - begin, group.values.data() + begin, group.averages.data() + begin);
+    });
+  }
+}
+
+void swap_averages(ParameterArena& arena) {
+  for (ParameterGroup& group : arena.groups())
+    if (!group.averages.empty()) std::ranges::swap_ranges(group.values.all(), group.averages.all());
 }
 
 }  // namespace chargpt

@@ -1,5 +1,7 @@
 // Update rules over one group's flat buffers, always in float32, by all threads in force: their number changes no bit.
-// A new rule is a row in optimizer.cpp and one in inference/update_rule.cpp. Knows no model, no engine and no schedule.
+// A new rule is a case here and in inference/parameter_groups.cpp. And exponentially averaged weights, a buffer of each
+// group: often better than the last ones, and never worse to have, since both are evaluated. Knows no model, no engine
+// and no schedule.
 #pragma once
 
 #include "parameters/arena.h"
@@ -22,8 +24,15 @@ void update(ParameterArena& arena, const UpdateContext& context);
 /// torch.nn.utils.clip_grad_norm_.
 double clipping_factor(double gradient_norm, double grad_clip);
 
-/// body(begin, end) on the threads in force: [0, n) in parts that begin at cache lines, one for each thread with enough
-/// to do.
-void on_parts(std::int64_t n, const std::function<void(std::int64_t begin, std::int64_t end)>& body);
+/// The arena averages its weights from now on, beginning with those that it has.
+void start_averages(ParameterArena& arena);
+/// How much of the average a comes from the weights w of the arena's last update t: 1 - d of  a = d a + (1 - d) w  with
+/// d = min(decay, (1 + t) / (10 + t)): the first weights, which know nothing, are forgotten soon however large the
+/// decay. (The ramp is that of TensorFlow's ExponentialMovingAverage with num_updates.)
+double fresh_part(const ParameterArena& arena, double decay);
+/// To be called after each update, which the arena has counted; nothing where it has no averages.
+void follow_averages(ParameterArena& arena, double decay);
+/// Weights and averages change places.
+void swap_averages(ParameterArena& arena);
 
 }  // namespace chargpt

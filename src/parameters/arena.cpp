@@ -2,25 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <set>
 
 #include "base/error.h"
-#include "inference/group_patterns.h"
-#include "inference/update_rule.h"
+#include "base/names.h"
+#include "inference/parameter_groups.h"
 #include "kernels/kernels.h"
 
 namespace chargpt {
 namespace {
 
 using cpu::AlignedFloats;
-
-/// Takes out of `parameters` those that `belongs` says, in order.
-template <class Predicate>
-std::vector<ParameterInfo> take_if(std::vector<ParameterInfo>& parameters, const Predicate& belongs) {
-  std::vector<ParameterInfo> taken, rest;
-  for (ParameterInfo& parameter : parameters) (belongs(parameter) ? taken : rest).push_back(std::move(parameter));
-  parameters = std::move(rest);
-  return taken;
-}
 
 /// Slots begin at cache lines, so that kernels see aligned matrices.
 void make_room(ParameterGroup& group, const std::vector<ParameterInfo>& parameters) {
@@ -35,45 +28,73 @@ void make_room(ParameterGroup& group, const std::vector<ParameterInfo>& paramete
 
 /// "; left are a.weight, b.weight and 7 more"
 std::string listed(const std::vector<ParameterInfo>& parameters) {
-  constexpr std::size_t most = 3;
-  if (parameters.empty()) return "; none is left";
-  std::string text = "; left are ";
-  for (std::size_t i = 0; i < std::min(most, parameters.size()); ++i) text += (i > 0 ? ", " : "") + parameters[i].name;
-  return parameters.size() <= most ? text : text + " and " + std::to_string(parameters.size() - most) + " more";
+  std::vector<std::string> names;
+  for (const ParameterInfo& parameter : parameters) names.push_back(parameter.name);
+  return names.empty() ? "; none is left" : "; left are " + some_of(names);
 }
 
-std::int64_t dimensions(const ParameterInfo& parameter) {
-  return std::ssize(parameter.shape);
+using Buffer = AlignedFloats ParameterGroup::*;
+
+/// Views of every slot of a buffer that the group has, under prefix + name.
+void append(const ParameterGroup& group, Buffer buffer, const std::string& prefix, std::vector<TensorView>& views) {
+  if ((group.*buffer).empty()) return;
+  for (const ParameterSlot& slot : group.slots)
+    views.push_back({prefix + slot.name, "F32", slot.shape, std::as_bytes(slot.in(group.*buffer))});
+}
+
+/// Reads every slot of a buffer that the group has; its names join `expected`.
+void load(const ParameterGroup& group, Buffer buffer, const std::string& prefix, const SafetensorsFile& file,
+          const std::string& source, std::set<std::string>& expected) {
+  if ((group.*buffer).empty()) return;
+  for (const ParameterSlot& slot : group.slots) {
+    const std::string name = prefix + slot.name;
+    const TensorView& tensor = expect_tensor(file, source, name, "F32", slot.shape);
+    std::memcpy(slot.in(group.*buffer).data(), tensor.bytes.data(), tensor.bytes.size());
+    expected.insert(name);
+  }
+}
+
+void load_weights(std::span<const ParameterGroup> groups, Buffer buffer, const SafetensorsFile& file,
+                  const std::string& source) {
+  std::set<std::string> expected;
+  for (const ParameterGroup& group : groups) {
+    load(group, buffer, "", file, source, expected);
+    if ((group.*buffer).empty()) continue;
+    for (const ParameterSlot& slot : group.slots) expect_finite(slot.in(group.*buffer), source, slot.name);
+  }
+  expect_no_more(file, source, expected);
 }
 
 }  // namespace
 
-ParameterArena::ParameterArena(std::vector<ParameterInfo> parameters, Decay decay, const TrainConfig& train) {
-  const auto add = [&](ParameterGroup group, const std::vector<ParameterInfo>& members) {
-    if (members.empty()) return;
-    make_room(group, members);
+ParameterArena::ParameterArena(const std::vector<ParameterInfo>& parameters, Decay decay, const TrainConfig& train) {
+  const std::vector<std::size_t> group_of = groups_of(parameters, decay, train);
+  const std::size_t decayed = train.groups.size(), not_decayed = decayed + 1;
+  const auto members = [&](std::size_t first, std::size_t last) {
+    std::vector<ParameterInfo> found;
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (group_of[i] >= first && group_of[i] <= last) found.push_back(parameters[i]);
+    return found;
+  };
+  const auto add = [&](ParameterGroup group, std::size_t i) {
+    if (members(i, i).empty()) return;
+    make_room(group, members(i, i));
     groups_.push_back(std::move(group));
   };
-  const GroupPatterns patterns(train);
-  for (std::size_t i = 0; i < train.groups.size(); ++i) {
+  for (std::size_t i = 0; i < decayed; ++i) {
     const GroupConfig& group = train.groups[i];
-    const auto members =
-        take_if(parameters, [&](const ParameterInfo& p) { return patterns.group_of(p.name, dimensions(p)) == i; });
-    if (members.empty())
-      throw Error(ExitCode::usage, GroupPatterns::option(i) + " = \"" + group.match + "\" matches no parameter for " +
-                                       std::string(enum_name(group.optimizer)) + " that an earlier group has left" +
-                                       listed(parameters));
+    if (members(i, i).empty())
+      throw Error(ExitCode::usage, "train.groups[", i, "].match = \"", group.match, "\" matches no parameter for ",
+                  enum_name(group.optimizer), " that an earlier group has left", listed(members(i, not_decayed)));
     add({.name = group.match,
          .learning_rate = peak_rate(train, group),
          .weight_decay = weight_decay(train, group),
          .rule = group.optimizer,
          .momentum = group.momentum},
-        members);
+        i);
   }
-  const auto decayed =
-      take_if(parameters, [&](const ParameterInfo& p) { return decay == Decay::all || dimensions(p) >= 2; });
   add({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay}, decayed);
-  add({.name = "no_decay", .learning_rate = train.learning_rate, .weight_decay = 0}, parameters);
+  add({.name = "no_decay", .learning_rate = train.learning_rate, .weight_decay = 0}, not_decayed);
 }
 
 std::int64_t ParameterArena::numel() const {
@@ -126,9 +147,51 @@ void ParameterArena::restore(const ArenaSnapshot& snapshot) {
 }
 
 void start_moments(ParameterGroup& group) {
-  const MomentsKept kept = moments_kept(group.rule);
-  if (kept.first && group.moment1.empty()) group.moment1 = AlignedFloats(group.size());
-  if (kept.second && group.moment2.empty()) group.moment2 = AlignedFloats(group.size());
+  if (group.moment1.empty()) group.moment1 = AlignedFloats(group.size());
+  if (group.moment2.empty() && keeps_second_moment(group.rule)) group.moment2 = AlignedFloats(group.size());
+}
+
+std::vector<TensorView> ParameterArena::model_tensors() const {
+  std::vector<TensorView> views;
+  for (const ParameterGroup& group : groups_) append(group, &ParameterGroup::values, "", views);
+  return views;
+}
+
+std::vector<TensorView> ParameterArena::averaged_tensors() const {
+  std::vector<TensorView> views;
+  for (const ParameterGroup& group : groups_) append(group, &ParameterGroup::averages, "", views);
+  return views;
+}
+
+std::vector<TensorView> ParameterArena::optimizer_tensors() {
+  std::vector<TensorView> views;
+  for (ParameterGroup& group : groups_) {
+    start_moments(group);
+    append(group, &ParameterGroup::moment1, "moment1/", views);
+    append(group, &ParameterGroup::moment2, "moment2/", views);
+  }
+  views.push_back({"step", "I64", {}, std::as_bytes(std::span(&updates_, 1))});
+  return views;
+}
+
+void ParameterArena::load_model(const SafetensorsFile& file, const std::string& source) {
+  load_weights(groups_, &ParameterGroup::values, file, source);
+}
+
+void ParameterArena::load_averages(const SafetensorsFile& file, const std::string& source) {
+  load_weights(groups_, &ParameterGroup::averages, file, source);
+}
+
+void ParameterArena::load_optimizer(const SafetensorsFile& file, const std::string& source) {
+  std::set<std::string> expected{"step"};
+  for (ParameterGroup& group : groups_) {
+    start_moments(group);
+    load(group, &ParameterGroup::moment1, "moment1/", file, source, expected);
+    load(group, &ParameterGroup::moment2, "moment2/", file, source, expected);
+  }
+  std::memcpy(&updates_, expect_tensor(file, source, "step", "I64", {}).bytes.data(), sizeof updates_);
+  if (updates_ < 0) throw Error(ExitCode::data, source, ": step = ", updates_, " is negative; the file is damaged");
+  expect_no_more(file, source, expected);
 }
 
 }  // namespace chargpt

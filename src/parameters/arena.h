@@ -62,7 +62,7 @@ class ParameterArena {
   /// exactly one group; groups without one are left out. Error usage for a pattern that is not a regular expression, or
   /// that matches no parameter left by those before it. A group takes what its pattern matches and its rule can update:
   /// muon matrices, so that "\\.h\\." may match gains too.
-  ParameterArena(std::vector<ParameterInfo> parameters, Decay decay, const TrainConfig& train);
+  ParameterArena(const std::vector<ParameterInfo>& parameters, Decay decay, const TrainConfig& train);
   ParameterArena(const ParameterArena&) = delete;
   ParameterArena& operator=(const ParameterArena&) = delete;
 

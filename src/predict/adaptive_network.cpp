@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "engine/cpu_engine.h"
-#include "inference/pack_weights.h"
 #include "kernels/kernels.h"
 
 namespace chargpt {
@@ -25,12 +24,8 @@ std::vector<cpu::Parameter> places_of(const InferenceModel& model) {
   return places;
 }
 
-std::int64_t size_of(const std::vector<cpu::Parameter>& places) {
-  return cpu::rounded_up(places.back().offset + places.back().numel, cpu::cache_line);
-}
-
 cpu::AlignedFloats values_of(const InferenceModel& model, const std::vector<cpu::Parameter>& places) {
-  cpu::AlignedFloats values(size_of(places));
+  cpu::AlignedFloats values(cpu::rounded_up(places.back().offset + places.back().numel, cpu::cache_line));
   const std::vector<NamedParameter> parameters = model.parameters();
   for (std::size_t i = 0; i < places.size(); ++i)
     std::copy_n(parameters[i].values, places[i].numel, values.data() + places[i].offset);
@@ -53,30 +48,28 @@ void check_adapts(const InferenceModel& model) {
 }
 
 AdaptiveNetwork::AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation)
-    : AdaptiveNetwork(trained, threads, adaptation, places_of(trained)) {}
-
-AdaptiveNetwork::AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation,
-                                 const std::vector<cpu::Parameter>& places)
     : adaptation_(adaptation),
-      trained_(values_of(trained, places)),
+      places_(places_of(trained)),
+      trained_(values_of(trained, places_)),
       values_(trained_.copy()),
       gradients_(trained_.size()),
       squares_(trained_.size()),
       model_(trained.config(), trained.vocab_size(),
-             [this, &places, next = std::size_t{0}](const std::string&, const std::vector<std::int64_t>&) mutable {
-               return values_.data() + places[next++].offset;
+             [this, next = std::size_t{0}](const std::string&, const std::vector<std::int64_t>&) mutable {
+               return values_.data() + places_[next++].offset;
              }),
       network_(model_, threads),
-      plan_(cpu::plan_of(trained.config(), trained.vocab_size(), places, cpu::Packing::both, cpu::kernels())),
-      packed_(plan_.packed_floats),
-      weights_{.values = {values_.data()}, .packed = packed_.data()},
-      pass_(plan_, cpu::kernels()),
+      plan_(cpu::plan_of(trained.config(), trained.vocab_size(), places_, cpu::Packing::both)),
+      weights_{.values = {values_.data()}, .packed = cpu::AlignedFloats(plan_.packed_floats)},
+      pass_(plan_, weights_),
       losses_(static_cast<std::size_t>(trained.block_size())) {
   pack();
 }
 
+/// Of the weights as they are now.
 void AdaptiveNetwork::pack() {
-  cpu::pack_weights(plan_, weights_.values, cpu::PackedType::float32, cpu::kernels(), 0, 1, packed_.data());
+  cpu::pack_weights(plan_, weights_, /*bf16=*/nullptr, 0, 1);
+  network_is_behind_ = true;
 }
 
 // ---- prediction
@@ -112,7 +105,7 @@ void AdaptiveNetwork::step(const TokenView& tokens, const WindowCut::Window& win
   check_windows(windows, vocab_size());
   float* const gradients = gradients_.data();
   pass_.prepare(1, window.length);
-  pass_.begin(weights_, {&gradients, 1});
+  pass_.begin({&gradients, 1});
   pass_.run({.windows = windows, .from = window.from, .scale = 1.0F / static_cast<float>(window.to - window.from)},
             losses_.data(), logits);
   update();
@@ -135,7 +128,6 @@ void AdaptiveNetwork::restart() {
   std::fill_n(squares_.data(), squares_.size(), 0.0F);
   steps_ = 0;
   pack();
-  network_is_behind_ = true;
 }
 
 void AdaptiveNetwork::update() {
@@ -155,7 +147,6 @@ void AdaptiveNetwork::update() {
   kernels.adamw(by, values_.size(), gradients, values_.data(), gradients, squares_.data());
   kernels.lerp(static_cast<float>(adaptation_.decay), values_.size(), trained_.data(), values_.data());
   pack();
-  network_is_behind_ = true;
 }
 
 }  // namespace chargpt

@@ -10,6 +10,7 @@
 
 #include "engine/cpu/forward_backward.h"
 #include "inference/model.h"
+#include "inference/model_weights.h"
 #include "kernels/buffers.h"
 #include "predict/network.h"
 
@@ -48,21 +49,19 @@ class AdaptiveNetwork : public Predictor {
   void restart() override;
 
  private:
-  AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation,
-                  const std::vector<cpu::Parameter>& places);
   void pack();
   void step(const TokenView& tokens, const WindowCut::Window& window, float* logits);
   void update();
   NetworkPredictor& network();
 
   Adaptation adaptation_;
+  std::vector<cpu::Parameter> places_;                         ///< of all parameters, in one buffer
   cpu::AlignedFloats trained_, values_, gradients_, squares_;  ///< all parameters one after the other
   InferenceModel model_;                                       ///< of values_
   NetworkPredictor network_;
   bool network_is_behind_ = false;
   cpu::Plan plan_;
-  cpu::AlignedFloats packed_;
-  cpu::WeightPointers weights_;
+  cpu::ModelWeights weights_;
   cpu::ForwardBackward pass_;
   std::vector<float> losses_;  ///< (T)
   std::int64_t steps_ = 0;

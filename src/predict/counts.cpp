@@ -17,6 +17,18 @@ constexpr std::uint64_t joined_hash(std::uint64_t first, std::uint64_t second) {
   return mixed_bits(first * odd + second);
 }
 
+std::uint64_t hash_of(const std::array<std::int64_t, Counts::orders>& recent) {
+  std::uint64_t hash = 0;
+  for (const std::int64_t id : recent) hash = joined_hash(hash, static_cast<std::uint64_t>(id + 1));
+  return hash;
+}
+
+std::size_t follower_place(const Counts::History& history) {
+  return joined_hash(static_cast<std::uint64_t>(history.recent[0] + 1),
+                     static_cast<std::uint64_t>(history.recent[1] + 1)) %
+         follower_places;
+}
+
 constexpr std::size_t stretched_steps = 4096;
 std::vector<double> stretched_logits() {
   std::vector<double> logits(stretched_steps);
@@ -29,9 +41,8 @@ std::vector<double> stretched_logits() {
 std::vector<std::uint32_t> letters_of(const Vocabulary& vocabulary) {
   std::vector<std::uint32_t> letters(static_cast<std::size_t>(vocabulary.size()));
   for (std::size_t id = 0; id < letters.size(); ++id) {
-    const std::uint32_t code = vocabulary.units() == Units::bytes     ? static_cast<std::uint32_t>(id)
-                               : id < vocabulary.code_points().size() ? vocabulary.code_points()[id]
-                                                                      : 0;
+    const auto symbol = static_cast<std::int64_t>(id);
+    const char32_t code = symbol == vocabulary.document() ? 0 : vocabulary.code_point(symbol);
     const bool capital = code >= 'A' && code <= 'Z', small = code >= 'a' && code <= 'z';
     if (capital || small || code == '\'' || code >= 0x80) letters[id] = capital ? code - 'A' + 'a' : code;
   }
@@ -70,18 +81,6 @@ Counts::Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequ
 }
 
 // ---- contexts
-
-std::uint64_t Counts::hash_of(const std::array<std::int64_t, orders>& recent) const {
-  std::uint64_t hash = 0;
-  for (const std::int64_t id : recent) hash = joined_hash(hash, static_cast<std::uint64_t>(id + 1));
-  return hash;
-}
-
-std::size_t Counts::follower_place(const History& history) {
-  return joined_hash(static_cast<std::uint64_t>(history.recent[0] + 1),
-                     static_cast<std::uint64_t>(history.recent[1] + 1)) %
-         follower_places;
-}
 
 void Counts::find_match(History& history) const {
   history.match = history.matched = 0;
@@ -158,11 +157,6 @@ void Counts::read_contexts(const Place& place, Known known, Decision& decision) 
   std::int64_t longest = 0, bits_of_longest = 0, pattern = 0;
   decision.known = 0;
   for (std::size_t context = 0; context < contexts; ++context) {
-    if ((known >> context & 1) == 0) continue;
-    decision.keys[context] = joined_hash(place.keys[context], static_cast<std::uint64_t>(decision.node));
-    table_.fetch(decision.keys[context]);
-  }
-  for (std::size_t context = 0; context < contexts; ++context) {
     const std::int64_t found = (known >> context & 1) != 0 ? table_.find(decision.keys[context]) : -1;
     decision.seen[context] = found;
     int kind = 0;  // of what was seen: 0 nothing, 1 both bits, 2 one of them
@@ -192,6 +186,15 @@ void Counts::read_contexts(const Place& place, Known known, Decision& decision) 
 
 void Counts::decide(const Place& place, std::int32_t node, Known known, Decision& decision) const {
   decision.node = node;
+  for (std::size_t context = 0; context < contexts; ++context) {
+    if ((known >> context & 1) == 0) continue;
+    decision.keys[context] = joined_hash(place.keys[context], static_cast<std::uint64_t>(node));
+    table_.fetch(decision.keys[context]);
+  }
+  const std::array<std::int64_t, 2> mapped = {
+      ((place.last + 1) * tree_.nodes() + node) % map_contexts,
+      static_cast<std::int64_t>(joined_hash(place.keys[2], static_cast<std::uint64_t>(node)) % map_contexts)};
+  for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i].fetch(mapped[i]);
   decision.expected = -1;
   if (place.expected >= 0)
     for (const SymbolTree::Step step : tree_.path(place.expected)) {  // whose nodes go down from the root's
@@ -202,10 +205,7 @@ void Counts::decide(const Place& place, std::int32_t node, Known known, Decision
   read_contexts(place, known, decision);
   decision.mixed = mixer_.mix(decision.logits, decision.chosen);
   const double logit = decision.mixed.logit;
-  decision.points = {maps_[0].point(((place.last + 1) * tree_.nodes() + node) % map_contexts, logit),
-                     maps_[1].point(static_cast<std::int64_t>(
-                                        joined_hash(place.keys[2], static_cast<std::uint64_t>(node)) % map_contexts),
-                                    logit)};
+  decision.points = {maps_[0].point(mapped[0], logit), maps_[1].point(mapped[1], logit)};
   const double p = (1 - 2 * map_weight) * squash(logit) +
                    map_weight * (maps_[0].at(decision.points[0]) + maps_[1].at(decision.points[1]));
   decision.p = std::clamp(p, 1e-6, 1 - 1e-6);
@@ -260,7 +260,7 @@ void Counts::restart() {
 void Counts::learn(TokenView tokens, History& history, const Heartbeat& heartbeat) {
   Decision decision;
   for (std::int64_t i = 0; i < tokens.size(); ++i) {
-    if (heartbeat && i % 4096 == 0) heartbeat(static_cast<double>(i) / static_cast<double>(tokens.size()));
+    if (i % 4096 == 0) beat(heartbeat, i, tokens.size());
     const Place place = place_of(history);
     decision.known = all_known;
     for (const SymbolTree::Step step : tree_.path(tokens[i])) {

@@ -100,8 +100,6 @@ class Counts {
     Mixer mixer;
     std::size_t counted;
   };
-  std::uint64_t hash_of(const std::array<std::int64_t, orders>& recent) const;
-  static std::size_t follower_place(const History& history);
   void find_match(History& history) const;
   void read_contexts(const Place& place, Known known, Decision& decision) const;
 

@@ -13,14 +13,11 @@ Ensemble::Ensemble(std::vector<Predictor*> members, std::vector<double> weights)
 }
 
 std::int64_t Ensemble::block_size() const {
-  std::int64_t shortest = members_.front()->block_size();
-  for (const Predictor* member : members_) shortest = std::min(shortest, member->block_size());
-  return shortest;
+  return (*std::ranges::min_element(members_, {}, &Predictor::block_size))->block_size();
 }
 
 std::int64_t Ensemble::at_once() const {
-  std::int64_t fewest = members_.front()->at_once();
-  for (const Predictor* member : members_) fewest = std::min(fewest, member->at_once());
+  const std::int64_t fewest = (*std::ranges::min_element(members_, {}, &Predictor::at_once))->at_once();
   return std::max<std::int64_t>(1, fewest / std::ssize(members_));
 }
 

@@ -35,7 +35,6 @@ class Mixer {
   /// `sizes`: vectors in each set; all begin as `first` (inputs). The first set's contexts are the decisions.
   Mixer(const std::array<std::int64_t, sets>& sizes, std::span<const double> first, Rates rates);
 
-  std::size_t inputs() const { return inputs_; }
   Mixed mix(std::span<const double> inputs, const Chosen& chosen) const;
   /// Of what mix() gave for the same inputs: each vector learns from its own error, the averages from that of all.
   void learn(std::span<const double> inputs, const Chosen& chosen, const Mixed& mixed, bool bit);

@@ -15,12 +15,6 @@ constexpr double least_reached = 1e-3;      // a decision reached with less prob
 constexpr double mixer_rate = 0.003, average_rate = 0.0005;
 constexpr std::int64_t steps_of_logit = 12;
 
-/// The stretch from `from` to `to` of the whole work.
-Heartbeat part_of(const Heartbeat& whole, double from, double to) {
-  if (!whole) return {};
-  return [&whole, from, to](double part) { whole(from + part * (to - from)); };
-}
-
 /// Of a mixer's inputs: those of the counts' own mixer begin without weight.
 std::vector<double> first_weights(std::size_t inputs, const MixtureWeights& weights) {
   std::vector<double> first(inputs);
@@ -78,9 +72,9 @@ Mixture::Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, 
   const std::int64_t begin = train.size() - learning_.counted, chosen = std::min(learning_.counted / 20, most_learned),
                      first = train.size() - chosen;
   Counts::History history;
-  counts_.learn(train.slice(begin, first - begin), history, part_of(heartbeat, 0, 0.8));
-  if (chosen >= least_learned) learn_weights(train, first, part_of(heartbeat, 0.8, 0.95));
-  counts_.learn(train.slice(first, chosen), history, part_of(heartbeat, 0.95, 1));
+  counts_.learn(train.slice(begin, first - begin), history, part_heartbeat(heartbeat, 0, 0.8));
+  if (chosen >= least_learned) learn_weights(train, first, part_heartbeat(heartbeat, 0.8, 0.95));
+  counts_.learn(train.slice(first, chosen), history, part_heartbeat(heartbeat, 0.95, 1));
   mixer_.begin_anew(first_weights(inputs, weights_));
 }
 
@@ -90,13 +84,14 @@ void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat
   WeightLearner learner;
   double of_network = 0, of_counts = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    if (heartbeat) heartbeat(static_cast<double>(i) / static_cast<double>(count));
+    beat(heartbeat, i, count);
     const std::int64_t begin = first + i * T;
     const WindowBatch window{.tokens = train, .starts = {&begin, 1}, .T = T};
     rows_.resize(static_cast<std::size_t>(T * V));
     network_.logits(window, rows_);
-    for_each_place(window, 0, rows_, [&](const Counts::History& history, std::int64_t t, std::span<float> row) {
-      loss_of(row, counts_.place_of(history), train[begin + t + 1], own_, [&](bool bit) {
+    for_each_place(window, 0, rows_, [&](const Counts::History& history, std::size_t t, std::span<float> row) {
+      const std::int64_t target = train[begin + static_cast<std::int64_t>(t) + 1];
+      loss_of(row, counts_.place_of(history), target, own_, [&](bool bit) {
         const double network = own_.logits[inputs - 1], counts = own_.logits[inputs - 2];
         of_network -= std::log(squash(bit ? network : -network));
         of_counts -= std::log(squash(bit ? counts : -counts));
@@ -186,7 +181,7 @@ void Mixture::mix(const Counts::History& history, std::span<float> logits, Room&
 
 // ---- windows
 
-/// body(history, t, row) for every position t of a window, of whose rows (B, T, V) its own is the one.
+/// body(history, place, row) for every position of a window: its place in (B, T), and its own of the rows (B, T, V).
 template <class Body>
 void Mixture::for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows,
                              const Body& body) const {
@@ -197,43 +192,38 @@ void Mixture::for_each_place(const WindowBatch& windows, std::int64_t window, st
   Counts::History history = counts_.history_of(std::span(ids).first(static_cast<std::size_t>(before)));
   for (std::int64_t t = 0; t < windows.T; ++t) {
     counts_.advance(history, ids[static_cast<std::size_t>(before + t)]);
-    body(history, t, rows.subspan(static_cast<std::size_t>(window * windows.T + t) * V, V));
+    const auto place = static_cast<std::size_t>(window * windows.T + t);
+    body(history, place, rows.subspan(place * V, V));
   }
 }
 
-/// body(room, window, history, t, row) for every position of all windows, each thread some of the windows; `rows` are
-/// the network's.
+/// body(room, history, place, row) for every position of all windows, each thread some of the windows; `rows` are the
+/// network's.
 template <class Body>
 void Mixture::on_windows(const WindowBatch& windows, std::span<float> rows, const Body& body) {
   network_.logits(windows, rows);
   cpu::on_threads(threads_, [&](int thread) {
     Room own = room();
     for (std::int64_t window = thread; window < windows.B(); window += threads_)
-      for_each_place(windows, window, rows, [&](const Counts::History& history, std::int64_t t, std::span<float> row) {
-        body(own, window, history, t, row);
-      });
+      for_each_place(windows, window, rows, [&](const auto&... of_place) { body(own, of_place...); });
   });
 }
 
 void Mixture::logits(const WindowBatch& windows, std::span<float> logits) {
-  on_windows(windows, logits,
-             [&](Room& room, std::int64_t, const Counts::History& history, std::int64_t, std::span<float> row) {
-               mix(history, row, room);
-             });
+  on_windows(windows, logits, [&](Room& room, const Counts::History& history, std::size_t, std::span<float> row) {
+    mix(history, row, room);
+  });
 }
 
 void Mixture::score(const WindowBatch& windows, std::span<float> losses) {
   std::vector<std::int64_t> targets(losses.size());
   windows.copy_targets(targets.data());
   rows_.resize(losses.size() * static_cast<std::size_t>(vocab_size()));
-  on_windows(
-      windows, rows_,
-      [&](Room& room, std::int64_t window, const Counts::History& history, std::int64_t t, std::span<float> row) {
-        const auto place = static_cast<std::size_t>(window * windows.T + t);
-        losses[place] = 0;
-        if (targets[place] == no_target) return;
-        losses[place] = static_cast<float>(loss_of(row, counts_.place_of(history), targets[place], room, [](bool) {}));
-      });
+  on_windows(windows, rows_, [&](Room& room, const Counts::History& history, std::size_t place, std::span<float> row) {
+    losses[place] = 0;
+    if (targets[place] == no_target) return;
+    losses[place] = static_cast<float>(loss_of(row, counts_.place_of(history), targets[place], room, [](bool) {}));
+  });
 }
 
 void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {

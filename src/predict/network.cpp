@@ -8,7 +8,6 @@
 #include "inference/forward_team.h"
 #include "inference/model_types.h"
 #include "inference/sequence_cache.h"
-#include "kernels/kernels.h"
 
 namespace chargpt {
 
@@ -42,7 +41,7 @@ void NetworkPredictor::take_weights() {
 // ---- sequences
 
 cpu::ForwardTeam& NetworkPredictor::team() {
-  if (!team_) team_ = std::make_unique<cpu::ForwardTeam>(model_.plan(), model_.values(), cpu::kernels(), threads_);
+  if (!team_) team_ = std::make_unique<cpu::ForwardTeam>(model_.plan(), model_.values(), threads_);
   return *team_;
 }
 
@@ -69,14 +68,14 @@ std::int64_t NetworkPredictor::at_once() const {
   const auto bytes_of = [](std::int64_t floats) { return static_cast<double>(floats) * sizeof(float); };
   const cpu::Plan& plan = model_.plan();
   const double weights = bytes_of(plan.packed_floats), of_thread = weights > large ? 4 * weights : of_caches;
-  const double sequence = std::max(1.0, bytes_of(cpu::SequenceCache::floats(plan, cpu::kernels())));
+  const double sequence = std::max(1.0, bytes_of(cpu::SequenceCache(plan).floats()));
   const auto of_all = static_cast<std::int64_t>(std::min(threads_ * of_thread, most) / sequence);
   return std::max<std::int64_t>(threads_, of_all);
 }
 
 // ---- windows
 
-/// work(forward, weights, slice, its first window), each thread a part of the windows.
+/// work(forward, slice), each thread a part of the windows.
 template <class Work>
 void NetworkPredictor::on_parts(const WindowBatch& windows, const Work& work) {
   check_windows(windows, vocab_size());
@@ -85,20 +84,19 @@ void NetworkPredictor::on_parts(const WindowBatch& windows, const Work& work) {
   team().run([&](int thread) {
     const std::int64_t begin = B * thread / threads_, end = B * (thread + 1) / threads_;
     if (begin == end) return;
-    const cpu::BatchSlice slice{.windows = windows.part(begin, end - begin), .first = begin};
-    work(team_->pass(thread), team_->weights(), slice, begin);
+    work(team_->pass(thread), cpu::BatchSlice{.windows = windows.part(begin, end - begin), .first = begin});
   });
 }
 
 void NetworkPredictor::score(const WindowBatch& windows, std::span<float> losses) {
-  on_parts(windows, [&](cpu::Forward& forward, const cpu::WeightPointers& weights, const cpu::BatchSlice& slice,
-                        std::int64_t begin) { forward.losses(weights, slice, losses.data() + begin * windows.T); });
+  on_parts(windows, [&](cpu::Forward& forward, const cpu::BatchSlice& slice) {
+    forward.losses(slice, losses.data() + slice.first * windows.T);
+  });
 }
 
 void NetworkPredictor::logits(const WindowBatch& windows, std::span<float> logits) {
-  on_parts(windows, [&](cpu::Forward& forward, const cpu::WeightPointers& weights, const cpu::BatchSlice& slice,
-                        std::int64_t begin) {
-    forward.logits(weights, slice, logits.data() + begin * windows.T * vocab_size());
+  on_parts(windows, [&](cpu::Forward& forward, const cpu::BatchSlice& slice) {
+    forward.logits(slice, logits.data() + slice.first * windows.T * vocab_size());
   });
 }
 

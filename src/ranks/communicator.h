@@ -1,8 +1,10 @@
 // The processes that train one run together, and what they say to each other. Knows no model and no transport.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -19,10 +21,7 @@ namespace chargpt {
 /// on rank 0 the error that another one has told it of.
 class Communicator {
  public:
-  Communicator() = default;
   virtual ~Communicator() = default;
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
 
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
@@ -51,6 +50,10 @@ struct WaitingOptions {
   const std::atomic<bool>* stop = nullptr;  ///< that the job is to end; may be null
   std::function<void()> stuck = {};         ///< called once if it is to end, and the others do not come at once
 };
+
+/// What the library that links MPI offers, so that nothing else does.
+using MakeCommunicator = Communicator*(const WaitingOptions& waiting);
+inline constexpr const char* make_communicator_name = "chargpt_make_communicator_1";
 
 /// A process by itself.
 class OneProcess : public Communicator {
@@ -93,12 +96,18 @@ std::vector<Value> gathered(Communicator& ranks, const Value& own) {
 }
 
 /// Whether it is so on any rank.
-bool on_any(Communicator& ranks, bool here);
+inline bool on_any(Communicator& ranks, bool here) {
+  const std::vector<char> all = gathered<char>(ranks, here ? 1 : 0);
+  return std::ranges::count(all, 1) > 0;
+}
 
 /// Part `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
 struct Part {
   std::int64_t begin = 0, size = 0;
 };
-Part part_of(std::int64_t n, std::int64_t parts, std::int64_t index);
+inline Part part_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
+  const std::int64_t least = n / parts, rest = n % parts;
+  return {index * least + std::min(index, rest), least + (index < rest ? 1 : 0)};
+}
 
 }  // namespace chargpt

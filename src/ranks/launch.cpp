@@ -15,12 +15,9 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "kernels/processor.h"
-#include "ranks/mpi_module.h"
 
 namespace chargpt {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A whole number of the environment; -1 where there is none.
 std::int64_t number_of(const char* variable) {
@@ -37,11 +34,6 @@ constexpr Launcher launchers[] = {
     {"mpiexec", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"},
     {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_TASKS_PER_NODE"},
 };
-
-fs::path module_path() {
-  std::error_code failed;
-  return fs::read_symlink("/proc/self/exe", failed).parent_path() / "chargpt-mpi.so";
-}
 
 Error cannot_join(const Launch& launch, const std::string& why) {
   return {ExitCode::unavailable, launch.by + " has started this as " + std::to_string(launch.ranks) +
@@ -60,13 +52,6 @@ cpu_set_t processors_of(pid_t process) {
   if (::sched_getaffinity(process, sizeof processors, &processors) != 0)
     std::memset(&processors, 0xFF, sizeof processors);
   return processors;
-}
-
-Place own_place() {
-  Place place;
-  ::gethostname(place.machine.data(), place.machine.size() - 1);
-  place.processors = processors_of(0);
-  return place;
 }
 
 /// What the environment asks for; 0 threads where it does not.
@@ -96,7 +81,8 @@ std::optional<Launch> launch() {
 }
 
 std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& waiting) {
-  const fs::path path = module_path();
+  std::error_code failed;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "chargpt-mpi.so";
   if (!is_there(path)) throw cannot_join(launch, "this build has no MPI; build it with scripts/build.sh --mpi");
   // MPI's own modules look for its symbols among those that all can see.
   void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -118,9 +104,10 @@ std::int64_t threads_beside(const Launch& launch) {
 }
 
 Placement placement(Communicator& ranks) {
-  const std::vector<Place> places = gathered(ranks, own_place());
+  Place own{.processors = processors_of(0)};
+  ::gethostname(own.machine.data(), own.machine.size() - 1);
+  const std::vector<Place> places = gathered(ranks, own);
   if (Placement asked = asked_for(); asked.threads > 0) return asked;
-  const Place& own = places[static_cast<std::size_t>(ranks.rank())];
   const auto sharing = std::ranges::count_if(places, [&](const Place& other) { return overlap(own, other); });
   const std::int64_t processors = physical_cores();
   const std::string count = std::to_string(processors) + (processors == 1 ? " core" : " cores");

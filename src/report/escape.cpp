@@ -6,32 +6,22 @@
 #include "base/utf8.h"
 
 namespace chargpt {
-namespace {
-
-/// Line ends and tabs are a text's own.
-bool is_obeyed(char32_t code_point) {
-  return is_control(code_point) && code_point != '\n' && code_point != '\t';
-}
-
-std::string number(const char* form, char32_t code_point) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), form, static_cast<unsigned>(code_point));
-  return text.data();
-}
-
-}  // namespace
 
 std::string escape_for_terminal(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
     const DecodedCharacter symbol = decode_character(text);
-    if (!symbol.valid() || (symbol.code_point < 0x80 && is_obeyed(symbol.code_point)))
-      out += number("\\x%02x", symbol.code_point);
-    else if (is_obeyed(symbol.code_point))
-      out += number("\\u%04x", symbol.code_point);
-    else
+    const char32_t code_point = symbol.code_point;
+    // Line ends and tabs are a text's own.
+    if (symbol.valid() && (!is_control(code_point) || code_point == '\n' || code_point == '\t')) {
       out += text.substr(0, symbol.length);
+    } else {
+      const char* const form = symbol.valid() && code_point >= 0x80 ? "\\u%04x" : "\\x%02x";
+      std::array<char, 16> escaped{};
+      std::snprintf(escaped.data(), escaped.size(), form, static_cast<unsigned>(code_point));
+      out += escaped.data();
+    }
     text.remove_prefix(symbol.length);
   }
   return out;

@@ -7,7 +7,6 @@
 
 #include "base/names.h"
 #include "report/escape.h"
-#include "report/fitted_line.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "report/symbols.h"
@@ -21,8 +20,8 @@ constexpr const char* green = "32";
 constexpr const char* yellow = "33";
 constexpr double seconds_before_work_is_shown = 0.5;  ///< most work is done sooner, and would only flicker
 
-std::string step_of(std::int64_t step, std::int64_t max_iters) {
-  return "step " + format_count(step) + (max_iters > 0 ? " of " + format_count(max_iters) : "");
+std::string step_of(std::int64_t step, std::int64_t max_iters, const char* of = " of ") {
+  return "step " + format_count(step) + (max_iters > 0 ? of + format_count(max_iters) : "");
 }
 
 std::string percentage(std::int64_t step, std::int64_t max_iters) {
@@ -32,10 +31,6 @@ std::string percentage(std::int64_t step, std::int64_t max_iters) {
 
 std::string in_parentheses(const std::string& text) {
   return " (" + text + ")";
-}
-
-std::string short_step_of(std::int64_t step, std::int64_t max_iters) {
-  return "step " + format_count(step) + (max_iters > 0 ? "/" + format_count(max_iters) : "");
 }
 
 /// "step   250 of 2,000": `text` with its count made as wide as max_iters, so that lines stand under one another.
@@ -171,7 +166,7 @@ std::string ProgressPrinter::step_line(const StepEvent& event) const {
   const auto left = remaining_.of(event.max_iters - event.step);
   std::vector<LinePart> parts(5);
   parts[0].forms = {{step_of(event.step, event.max_iters) + percentage(event.step, event.max_iters), 1},
-                    {short_step_of(event.step, event.max_iters)}};
+                    {step_of(event.step, event.max_iters, "/")}};
   parts[1].forms = {
       {loss + (leaks_ ? in_parentheses(leaks_label) : ""), 2}, {loss + (leaks_ ? " (leaks)" : ""), 10}, {}};
   if (std::isfinite(best_)) parts[2].forms = {{"best val " + best, 3}, {"best " + best, 8}};
@@ -192,7 +187,7 @@ std::string ProgressPrinter::eval_line(const EvalEvent& event) const {
   std::string new_best = "new best";
   if (options_.is_terminal) new_best.resize(std::max(new_best.size(), best.size()), ' ');
   std::vector<LinePart> parts(6);
-  parts[0].forms = {{step_of(event.step, max_iters_), 1}, {short_step_of(event.step, max_iters_)}};
+  parts[0].forms = {{step_of(event.step, max_iters_), 1}, {step_of(event.step, max_iters_, "/")}};
   if (options_.is_terminal)
     for (LinePart::Form& form : parts[0].forms) form.text = aligned(form.text, event.step, max_iters_);
   parts[1].forms = {{whole + (event.leaks ? in_parentheses(leaks_label) : "") + estimated, 2},

@@ -74,8 +74,7 @@ std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
   return lines;
 }
 
-template <class Columns>
-std::string line(const std::vector<std::string>& cells, const Columns& columns) {
+std::string line(const std::vector<std::string>& cells, const std::vector<Table::Column>& columns) {
   std::vector<std::vector<std::string>> wrapped;
   std::size_t height = 1;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -98,8 +97,7 @@ std::string line(const std::vector<std::string>& cells, const Columns& columns) 
   return out;
 }
 
-template <class Columns>
-std::string markdown_line(const std::vector<std::string>& cells, const Columns& columns) {
+std::string markdown_line(const std::vector<std::string>& cells, const std::vector<Table::Column>& columns) {
   std::string line = "|";
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!columns[i].shown) continue;
@@ -111,17 +109,15 @@ std::string markdown_line(const std::vector<std::string>& cells, const Columns& 
   return line + "\n";
 }
 
-template <class Columns>
-std::size_t whole_width(const Columns& columns) {
+std::size_t whole_width(const std::vector<Table::Column>& columns) {
   std::size_t width = 0;
-  for (const auto& column : columns)
+  for (const Table::Column& column : columns)
     if (column.shown) width += (width > 0 ? 2 : 0) + column.width;
   return width;
 }
 
 /// Takes from the widest column that may still give, until all fit or none may.
-template <class Columns>
-void shrink(Columns& columns, std::size_t limit) {
+void shrink(std::vector<Table::Column>& columns, std::size_t limit) {
   while (whole_width(columns) > limit) {
     auto widest = columns.end();
     for (auto column = columns.begin(); column != columns.end(); ++column)

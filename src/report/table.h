@@ -29,12 +29,13 @@ class Table {
   /// As Markdown, numbers aligned to the right; a bar within a cell is escaped. Remarks are left out.
   std::string markdown() const;
 
+  struct Column;  ///< as text() lays it out
+
  private:
   struct Row {
     std::vector<std::string> cells;
     std::string remark = {};
   };
-  struct Column;
   std::vector<Column> columns() const;
 
   std::vector<std::string> headings_, optional_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <sstream>
 #include <string_view>
-#include <vector>
 
 #include "report/symbols.h"
 
@@ -14,30 +13,23 @@ bool is_open(const std::string& text, char quote) {
   return std::ranges::count(text, quote) % 2 != 0;
 }
 
-/// A command as messages advise it: "chargpt", a subcommand and its argument, then options, each with its value.
-class Command {
- public:
-  bool goes_on(const std::string& before, const std::string& next) {
-    if (before == "chargpt") left_ = 2;
+/// The words of a text; what must not be broken is one: whatever stands in `...`, and a command as messages advise it,
+/// "chargpt", a subcommand and its argument, then options, each with its value.
+std::vector<std::string> unbroken_words(const std::string& text) {
+  std::vector<std::string> words;
+  int left = 0;  // words that the command, or its option, still takes
+  const auto goes_on = [&left](const std::string& before, const std::string& next) {
+    if (before == "chargpt") left = 2;
     if (is_open(before, '`')) return true;
     if (!before.starts_with("chargpt")) return false;
     if (is_open(before, '\'')) return true;
     if (std::string_view(";,:)").find(before.back()) != std::string_view::npos) return false;
-    if (next.starts_with("-")) left_ = next.find('=') == std::string::npos ? 2 : 1;
-    return left_-- > 0;
-  }
-
- private:
-  int left_ = 0;
-};
-
-/// The words of a text; what must not be broken is one: a command, and whatever stands in `...`.
-std::vector<std::string> unbroken_words(const std::string& text) {
-  std::vector<std::string> words;
-  Command command;
+    if (next.starts_with("-")) left = next.find('=') == std::string::npos ? 2 : 1;
+    return left-- > 0;
+  };
   std::istringstream stream(text);
   for (std::string word; stream >> word;)
-    if (!words.empty() && command.goes_on(words.back(), word))
+    if (!words.empty() && goes_on(words.back(), word))
       words.back() += " " + word;
     else
       words.push_back(word);
@@ -102,6 +94,30 @@ std::string wrapped_lines(const std::string& text, std::size_t width) {
       out += std::string(indent, ' ') + wrapped(line, indent, width);
     }
   return out;
+}
+
+std::vector<std::string> forms_that_fit(const std::vector<LinePart>& parts, std::size_t columns) {
+  std::vector<std::size_t> chosen(parts.size(), 0);
+  const auto form = [&](std::size_t i) -> const LinePart::Form& { return parts[i].forms[chosen[i]]; };
+  std::vector<std::string> texts(parts.size());
+  while (true) {
+    for (std::size_t i = 0; i < parts.size(); ++i) texts[i] = form(i).text;
+    if (display_width(joined_parts(texts)) <= columns) return texts;
+    std::size_t least = parts.size();
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (chosen[i] + 1 < parts[i].forms.size() && (least == parts.size() || form(i).worth < form(least).worth))
+        least = i;
+    if (least == parts.size()) return texts;
+    ++chosen[least];
+  }
+}
+
+std::string joined_parts(const std::vector<std::string>& parts) {
+  std::string line;
+  for (const std::string& part : parts)
+    if (!part.empty()) line += (line.empty() ? "" : "  ") + part;
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
 }
 
 }  // namespace chargpt

@@ -5,8 +5,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint_name.h"
-#include "checkpoint/contents.h"
+#include "checkpoint/checkpoint.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
@@ -36,6 +35,15 @@ std::string loss_of_the_best(const CheckpointFolder& folder, const RunState& sta
   return "was replaced by one of another training, with " + format_fixed(evaluated_loss(*found), 4);
 }
 
+/// A loss that is not a number was measured too.
+bool was_evaluated(const RunState& state) {
+  return !std::isinf(state.val_loss) || !std::isinf(state.averaged_val_loss);
+}
+
+std::string named(std::int64_t step) {
+  return "step " + format_count(step);
+}
+
 }  // namespace
 
 double evaluated_loss(const RunState& state) {
@@ -61,19 +69,6 @@ std::optional<RunState> newest_state(const CheckpointFolder& folder, const std::
     if (auto state = readable_state(folder, name)) return state;
   return std::nullopt;
 }
-
-namespace {
-
-/// A loss that is not a number was measured too.
-bool was_evaluated(const RunState& state) {
-  return !std::isinf(state.val_loss) || !std::isinf(state.averaged_val_loss);
-}
-
-std::string named(std::int64_t step) {
-  return "step " + format_count(step);
-}
-
-}  // namespace
 
 Standing standing_of(const Checkpoint& checkpoint) {
   Standing standing{.step = checkpoint.state.step};

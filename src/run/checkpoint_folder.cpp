@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
-#include "checkpoint/checkpoint_name.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/manifest.h"
 
 namespace chargpt {

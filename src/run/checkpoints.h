@@ -1,6 +1,4 @@
-// The checkpoints of a run: saved, loaded, listed. A checkpoint is complete or absent.
-//   RUN/checkpoints/step-00002000/   see checkpoint/checkpoint.h
-//   RUN/checkpoints/{LATEST,BEST}    one line, a folder's name
+// The checkpoints of a run (see checkpoint/checkpoint.h): saved, loaded, listed. A checkpoint is complete or absent.
 #pragma once
 
 #include <cstdint>

@@ -3,13 +3,13 @@
 #include <charconv>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
 #include "base/paths.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint_name.h"
-#include "checkpoint/contents.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
 #include "run/best.h"
@@ -50,61 +50,57 @@ std::optional<std::int64_t> asked_step(const std::string& which) {
   return step;
 }
 
-/// LATEST's checkpoint, or the newest where that is not there or not usable.
-std::string last_name(const CheckpointFolder& folder, const std::vector<std::string>& names,
-                      std::vector<std::string>& notices) {
+/// Names of checkpoints in the order they are tried, and what to say of it.
+struct Order {
+  std::vector<std::string> names, notices{};
+};
+
+void put_first(const std::string& name, std::vector<std::string>& names) {
+  std::erase(names, name);
+  names.insert(names.begin(), name);
+}
+
+/// LATEST's checkpoint, or the newest where that is not there or not usable; then those that stand in for a damaged
+/// one: earlier ones, newest first, then later ones, newest first.
+Order order_for_last(const CheckpointFolder& folder, std::vector<std::string> names) {
+  Order order{std::move(names)};
   const std::optional<std::string> latest = folder.read_pointer("LATEST");
-  if (latest && folder.find(*latest)) return *latest;
-  if (latest)
-    notices.push_back("LATEST of " + printable_path(folder.path()) + " names no checkpoint that is there; using " +
-                      names.back() + ", the newest");
-  return names.back();
-}
-
-/// The last, then those that stand in for a damaged one: earlier ones, newest first, then later ones, newest first.
-std::vector<std::string> in_order_for_last(const CheckpointFolder& folder, std::vector<std::string> names,
-                                           std::vector<std::string>& notices) {
-  const std::string last = last_name(folder, names, notices);
-  std::reverse(names.begin(), names.end());
-  std::stable_partition(names.begin(), names.end(),
+  const bool usable = latest && folder.find(*latest);
+  const std::string last = usable ? *latest : order.names.back();
+  if (latest && !usable)
+    order.notices.push_back("LATEST of " + printable_path(folder.path()) +
+                            " names no checkpoint that is there; using " + last + ", the newest");
+  std::ranges::reverse(order.names);
+  std::stable_partition(order.names.begin(), order.names.end(),
                         [&](const std::string& name) { return *checkpoint_step(name) < *checkpoint_step(last); });
-  std::erase(names, last);
-  names.insert(names.begin(), last);
-  return names;
-}
-
-/// The best by the newest state, then the last and what stands in for that.
-std::vector<std::string> in_order_for_best(const CheckpointFolder& folder, const std::vector<std::string>& names,
-                                           std::vector<std::string>& notices) {
-  std::vector<std::string> of_last;
-  std::vector<std::string> order = in_order_for_last(folder, names, of_last);
-  const RunState state = newest_state(folder, order).value_or(RunState{});
-  if (const auto best = best_of(folder, state)) {
-    std::erase(order, *best);
-    order.insert(order.begin(), *best);
-    return order;
-  }
-  notices.push_back(why_no_best(folder, state) + "; using the last");
-  notices.insert(notices.end(), of_last.begin(), of_last.end());
+  put_first(last, order.names);
   return order;
 }
 
-/// Names of checkpoints in the order they are tried, the one that `which` means first. Error missing where there is
-/// none.
-std::vector<std::string> names_in_order(const CheckpointFolder& folder, const std::string& which,
-                                        std::vector<std::string>& notices) {
+/// The best by the newest state, then the last and what stands in for that.
+Order order_for_best(const CheckpointFolder& folder, std::vector<std::string> names) {
+  Order order = order_for_last(folder, std::move(names));
+  const RunState state = newest_state(folder, order.names).value_or(RunState{});
+  if (const auto best = best_of(folder, state)) {
+    put_first(*best, order.names);
+    order.notices.clear();  // of the last
+  } else {
+    order.notices.insert(order.notices.begin(), why_no_best(folder, state) + "; using the last");
+  }
+  return order;
+}
+
+/// The one that `which` means first. Error missing where there is none.
+Order order_for(const CheckpointFolder& folder, const std::string& which) {
   const fs::path run = folder.path().parent_path();
   const std::optional<std::int64_t> step = asked_step(which);
   const std::vector<std::string> names = folder.names();
-  if (names.empty())
-    throw Error(ExitCode::missing, printable_path(run), " has no checkpoint yet: none was saved in ",
-                printable_path(folder.path()));
-  if (!step)
-    return which == "best" ? in_order_for_best(folder, names, notices) : in_order_for_last(folder, names, notices);
+  if (names.empty()) throw Error(ExitCode::missing, run, " has no checkpoint yet: none was saved in ", folder.path());
+  if (!step) return which == "best" ? order_for_best(folder, names) : order_for_last(folder, names);
   const std::string name = checkpoint_name(*step);
   if (!folder.find(name))
     throw Error(ExitCode::missing, run, " has no checkpoint ", name, "; there is ", joined(names, ", "));
-  return {name};
+  return {.names = {name}};
 }
 
 Checkpoint read_by_name(const CheckpointFolder& folder, const std::string& name, bool with_optimizer) {
@@ -136,20 +132,18 @@ Checkpoint load_from_run(const OpenFolder& run, const std::string& which, bool w
   const CheckpointFolder folder(run);
   constexpr int most_attempts = 5;
   for (int attempt = 1;; ++attempt) {
-    std::vector<std::string> said;
-    const std::vector<std::string> order = names_in_order(folder, which, said);
+    const auto [names, said] = order_for(folder, which);
     try {
-      Checkpoint checkpoint = read_by_name(folder, order[0], with_optimizer);
+      Checkpoint checkpoint = read_by_name(folder, names[0], with_optimizer);
       notices.insert(notices.end(), said.begin(), said.end());
       return checkpoint;
     } catch (const Error& error) {
       if (!is_damage(error) || asked_step(which)) throw;
-      std::vector<std::string> ignored;
       // A training process saved and pruned meanwhile?
-      const bool moved_on = names_in_order(folder, which, ignored)[0] != order[0];
+      const bool moved_on = order_for(folder, which).names[0] != names[0];
       if (moved_on && attempt < most_attempts) continue;
       notices.insert(notices.end(), said.begin(), said.end());
-      return load_stand_in(folder, order, error, with_optimizer, notices);
+      return load_stand_in(folder, names, error, with_optimizer, notices);
     }
   }
 }
@@ -180,8 +174,7 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
 }
 
 std::int64_t last_step(const fs::path& run) {
-  std::vector<std::string> ignored;
-  return *checkpoint_step(names_in_order(CheckpointFolder(run), "last", ignored)[0]);
+  return *checkpoint_step(order_for(CheckpointFolder(run), "last").names[0]);
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& run) {

@@ -8,7 +8,7 @@
 #include "base/names.h"
 #include "base/paths.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint_name.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
 #include "text/text_place.h"

@@ -1,13 +1,6 @@
-// What a run folder consists of: the files that the program writes into one, by name. Nothing is followed out of it,
-// and only a run that came to nothing is removed. Whoever writes another file into runs adds its name here.
-//   RUN/run.json                                  the mark of a run: written before all else, removed last
-//   RUN/{config.json, metrics.jsonl, figures.json, adapt.json, test.json, text.json,
-//        kept-text.txt}
-//   RUN/{val_losses.json, val_losses.f32, .lock}
-//   RUN/page.html                                 see page/page.h
-//   RUN/events.out.tfevents.SECONDS.HOST…         see report/tensorboard.h
-//   RUN/samples/step-00000500.txt
-//   RUN/checkpoints/{LATEST, BEST, step-00002000/…}   see checkpoints.h
+// What a run folder consists of: the files that the program writes into one, by name (README.md lists them). Nothing is
+// followed out of it, and only a run that came to nothing is removed. Whoever writes another file into runs adds its
+// name to run_files.cpp and README.md.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +10,7 @@
 
 namespace chargpt {
 
-/// {"format": "chargpt run", "version": 1}
+/// {"format": "chargpt run", "version": 1}: written before all else, removed last.
 inline constexpr const char* run_mark = "run.json";
 inline constexpr const char* lock_name = ".lock";  ///< see run_lock.h
 

@@ -206,19 +206,14 @@ NewRun::NewRun(const std::string& wanted, const std::string& config_name, const 
   refuse_what_is_there(path(), {});  // another process may have begun one meanwhile
 }
 
+// The lock is held until its file is gone: who opened that file before finds that it is no longer the folder's.
 NewRun::~NewRun() {
-  if (kept_) return;
   try {
-    undo();
+    if (kept_ || !folder_.is_at_path()) return;
+    if (begun_) remove_beginning(folder_);
+    if (lock_is_new_) folder_.remove_file(lock_name);
   } catch (const std::exception&) {  // what cannot be removed stays
   }
-}
-
-// The lock is held until its file is gone: who opened that file before finds that it is no longer the folder's.
-void NewRun::undo() {
-  if (!folder_.is_at_path()) return;
-  if (begun_) remove_beginning(folder_);
-  if (lock_is_new_) folder_.remove_file(lock_name);
 }
 
 void NewRun::begin() {

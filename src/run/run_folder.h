@@ -108,7 +108,6 @@ class NewRun {
 
  private:
   NewRun(std::unique_ptr<RunMovedAside> old, const std::string& wanted, const std::string& config_name);
-  void undo();
 
   std::unique_ptr<RunMovedAside> old_;
   MadeFolders made_;

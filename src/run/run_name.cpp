@@ -11,7 +11,7 @@
 #include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/manifest.h"
-#include "config/load.h"
+#include "config/document.h"
 #include "run/run_files.h"
 
 namespace chargpt {
@@ -92,10 +92,8 @@ std::string run_meant(const std::string& given) {
 }
 
 std::string config_or_run_meant(const std::string& given) {
-  const auto names_preset = [&](const Preset& preset) {
-    return preset.name == present_name(given) || preset.name == "ladder/" + given;
-  };
-  return is_there(given) || std::ranges::any_of(presets(), names_preset) ? given : run_meant(given);
+  const bool names_preset = find_preset(given) != nullptr || find_preset("ladder/" + given) != nullptr;
+  return is_there(given) || names_preset ? given : run_meant(given);
 }
 
 std::string newest_run() {

@@ -7,9 +7,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "checkpoint/checkpoint_name.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/manifest.h"
-#include "checkpoint/state_json.h"
 #include "report/files/output_file.h"
 #include "report/json_text.h"
 #include "run/best.h"
@@ -66,10 +65,6 @@ void write_files(const OpenFolder& folder, const CheckpointToSave& checkpoint) {
   folder.sync();
 }
 
-[[noreturn]] void fail_to_save(const CheckpointToSave& checkpoint, const Error& failure) {
-  throw Error(failure.code(), "no checkpoint of step ", checkpoint.state.step, ": ", failure.what());
-}
-
 CheckpointFolder write(const OpenFolder& run, const CheckpointToSave& checkpoint, const std::string& name) {
   run.check();
   std::optional<CheckpointFolder> folder;
@@ -80,7 +75,7 @@ CheckpointFolder write(const OpenFolder& run, const CheckpointToSave& checkpoint
     return std::move(*folder);
   } catch (const Error& failure) {
     if (folder) folder->discard(temporary_name(name));
-    fail_to_save(checkpoint, failure);
+    throw Error(failure.code(), "no checkpoint of step ", checkpoint.state.step, ": ", failure.what());
   } catch (...) {
     if (folder) folder->discard(temporary_name(name));
     throw;

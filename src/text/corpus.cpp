@@ -7,7 +7,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "base/line_of.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "text/documents.h"
@@ -15,14 +14,9 @@
 #include "text/sample_text.h"
 #include "text/text_listing.h"
 #include "text/text_source.h"
-#include "text/unknown_characters.h"
 
 namespace chargpt {
 namespace {
-
-Holdout holdout_of(const DataConfig& data) {
-  return {.fraction = data.val_fraction, .most = data.max_val_tokens, .test = data.test_fraction};
-}
 
 /// int((1 - fraction) * n) as Python computes it for the decimal number that was meant: 1 - 0.8 is taken as 0.2, the
 /// double nearest to it, not as 0.19999999999999996.
@@ -35,34 +29,26 @@ std::int64_t train_size(std::int64_t tokens, const Holdout& holdout) {
   return size_without(holdout.fraction + holdout.test, tokens);
 }
 
-Fingerprint fingerprint_of(const TokenView& tokens) {
-  return {tokens.size(), crc64(tokens.bytes())};
-}
-
 /// What comes once and has no known size, held in memory.
-TextSource held_pipe(const std::function<TextSource(const ByteNote&)>& open, const ReadingProgress& progress) {
+TextSource held(const TextFile& file, const ReadingProgress& progress) {
   std::uint64_t read = 0;
-  TextSource source = open([&](std::uint64_t bytes) {
+  const auto note = [&](std::uint64_t bytes) {
     read = bytes;
     if (progress) progress(bytes, 0);
-  });
+  };
+  TextSource source = file.kind == TextKind::pipe ? TextSource::pipe(file.path, most_piped_bytes, note)
+                                                  : TextSource::standard_input(most_piped_bytes, note);
   if (progress && read > 0) progress(read, read);
   return source;
 }
 
-/// Read once in a process, for a second reading would find nothing.
-TextSource standard_input(const ReadingProgress& progress) {
-  static const TextSource source =
-      held_pipe([](const auto& note) { return TextSource::standard_input(most_piped_bytes, note); }, progress);
-  return source;
-}
-
 TextSource source_of(const TextFile& file, const ReadingProgress& progress) {
+  if (file.kind == TextKind::file) return TextSource::file(file.path);
+  if (file.kind == TextKind::pipe) return held(file, progress);
   if (file.kind == TextKind::sample)
     return TextSource::in_memory(std::string(sample_text_name), std::string(sample_text()));
-  if (file.kind == TextKind::standard_input) return standard_input(progress);
-  if (file.kind == TextKind::file) return TextSource::file(file.path);
-  return held_pipe([&](const auto& note) { return TextSource::pipe(file.path, most_piped_bytes, note); }, progress);
+  static const TextSource standard_input = held(file, progress);  // a second reading would find nothing
+  return standard_input;
 }
 
 /// Tells `progress` of long files: one that takes long enough to be watched.
@@ -77,25 +63,16 @@ void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingP
   for (TextSource& source : sources) source.watch(note);
 }
 
-[[noreturn]] void refuse_empty(const std::vector<TextSource>& sources) {
-  std::vector<std::string> names;
-  for (const TextSource& source : sources) names.push_back(source.name());
-  throw Error(ExitCode::data, some_of(names), sources.size() == 1 ? " is empty" : " are empty",
-              "; a text needs characters to learn from");
-}
-
 /// "32033 documents, 3203 of them held out; 2539 (8 %) repeat another one: equal documents are on the same side"
 std::string description_of(const ArrangedDocuments& documents) {
-  std::string text = documents.count == 1
-                         ? "1 document"
-                         : line_of(documents.count, " documents, ", documents.held_out, " of them held out",
-                                   documents.test > 0 ? line_of(", and ", documents.test, " for the test") : "");
-  if (documents.repeats > 0)
-    text +=
-        line_of("; ", documents.repeats, " (",
-                100 * documents.repeats < documents.count ? "under 1"
-                                                          : std::to_string(100 * documents.repeats / documents.count),
-                " %) repeat another one: equal documents are on the same side");
+  const std::int64_t count = documents.split.count, repeats = documents.repeats;
+  std::string text =
+      count == 1 ? "1 document" : line_of(count, " documents, ", documents.split.held_out, " of them held out");
+  if (documents.test > 0) text += line_of(", and ", documents.test, " for the test");
+  if (repeats > 0) {
+    const std::string percent = 100 * repeats < count ? "under 1" : std::to_string(100 * repeats / count);
+    text += line_of("; ", repeats, " (", percent, " %) repeat another one: equal documents are on the same side");
+  }
   return text;
 }
 
@@ -114,13 +91,14 @@ Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
     ends.push_back(encoder.size());
   }
   EncodedText text = encoder.finish();
-  if (text.tokens.size() == 0) refuse_empty(sources);
+  if (text.tokens.size() == 0)
+    throw Error(ExitCode::data, some_of(names), sources.size() == 1 ? " is empty" : " are empty",
+                "; a text needs characters to learn from");
   DocumentSplit documents;
   if (has_documents(data)) {
     const ArrangedDocuments arranged = arrange_documents(text, ends, data, vocabulary, some_of(names));
     text = arranged.text;
-    documents = {arranged.count, arranged.held_out, arranged.held_out_begin, arranged.test_begin,
-                 arranged.separated ? "" : data.separator};
+    documents = arranged.split;
     notices.push_back(description_of(arranged));
   }
   if (text.vocabulary.units() == Units::bytes)
@@ -128,8 +106,8 @@ Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
       if (const auto kind = kind_of(source)) others.push_back(source.name() + " is " + std::string(kind->name));
   if (!marked.empty()) notices.push_back(some_of(marked) + ": byte order mark removed");
   if (!others.empty()) notices.push_back(some_of(others) + ": the model learns its bytes as they are");
-  return Corpus(std::move(text.vocabulary), text.tokens, text.bytes, holdout_of(data), std::move(notices), nullptr,
-                documents);
+  const Holdout holdout{.fraction = data.val_fraction, .most = data.max_val_tokens, .test = data.test_fraction};
+  return Corpus(std::move(text.vocabulary), text.tokens, text.bytes, holdout, std::move(notices), nullptr, documents);
 }
 
 bool all_hold(std::int64_t needed, std::int64_t tokens, const Holdout& holdout) {
@@ -194,7 +172,7 @@ Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const vo
       documents_(documents),
       train_size_(documents.count > 0 ? documents.held_out_begin + 1 : train_size(tokens.size(), holdout)),
       test_begin_(documents.count > 0 ? documents.test_begin + 1 : size_without(holdout.test, tokens.size())),
-      fingerprint_(fingerprint_of(tokens)),
+      fingerprint_{tokens.size(), crc64(tokens.bytes())},
       notices_(std::move(notices)),
       listing_(listing ? std::move(listing) : std::make_shared<const TextListing>()) {
   if (val_tokens() > holdout_.most)

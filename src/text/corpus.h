@@ -35,7 +35,7 @@ struct Holdout {
 /// The documents of a text, which has them in the order drawn for the split (see documents.h).
 struct DocumentSplit {
   std::int64_t count = 0, held_out = 0;  ///< count 0: the text is one; held out for validation
-  std::int64_t held_out_begin = 0;       ///< place of the id before the first one held out
+  std::int64_t held_out_begin = 0;       ///< place of the id before the first one held out; none is: of the last id
   std::int64_t test_begin = 0;           ///< the same of the test split
   std::string absent_separator = {};     ///< data.separator, where the text has none: it can be scored, not trained on
 };

@@ -9,7 +9,6 @@
 #include "base/quote.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "text/unknown_characters.h"
 
 namespace chargpt {
 namespace {
@@ -30,12 +29,22 @@ class Hash {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
+std::u32string symbols_of(std::string_view text, Units units) {
+  std::u32string symbols;
+  if (units == Units::characters)
+    decode_utf8(text, [&symbols](char32_t symbol) { symbols.push_back(symbol); });
+  else
+    for (const char byte : text) symbols.push_back(static_cast<unsigned char>(byte));
+  return symbols;
+}
+
 /// Cuts what at(i) gives: characters of a text, or bytes of one.
 template <class At>
 class Cutter {
  public:
-  Cutter(const At& at, const DataConfig& data, std::u32string separator)
-      : at_(at), documents_(data.documents), separator_(std::move(separator)) {}
+  Cutter(const At& at, const DataConfig& data, Units units) : at_(at), documents_(data.documents) {
+    if (!data.separator.empty()) separator_ = symbols_of(between_documents(data), units);
+  }
 
   /// Of [begin, end): what lies between two files.
   void cut(std::int64_t begin, std::int64_t end) {
@@ -72,8 +81,10 @@ class Cutter {
   void cut_lines(std::int64_t begin, std::int64_t end) {
     Piece paragraph{begin, begin};
     for (std::int64_t i = begin; i < end;) {
-      const Piece line = line_at(i, end);
-      i = std::min(end, next_line_);
+      std::int64_t stop = i;
+      while (stop < end && at_(stop) != U'\n') ++stop;
+      const Piece line{i, stop > i && at_(stop - 1) == U'\r' ? stop - 1 : stop};  // without \n or \r\n
+      i = std::min(end, stop + 1);
       const bool blank = is_blank(line);
       if (documents_ == Documents::lines) {
         if (!blank) add(line.begin, line.end);
@@ -93,34 +104,12 @@ class Cutter {
     return true;
   }
 
-  /// Without its end, which is \n or \r\n.
-  Piece line_at(std::int64_t begin, std::int64_t end) {
-    std::int64_t stop = begin;
-    while (stop < end && at_(stop) != U'\n') ++stop;
-    next_line_ = stop + 1;
-    const bool carriage_return = stop > begin && at_(stop - 1) == U'\r';
-    return {begin, carriage_return ? stop - 1 : stop};
-  }
-
   const At& at_;
   Documents documents_;
   std::u32string separator_;
   std::vector<Piece> pieces_;
-  std::int64_t next_line_ = 0;
   bool met_separator_ = false;
 };
-
-std::u32string code_points_of(const std::string& text) {
-  std::u32string points;
-  decode_utf8(text, [&](char32_t point) { points.push_back(point); });
-  return points;
-}
-
-std::u32string bytes_of(std::string_view text) {
-  std::u32string bytes;
-  for (const char byte : text) bytes.push_back(static_cast<unsigned char>(byte));
-  return bytes;
-}
 
 /// Into an order drawn by `seed` and what they hold.
 template <class At>
@@ -210,7 +199,7 @@ std::vector<std::string_view> documents_of(std::string_view text, const DataConf
   const auto at = [text](std::int64_t i) {
     return static_cast<char32_t>(static_cast<unsigned char>(text[static_cast<std::size_t>(i)]));
   };
-  Cutter cutter(at, data, data.separator.empty() ? std::u32string() : bytes_of(between_documents(data)));
+  Cutter cutter(at, data, Units::bytes);
   cutter.cut(0, std::ssize(text));
   std::vector<std::string_view> documents;
   for (const Piece& piece : cutter.pieces())
@@ -221,14 +210,9 @@ std::vector<std::string_view> documents_of(std::string_view text, const DataConf
 ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std::int64_t> file_ends,
                                     const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
                                     const std::string& source) {
-  const bool bytes = text.vocabulary.units() == Units::bytes;
   const TokenView& tokens = text.tokens;
-  const auto at = [&](std::int64_t i) {
-    const auto id = static_cast<std::size_t>(tokens[i]);
-    return bytes ? static_cast<char32_t>(id) : text.vocabulary.code_points()[id];
-  };
-  const std::string between = data.separator.empty() ? "" : between_documents(data);
-  Cutter cutter(at, data, bytes ? bytes_of(between) : code_points_of(between));
+  const auto at = [&](std::int64_t i) { return text.vocabulary.code_point(tokens[i]); };
+  Cutter cutter(at, data, text.vocabulary.units());
   std::int64_t begin = 0;
   for (const std::int64_t end : file_ends) {
     cutter.cut(begin, end);
@@ -244,12 +228,13 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
     return same;
   };
   ArrangedDocuments arranged;
-  arranged.count = std::ssize(pieces);
-  arranged.separated = between.empty() || cutter.met_separator();
+  DocumentSplit& split = arranged.split;
+  split.count = std::ssize(pieces);
+  if (!cutter.met_separator()) split.absent_separator = data.separator;
   for (std::size_t i = 1; i < pieces.size(); ++i) arranged.repeats += equal(pieces[i - 1], pieces[i]) ? 1 : 0;
   const std::size_t first_held_out = held_out_from(pieces, data.val_fraction + data.test_fraction, equal),
                     first_of_test = held_out_from(pieces, data.test_fraction, equal);
-  arranged.held_out = static_cast<std::int64_t>(first_of_test - first_held_out);
+  split.held_out = static_cast<std::int64_t>(first_of_test - first_held_out);
   arranged.test = std::ssize(pieces) - static_cast<std::int64_t>(first_of_test);
 
   const Renumbering symbols(text, pieces, vocabulary, source);
@@ -258,14 +243,14 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
   const auto ids = std::make_shared<std::vector<std::byte>>();
   append_id(*ids, document, width);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (i == first_held_out) arranged.held_out_begin = std::ssize(*ids) / width - 1;
-    if (i == first_of_test) arranged.test_begin = std::ssize(*ids) / width - 1;
+    if (i == first_held_out) split.held_out_begin = std::ssize(*ids) / width - 1;
+    if (i == first_of_test) split.test_begin = std::ssize(*ids) / width - 1;
     for (std::int64_t j = pieces[i].begin; j < pieces[i].end; ++j) append_id(*ids, symbols[tokens[j]], width);
     append_id(*ids, document, width);
   }
   const std::int64_t size = std::ssize(*ids) / width;
-  if (first_held_out == pieces.size()) arranged.held_out_begin = size - 1;
-  if (arranged.test == 0) arranged.test_begin = size - 1;
+  if (first_held_out == pieces.size()) split.held_out_begin = size - 1;
+  if (arranged.test == 0) split.test_begin = size - 1;
   arranged.text = {symbols.vocabulary, ids, TokenView(ids->data(), width, size, document)};
   return arranged;
 }

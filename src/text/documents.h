@@ -11,6 +11,7 @@
 
 #include "base/token_view.h"
 #include "config/config.h"
+#include "text/corpus.h"
 #include "text/encoder.h"
 #include "text/vocabulary.h"
 
@@ -27,11 +28,9 @@ std::vector<std::string_view> documents_of(std::string_view text, const DataConf
 /// A text in ids: the one between documents, a document, the one between documents, ...
 struct ArrangedDocuments {
   EncodedText text;
-  std::int64_t count = 0, held_out = 0, test = 0;  ///< documents; held out for validation, and for the test
-  std::int64_t repeats = 0;                        ///< of them, those that another one is equal to
-  bool separated = true;                           ///< false: data.separator does not occur
-  /// Places of the id before the first one held out, and before the first one of the test; of the last id: none are.
-  std::int64_t held_out_begin = 0, test_begin = 0;
+  DocumentSplit split;
+  std::int64_t test = 0;     ///< documents held out for the test
+  std::int64_t repeats = 0;  ///< documents that another one is equal to
 };
 
 /// Puts the documents into an order drawn by data.split_seed and what they hold: it is the same however the text is

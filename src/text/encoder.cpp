@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/quote.h"
+#include "base/utf8.h"
 
 namespace chargpt {
 namespace {
@@ -17,6 +19,46 @@ std::vector<char32_t> known_symbols(Units units, const std::optional<Vocabulary>
   std::vector<char32_t> values(256);
   std::iota(values.begin(), values.end(), U'\0');
   return values;
+}
+
+/// A place in a source, for messages.
+struct TextPlace {
+  std::uint64_t offset = 0;  ///< bytes before it
+  std::uint64_t line = 1;
+  void advance(std::string_view bytes) {
+    offset += bytes.size();
+    line += static_cast<std::uint64_t>(std::ranges::count(bytes, '\n'));
+  }
+};
+
+std::string shown(const TextPlace& place) {
+  return line_of("offset ", place.offset, " (line ", place.line, ")");
+}
+
+constexpr const char* as_bytes = ", or use --units bytes";
+
+/// A file of a known kind is called by that, not by the byte that gave it away.
+void refuse_kind(const TextSource& source) {
+  if (const auto kind = kind_of(source))
+    throw Error(ExitCode::data, source.name(), " is ", kind->name, ", not a plain UTF-8 text; ", kind->advice,
+                as_bytes);
+}
+
+/// Of `piece`, at `place` of `source`, where it holds a NUL byte.
+void refuse_binary(std::string_view piece, TextPlace place, const TextSource& source) {
+  const std::size_t at = piece.find('\0');
+  if (at == std::string_view::npos) return;
+  refuse_kind(source);
+  place.advance(piece.substr(0, at));
+  throw Error(ExitCode::data, source.name(), " is not a text: it has a NUL byte at ", shown(place),
+              ", which no plain text has; give a plain text (UTF-8)", as_bytes);
+}
+
+/// `rest`, at `place` of `source`, does not start with a character.
+[[noreturn]] void refuse_encoding(std::string_view rest, const TextPlace& place, const TextSource& source) {
+  refuse_kind(source);
+  throw Error(ExitCode::data, source.name(), " is not UTF-8: ", describe_fault(rest, shown(place)),
+              "; convert it (iconv -f WINDOWS-1252 -t UTF-8)", as_bytes);
 }
 
 /// function(Id{}) for the type of ids of this width.
@@ -51,9 +93,29 @@ Encoder::Encoder(const DataConfig& data, const std::optional<Vocabulary>& vocabu
 bool Encoder::read(const TextSource& source) {
   name_ = source.name();
   begin_ = size();
-  const bool had_mark = read_symbols(source, units_, *this) > 0;
-  if (unknown_.empty()) return had_mark;
+  TextReader reader(source);
+  if (units_ == Units::characters)
+    read_characters(reader, source);
+  else
+    for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) encode_all(piece);
+  if (unknown_.empty()) return reader.skipped() > 0;
   throw Error(ExitCode::data, unknown_.message(name_, "leave them out, or train a model on a text that has them"));
+}
+
+void Encoder::read_characters(TextReader& reader, const TextSource& source) {
+  TextPlace place{.offset = reader.skipped()};
+  std::string_view rest;
+  while (true) {
+    const std::string_view piece = reader.next(rest.size());
+    if (piece.size() == rest.size()) break;
+    refuse_binary(piece, place, source);
+    const std::size_t used = decode_utf8(piece, *this);
+    place.advance(piece.substr(0, used));
+    rest = piece.substr(used);
+    // Only a cut-off character can be completed by the next piece.
+    if (!rest.empty() && decode_character(rest).fault != cut_off) break;
+  }
+  if (!rest.empty()) refuse_encoding(rest, place, source);
 }
 
 template <class Characters>

@@ -1,4 +1,4 @@
-// From texts to ids in one reading: what a text holds need not be known before. Knows no split and no file's kind.
+// From texts to ids in one reading: what a text holds need not be known before. Knows no split.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,6 @@
 #include "base/token_view.h"
 #include "text/symbol_index.h"
 #include "text/text_source.h"
-#include "text/unknown_characters.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {
@@ -46,12 +45,13 @@ class Encoder {
   /// To be called once, after the last text.
   EncodedText finish();
 
-  // What read_symbols() visits.
+  // What decode_utf8() visits.
   void operator()(char32_t symbol) { encode(&symbol, 1); }
   void single_bytes(std::string_view text) { encode_all(text); }
   void characters(std::span<const char32_t> text) { encode_all(text); }
 
  private:
+  void read_characters(TextReader& reader, const TextSource& source);
   template <class Characters>
   void encode_all(Characters characters);
   template <class Character>

@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_kind.h"
 #include "base/files.h"
 #include "base/names.h"
 #include "base/paths.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "text/sample_text.h"
 #include "text/text_source.h"
 
@@ -72,7 +74,10 @@ class Search {
     look_into("");
     std::ranges::sort(found_);
     std::ranges::sort(left_out_);
-    refuse_nothing();
+    if (found_.empty() && left_out_.empty()) throw Error(ExitCode::missing, folder_, " contains no visible files");
+    if (found_.empty())
+      throw Error(ExitCode::data, folder_, " has no file that is a plain UTF-8 text, only ", some_of(left_out_),
+                  "; convert them, or use --units bytes for files of any kind");
     if (!left_out_.empty()) listing.notices.push_back(line_of(folder_, ": left out as no text: ", some_of(left_out_)));
     for (const std::string& name : found_) listing.files.push_back(regular_file(folder_ / name));
   }
@@ -113,13 +118,6 @@ class Search {
   }
 
   void leave_out(const fs::path& name, const std::string& what) { left_out_.push_back(line_of(name, " (", what, ")")); }
-
-  void refuse_nothing() const {
-    if (!found_.empty()) return;
-    if (left_out_.empty()) throw Error(ExitCode::missing, folder_, " contains no visible files");
-    throw Error(ExitCode::data, folder_, " has no file that is a plain UTF-8 text, only ", some_of(left_out_),
-                "; convert them, or use --units bytes for files of any kind");
-  }
 
   const fs::path folder_;
   const Units units_;

@@ -32,14 +32,14 @@ std::optional<TextListing> last_place(const fs::path& run) {
     const auto json = nlohmann::json::parse(read_regular_file(run / file_name, most_bytes));
     const auto written = json.at("version").get<int>();
     if (written < 1 || written > version) return std::nullopt;
-    TextListing listing{.names = json.at("text").get<TextNames>()};
+    TextListing listing{.names = json.at("text").get<Strings>()};
     const auto add = [&listing](const fs::path& path) {
       const bool is_sample = path == sample_text_name;
       listing.files.push_back(is_sample ? TextFile{path, TextKind::sample} : regular_file(path));
       return is_sample || is_file(path);
     };
     if (written == version) {
-      const auto files = json.at("files").get<TextNames>();
+      const auto files = json.at("files").get<Strings>();
       return std::ranges::all_of(files, add) ? std::optional(listing) : std::nullopt;
     }
     for (std::size_t i = 0; i < listing.names.size(); ++i) {
@@ -56,7 +56,7 @@ std::optional<TextListing> last_place(const fs::path& run) {
 }
 
 /// `refusal` gets why what is there cannot be used.
-std::vector<TextListing> places_of(const TextNames& names, Units units, const fs::path& run,
+std::vector<TextListing> places_of(const Strings& names, Units units, const fs::path& run,
                                    std::optional<Error>& refusal) {
   std::vector<TextListing> places;
   if (const fs::path text = run / kept_text_name; is_file(text))
@@ -70,17 +70,13 @@ std::vector<TextListing> places_of(const TextNames& names, Units units, const fs
   return places;
 }
 
-std::string listed(const TextNames& names) {
-  TextNames shown;
-  for (const std::string& name : names) shown.push_back(printable_path(name));
-  return joined(shown, ", ");
-}
-
 [[noreturn]] void refuse_missing(const KnownText& known) {
   if (std::ranges::count(known.data.text, standard_input_name) > 0)
     throw Error(ExitCode::missing, "the text of ", known.run,
                 " came from standard input and is not kept in the run; pass it with --text FILE");
-  throw Error(ExitCode::missing, listed(known.data.text), ", the text of ", known.run,
+  Strings names;
+  for (const std::string& name : known.data.text) names.push_back(printable_path(name));
+  throw Error(ExitCode::missing, joined(names, ", "), ", the text of ", known.run,
               ", is neither there nor where it was last; pass it with --text FILE, wherever it is now (relative paths "
               "start at the working folder)");
 }
@@ -90,18 +86,9 @@ std::string listed(const TextNames& names) {
               advice_for_another_text(known.run));
 }
 
-/// Reads the text at one place; none if another text is there. What cannot be read at all is an Error.
-std::optional<Corpus> text_at(const TextListing& listing, const KnownText& known, const ReadingProgress& progress,
-                              std::string& difference) {
-  Corpus corpus = load_listed(listing, known.data, known.vocabulary, progress);
-  if (corpus.fingerprint() == known.fingerprint) return corpus;
-  difference = difference_of(known.fingerprint, corpus.fingerprint());
-  return std::nullopt;
-}
-
 /// Absolute; none where a file is not there any more, or JSON cannot hold a path.
-std::optional<TextNames> absolute(const std::vector<fs::path>& paths) {
-  TextNames places;
+std::optional<Strings> absolute(const std::vector<fs::path>& paths) {
+  Strings places;
   std::error_code failed;
   for (const fs::path& path : paths) {
     const bool is_sample = path == sample_text_name;
@@ -160,13 +147,13 @@ std::string keep_text(const fs::path& run, const Corpus& corpus, const DataConfi
   return "the text cannot be read again, so it is kept in " + printable_path(run / kept_text_name);
 }
 
-std::vector<TextListing> text_places(const TextNames& names, Units units, const fs::path& run) {
+std::vector<TextListing> text_places(const Strings& names, Units units, const fs::path& run) {
   std::optional<Error> ignored;
   return places_of(names, units, run, ignored);
 }
 
 FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress) {
-  const TextNames& names = known.data.text;
+  const Strings& names = known.data.text;
   const Units units = known.vocabulary.units();
   std::optional<Error> refusal;
   const std::vector<TextListing> places =
@@ -174,7 +161,9 @@ FoundText find_text(const KnownText& known, bool named, const ReadingProgress& p
   std::string difference;
   for (const TextListing& place : places) {
     try {
-      if (auto corpus = text_at(place, known, progress, difference)) return {*std::move(corpus), place.names};
+      Corpus corpus = load_listed(place, known.data, known.vocabulary, progress);
+      if (corpus.fingerprint() == known.fingerprint) return {std::move(corpus), place.names};
+      difference = difference_of(known.fingerprint, corpus.fingerprint());
     } catch (const Error& error) {
       if (!refusal) refusal = error;
     }

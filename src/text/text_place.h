@@ -1,8 +1,7 @@
 // Where the text of a run is: its files may have been moved or renamed since, or the program started in another
 // folder. Their contents decide, never their names. Knows no checkpoint.
 //   RUN/text.json: {"version":2,"text":["/absolute/path",…],"files":["/absolute/path",…]}: what was named, and the
-//   files
-//     that were read, in order. True on this machine only, so no other file of a run has it.
+//     files that were read, in order. True on this machine only, so no other file of a run has it.
 //   RUN/kept-text.txt: the whole text, where it came from a pipe or standard input and could not be read again
 #pragma once
 
@@ -14,9 +13,6 @@
 #include "text/text_listing.h"
 
 namespace chargpt {
-
-/// Texts, in order, as data.text names them.
-using TextNames = std::vector<std::string>;
 
 inline constexpr const char* kept_text_name = "kept-text.txt";
 
@@ -31,7 +27,7 @@ std::string keep_text(const std::filesystem::path& run, const Corpus& corpus, co
 
 /// Where these texts may be found, in the order in which they are tried: RUN/kept-text.txt; under the names given; the
 /// files that RUN/text.json lists, where they were last. Only what is there and can be read again.
-std::vector<TextListing> text_places(const TextNames& names, Units units, const std::filesystem::path& run);
+std::vector<TextListing> text_places(const Strings& names, Units units, const std::filesystem::path& run);
 
 /// What a run knows about its text.
 struct KnownText {
@@ -43,7 +39,7 @@ struct KnownText {
 
 struct FoundText {
   Corpus corpus;
-  TextNames names;  ///< of the texts that were read
+  Strings names;  ///< of the texts that were read
 };
 
 /// The text of this fingerprint, from the first of text_places() that holds it. `named`: the user has just

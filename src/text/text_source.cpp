@@ -49,19 +49,6 @@ TextSource all_of(const Descriptor& pipe, const std::string& name, std::uint64_t
   }
 }
 
-std::string shown(const TextPlace& place) {
-  return line_of("offset ", place.offset, " (line ", place.line, ")");
-}
-
-constexpr const char* as_bytes = ", or use --units bytes";
-
-/// A file of a known kind is called by that, not by the byte that gave it away.
-void refuse_kind(const TextSource& source) {
-  if (const auto kind = kind_of(source))
-    throw Error(ExitCode::data, source.name(), " is ", kind->name, ", not a plain UTF-8 text; ", kind->advice,
-                as_bytes);
-}
-
 }  // namespace
 
 TextSource TextSource::in_memory(std::string name, std::string bytes) {
@@ -116,28 +103,8 @@ std::string_view TextReader::read_piece(std::size_t kept) {
   return {piece_.data(), piece_size_};
 }
 
-void TextPlace::advance(std::string_view bytes) {
-  offset += bytes.size();
-  line += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
-}
-
 std::optional<FileKind> kind_of(const TextSource& source) {
   return kind_of_file(TextReader(source).next());
-}
-
-void refuse_binary(std::string_view piece, TextPlace place, const TextSource& source) {
-  const std::size_t at = piece.find('\0');
-  if (at == std::string_view::npos) return;
-  refuse_kind(source);
-  place.advance(piece.substr(0, at));
-  throw Error(ExitCode::data, source.name(), " is not a text: it has a NUL byte at ", shown(place),
-              ", which no plain text has; give a plain text (UTF-8)", as_bytes);
-}
-
-void refuse_encoding(std::string_view rest, const TextPlace& place, const TextSource& source) {
-  refuse_kind(source);
-  throw Error(ExitCode::data, source.name(), " is not UTF-8: ", describe_fault(rest, shown(place)),
-              "; convert it (iconv -f WINDOWS-1252 -t UTF-8)", as_bytes);
 }
 
 }  // namespace chargpt

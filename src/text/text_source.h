@@ -1,5 +1,5 @@
-// Where the bytes of a text come from: a file read piece by piece, or a string in memory, front to back. Checks that
-// what is read as characters is a text. Knows no vocabulary and no id.
+// Where the bytes of a text come from: a file read piece by piece, or a string in memory, front to back. Knows no
+// character, no vocabulary and no id.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,6 @@
 
 #include "base/file_kind.h"
 #include "base/files.h"
-#include "base/utf8.h"
-#include "config/config.h"
 
 namespace chargpt {
 
@@ -66,60 +64,8 @@ class TextReader {
   std::uint64_t skipped_ = 0;
 };
 
-/// A place in a source, for messages.
-struct TextPlace {
-  std::uint64_t offset = 0;  ///< bytes before it
-  std::uint64_t line = 1;
-  void advance(std::string_view bytes);
-};
-
 /// The kind of `source` by its first bytes: an archive, a picture, a text of another encoding and so on; none for plain
 /// text.
 std::optional<FileKind> kind_of(const TextSource& source);
-
-/// Error data when `piece`, at `place` of `source`, holds a NUL byte.
-void refuse_binary(std::string_view piece, TextPlace place, const TextSource& source);
-/// Error data: `rest`, at `place` of `source`, does not start with a character.
-[[noreturn]] void refuse_encoding(std::string_view rest, const TextPlace& place, const TextSource& source);
-
-/// Calls visit(code_point) for each character of the source; returns the bytes of its byte order mark. Errors data: not
-/// UTF-8 (offset, line), NUL bytes.
-template <class Visit>
-std::uint64_t read_characters(const TextSource& source, Visit&& visit) {
-  TextReader reader(source);
-  TextPlace place{.offset = reader.skipped()};
-  std::string_view rest;
-  while (true) {
-    const std::string_view piece = reader.next(rest.size());
-    if (piece.size() == rest.size()) break;
-    refuse_binary(piece, place, source);
-    const std::size_t used = decode_utf8(piece, visit);
-    place.advance(piece.substr(0, used));
-    rest = piece.substr(used);
-    // Only a cut-off character can be completed by the next piece.
-    if (!rest.empty() && decode_character(rest).fault != cut_off) break;
-  }
-  if (!rest.empty()) refuse_encoding(rest, place, source);
-  return reader.skipped();
-}
-
-/// Calls visit(byte value) for each byte of the source, or visit.single_bytes(bytes) if it has that; returns the same.
-/// Any content is accepted.
-template <class Visit>
-std::uint64_t read_bytes(const TextSource& source, Visit&& visit) {
-  TextReader reader(source);
-  for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) {
-    if constexpr (requires { visit.single_bytes(piece); })
-      visit.single_bytes(piece);
-    else
-      for (const char byte : piece) visit(static_cast<char32_t>(static_cast<unsigned char>(byte)));
-  }
-  return reader.skipped();
-}
-
-template <class Visit>
-std::uint64_t read_symbols(const TextSource& source, Units units, Visit&& visit) {
-  return units == Units::bytes ? read_bytes(source, visit) : read_characters(source, visit);
-}
 
 }  // namespace chargpt

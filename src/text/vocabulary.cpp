@@ -1,14 +1,14 @@
 #include "text/vocabulary.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "text/symbol_index.h"
-#include "text/unknown_characters.h"
 
 namespace chargpt {
 namespace {
@@ -19,41 +19,35 @@ constexpr std::int64_t byte_symbols = 256;
 constexpr std::size_t surrogates = 0x800;
 constexpr std::size_t most_symbols = code_point_limit - surrogates;
 
-[[noreturn]] void refuse(const std::string& source, const std::string& why) {
-  throw Error(ExitCode::data, source, " is not a vocabulary: ", why);
+template <class... Parts>
+[[noreturn]] void refuse(const std::string& source, const Parts&... why) {
+  throw Error(ExitCode::data, source, " is not a vocabulary: ", why...);
 }
 
 /// symbols[i] of a vocab.json, above the symbol before it.
 char32_t parse_symbol(const json& symbols, std::size_t i, char32_t previous, const std::string& source) {
-  const std::string place = "symbols[" + std::to_string(i) + "]";
-  if (!symbols[i].is_string()) refuse(source, place + " is of type " + symbols[i].type_name() + ", not a string");
+  const std::string place = line_of("symbols[", i, "]");
+  if (!symbols[i].is_string()) refuse(source, place, " is of type ", symbols[i].type_name(), ", not a string");
   const auto& text = symbols[i].get_ref<const std::string&>();
   const std::optional<char32_t> code_point = single_character(text);
-  if (!code_point) refuse(source, place + " is \"" + printable(text) + "\", not a single character");
+  if (!code_point) refuse(source, place, " is \"", printable(text), "\", not a single character");
   if (i > 0 && *code_point == previous)
-    refuse(source, place + " repeats " + describe_character(*code_point) + "; each symbol may appear once");
+    refuse(source, place, " repeats ", describe_character(*code_point), "; each symbol may appear once");
   if (i > 0 && *code_point < previous)
-    refuse(source, place + " = " + describe_character(*code_point) + " comes after " + describe_character(previous) +
-                       "; symbols are in code-point order");
+    refuse(source, place, " = ", describe_character(*code_point), " comes after ", describe_character(previous),
+           "; symbols are in code-point order");
   return *code_point;
 }
 
 std::vector<char32_t> parse_symbols(const json& symbols, const std::string& source) {
-  if (!symbols.is_array())
-    refuse(source, std::string("\"symbols\" is of type ") + symbols.type_name() + ", not a list");
+  if (!symbols.is_array()) refuse(source, "\"symbols\" is of type ", symbols.type_name(), ", not a list");
   if (symbols.empty()) refuse(source, "\"symbols\" is empty");
-  if (symbols.size() > most_symbols)
-    refuse(source,
-           "it has " + std::to_string(symbols.size()) + " symbols; Unicode has " + std::to_string(most_symbols));
+  if (symbols.size() > most_symbols) refuse(source, "it has ", symbols.size(), " symbols; Unicode has ", most_symbols);
   std::vector<char32_t> code_points;
   code_points.reserve(symbols.size());
   for (std::size_t i = 0; i < symbols.size(); ++i)
     code_points.push_back(parse_symbol(symbols, i, i > 0 ? code_points.back() : 0, source));
   return code_points;
-}
-
-std::string byte_string(std::int64_t value) {
-  return std::string(1, static_cast<char>(value));
 }
 
 /// Format, bidirectional and private characters and marks that join what stands before them: not for a terminal.
@@ -86,10 +80,6 @@ std::vector<std::string> characters_only_in(const Vocabulary& some, const Vocabu
   return characters;
 }
 
-Vocabulary Vocabulary::of_bytes() {
-  return {};
-}
-
 Vocabulary Vocabulary::of_characters(std::vector<char32_t> code_points) {
   const bool ascending =
       std::adjacent_find(code_points.begin(), code_points.end(), std::greater_equal<>()) == code_points.end();
@@ -109,24 +99,23 @@ Vocabulary Vocabulary::with_documents() const {
 }
 
 Vocabulary Vocabulary::from_json(const json& json, const std::string& source) {
-  if (!json.is_object()) refuse(source, std::string("it is of type ") + json.type_name() + ", not an object");
+  if (!json.is_object()) refuse(source, "it is of type ", json.type_name(), ", not an object");
   for (const auto& [key, value] : json.items())
-    if (key != "kind" && key != "symbols" && key != "document")
-      refuse(source, "unknown key \"" + printable(key) + "\"");
+    if (key != "kind" && key != "symbols" && key != "document") refuse(source, "unknown key \"", printable(key), "\"");
   const auto kind = json.find("kind");
   if (kind == json.end() || !kind->is_string()) refuse(source, "\"kind\" is missing or not a string");
   const auto& name = kind->get_ref<const std::string&>();
   const auto symbols = json.find("symbols");
   const bool bytes = name == "bytes";
   if (!bytes && name != "characters")
-    refuse(source, "kind \"" + printable(name) + "\" is neither \"characters\" nor \"bytes\"");
+    refuse(source, "kind \"", printable(name), "\" is neither \"characters\" nor \"bytes\"");
   if (bytes && symbols != json.end()) refuse(source, "kind \"bytes\" has no \"symbols\"");
   if (!bytes && symbols == json.end()) refuse(source, "\"symbols\" is missing");
   const Vocabulary vocabulary = bytes ? of_bytes() : of_characters(parse_symbols(*symbols, source));
   const auto document = json.find("document");
   if (document == json.end()) return vocabulary;
   if (*document != vocabulary.size())
-    refuse(source, line_of("\"document\" is not the id after the last symbol's, ", vocabulary.size()));
+    refuse(source, "\"document\" is not the id after the last symbol's, ", vocabulary.size());
   return vocabulary.with_documents();
 }
 
@@ -146,15 +135,11 @@ std::int64_t Vocabulary::size() const {
          (documents_ ? 1 : 0);
 }
 
-Units Vocabulary::units() const {
-  return units_;
-}
-
 std::string Vocabulary::symbol(std::int64_t id) const {
   if (id < 0 || id >= size())
     throw Error(ExitCode::data, "id ", id, " is outside the vocabulary of ", size(), " symbols");
   if (id == document()) return {};
-  return units_ == Units::bytes ? byte_string(id) : utf8_of(code_points_[static_cast<std::size_t>(id)]);
+  return units_ == Units::bytes ? std::string(1, static_cast<char>(id)) : utf8_of(code_point(id));
 }
 
 std::string Vocabulary::decode(const std::vector<std::int64_t>& ids) const {
@@ -200,6 +185,35 @@ std::int64_t Vocabulary::id_of(char32_t code_point) const {
   if (units_ == Units::bytes) return code_point < byte_symbols ? static_cast<std::int64_t>(code_point) : -1;
   const auto found = std::lower_bound(code_points_.begin(), code_points_.end(), code_point);
   return found != code_points_.end() && *found == code_point ? found - code_points_.begin() : -1;
+}
+
+std::string outcome_of(UnknownPolicy policy, const Vocabulary& vocabulary) {
+  if (policy == UnknownPolicy::skip) return "they are left out";
+  const std::string symbol = vocabulary.symbol(vocabulary.replacement());
+  return "each is read as " + describe_character(decode_character(symbol).code_point);
+}
+
+void UnknownCharacters::note(char32_t code_point, std::int64_t position) {
+  Occurrences& seen = seen_.try_emplace(code_point, Occurrences{position, 0}).first->second;
+  seen.first = std::min(seen.first, position);
+  ++seen.count;
+}
+
+std::string UnknownCharacters::message(const std::string& what, const std::string& advice) const {
+  std::vector<std::pair<char32_t, Occurrences>> named(std::min<std::size_t>(seen_.size(), 3));
+  std::partial_sort_copy(seen_.begin(), seen_.end(), named.begin(), named.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second.first, a.first) < std::pair(b.second.first, b.first);
+  });
+  std::string line = line_of(what, " has ", seen_.size(), seen_.size() == 1 ? " character" : " characters",
+                             " that the model has never seen: ");
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const auto& [code_point, where] = named[i];
+    line += (i > 0 ? ", " : "") + describe_character(code_point);
+    if (where.first != no_place) line += line_of(" at ", where.first);
+    if (where.count > 1) line += line_of(" (", where.count, " times)");
+  }
+  if (seen_.size() > named.size()) line += line_of(" and ", seen_.size() - named.size(), " more");
+  return line + "; " + advice;
 }
 
 }  // namespace chargpt

@@ -1,7 +1,8 @@
-// Symbols and their ids. Knows no file and no model.
+// Symbols and their ids; the characters of a text that a vocabulary lacks. Knows no file and no model.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -12,14 +13,14 @@
 
 namespace chargpt {
 
-enum class UnknownPolicy { error, skip, replace };
+CHARGPT_ENUM(UnknownPolicy, error, skip, replace);
 
 /// Characters: distinct Unicode code points in code-point order, id = index (nanoGPT's order). Bytes: all 256, id =
 /// value. After them, where a text has documents, the end of one and beginning of the next: no character, and its text
 /// is empty.
 class Vocabulary {
  public:
-  static Vocabulary of_bytes();
+  static Vocabulary of_bytes() { return {}; }
   /// code_points must be sorted and distinct, each a Unicode scalar value.
   static Vocabulary of_characters(std::vector<char32_t> code_points);
   /// The same with an id between documents.
@@ -32,7 +33,7 @@ class Vocabulary {
   std::int64_t size() const;
   /// The id between documents, the last one; -1: there is none.
   std::int64_t document() const { return documents_ ? size() - 1 : -1; }
-  Units units() const;
+  Units units() const { return units_; }
   /// UTF-8 of one id (one byte for units bytes). Error data when id >= size().
   std::string symbol(std::int64_t id) const;
   std::string decode(const std::vector<std::int64_t>& ids) const;
@@ -48,6 +49,10 @@ class Vocabulary {
   std::int64_t id_of(char32_t code_point) const;
   /// In id order; empty for bytes.
   const std::vector<char32_t>& code_points() const { return code_points_; }
+  /// The other way than id_of(): of a symbol, not of the id between documents.
+  char32_t code_point(std::int64_t id) const {
+    return units_ == Units::bytes ? static_cast<char32_t>(id) : code_points_[static_cast<std::size_t>(id)];
+  }
   bool operator==(const Vocabulary&) const = default;
 
  private:
@@ -60,5 +65,26 @@ class Vocabulary {
 std::string describe_character(char32_t code_point);
 /// Those of `some` that `other` lacks, each as describe_character() has it.
 std::vector<std::string> characters_only_in(const Vocabulary& some, const Vocabulary& other);
+
+/// What became of unknown characters: "they are left out", "each is read as '?'".
+std::string outcome_of(UnknownPolicy policy, const Vocabulary& vocabulary);
+
+/// The characters of a text that a vocabulary lacks, and the line that names them.
+class UnknownCharacters {
+ public:
+  static constexpr std::int64_t no_place = -1;
+  /// One at `position`: 0-based, in characters; no_place: none is told.
+  void note(char32_t code_point, std::int64_t position);
+  bool empty() const { return seen_.empty(); }
+  /// "WHAT has 2 characters that the model has never seen: '☺' (U+263A) at 6, …; ADVICE"; names the first three.
+  std::string message(const std::string& what, const std::string& advice) const;
+
+ private:
+  struct Occurrences {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+  };
+  std::map<char32_t, Occurrences> seen_;
+};
 
 }  // namespace chargpt

@@ -1,7 +1,7 @@
 #include "train/conditions.h"
 
 #include "base/error.h"
-#include "base/line_of.h"
+#include "base/quote.h"
 #include "config/changed_options.h"
 #include "engine/device.h"
 #include "engine/engine.h"
@@ -42,9 +42,9 @@ RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std:
 
 void refuse_another_text(const Checkpoint& checkpoint, const Corpus& corpus) {
   if (checkpoint.vocabulary == corpus.vocabulary() && checkpoint.state.data == corpus.fingerprint()) return;
-  throw Error(ExitCode::data, line_of("the text is not the one that ", checkpoint.path.string(), " was trained on (",
-                                      difference_of(checkpoint.state.data, corpus.fingerprint()), "); ",
-                                      advice_for_another_text(checkpoint.path)));
+  throw Error(ExitCode::data, "the text is not the one that ", checkpoint.path.string(), " was trained on (",
+              difference_of(checkpoint.state.data, corpus.fingerprint()), "); ",
+              advice_for_another_text(checkpoint.path));
 }
 
 TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then) {

@@ -7,8 +7,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/heartbeat.h"
 #include "checkpoint/checkpoint.h"
 #include "ranks/communicator.h"
@@ -20,8 +22,11 @@ namespace chargpt {
 class RunClock {
  public:
   /// `clock` in seconds, empty: the steady clock. `process_started` on that clock; 0: when start() is called.
-  RunClock(std::function<double()> clock, double process_started, Communicator& ranks);
-  void start();
+  RunClock(std::function<double()> clock, double process_started, Communicator& ranks)
+      : clock_(clock ? std::move(clock) : steady_seconds), started_(process_started), ranks_(ranks) {}
+  void start() {
+    if (started_ <= 0) started_ = now();
+  }
   double now() const { return clock_(); }
   double seconds() const { return earlier_ + now() - started_; }
   /// Rank 0's word on what its clock has measured, as those of others differ: called by all ranks.
@@ -42,7 +47,8 @@ class RunClock {
 class EventEmitter {
  public:
   /// `stop` may be null; it may be set from outside at any time.
-  EventEmitter(const RunClock& clock, const RunProgress& progress, const std::atomic<bool>* stop);
+  EventEmitter(const RunClock& clock, const RunProgress& progress, const std::atomic<bool>* stop)
+      : clock_(clock), progress_(progress), stop_(stop) {}
 
   void add_listener(std::shared_ptr<Listener> listener) { listeners_.push_back(std::move(listener)); }
   template <class Event>
@@ -51,12 +57,18 @@ class EventEmitter {
   }
   void notice(const std::string& line) const { emit(NoticeEvent{line}); }
   /// `part` of `what` is done, as in WorkEvent.
-  void work(std::string_view what, double part) const;
+  void work(std::string_view what, double part) const {
+    emit(WorkEvent{.what = what, .part = part, .step = progress_.step, .seconds = clock_.seconds()});
+  }
 
   bool stopped() const { return stop_ && stop_->load(); }
-  /// For work that covers the stretch from `from` to `to` of `what`: reports how far it has come, and throws
-  /// Interrupted if the run is to stop.
-  Heartbeat heartbeat(std::string_view what, double from = 0, double to = 1) const;
+  /// Reports how far `what` has come, and throws Interrupted if the run is to stop.
+  Heartbeat heartbeat(std::string_view what) const {
+    return [this, what](double part) {
+      if (stopped()) throw Interrupted{};
+      work(what, part);
+    };
+  }
 
  private:
   const RunClock& clock_;

@@ -17,11 +17,6 @@ constexpr double most_of_run = 0.1;
 constexpr const char* key = "eval.eval_iters";
 constexpr const char* long_split_origin = "a long validation split";
 
-/// How often an evaluation scores the windows of validation: with the train split's and the averaged weights.
-double times_scored(const Config& config) {
-  return (config.train.ema > 0 ? 2 : 1) + 0.25;
-}
-
 }  // namespace
 
 Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const EventEmitter& emitter)
@@ -50,18 +45,17 @@ std::int64_t Evaluator::windows_scored() const {
 EvaluationLosses Evaluator::evaluate(const Heartbeat& watch) {
   const bool averages = learner_.config.ema > 0;
   const double val_done = averages ? 0.4 : 0.7, train_done = averages ? 0.6 : 1;  // of the work
-  const auto beat_of = [&](double from, double to) -> Heartbeat {
-    return [beat = emitter_.heartbeat("evaluating", from, to), &watch, from, to](double part) {
-      beat(part);
-      if (watch) watch(from + part * (to - from));
-    };
+  const Heartbeat whole = [&watch, beat = emitter_.heartbeat("evaluating")](double part) {
+    beat(part);
+    if (watch) watch(part);
   };
   EvaluationLosses losses;
-  losses.val = validation_loss(beat_of(0, val_done));
-  losses.train = sampled_loss(learner_.scorer, train_cut_, train_windows(), beat_of(val_done, train_done));
+  losses.val = validation_loss(part_heartbeat(whole, 0, val_done));
+  losses.train =
+      sampled_loss(learner_.scorer, train_cut_, train_windows(), part_heartbeat(whole, val_done, train_done));
   if (!averages) return losses;
   const Learner::AveragesInUse in_use(learner_);
-  losses.averaged_val = validation_loss(beat_of(train_done, 1));
+  losses.averaged_val = validation_loss(part_heartbeat(whole, train_done, 1));
   return losses;
 }
 
@@ -88,7 +82,8 @@ void limit_evaluations_of_long_split(ResolvedConfig& resolved, std::int64_t val_
   if (val_tokens <= long_split || config.eval.eval_iters > 0 || (origin != "default" && !origin.starts_with("preset ")))
     return;
   const auto between = static_cast<double>(config.eval.eval_interval) * static_cast<double>(tokens_per_step(config));
-  const double affordable = most_of_run * passes_of_step * between / times_scored(config);
+  const double times_scored = (config.train.ema > 0 ? 2 : 1) + 0.25;  // averaged weights too; a quarter for train
+  const double affordable = most_of_run * passes_of_step * between / times_scored;
   const double batch = static_cast<double>(config.train.batch_size * config.model.block_size);
   resolved.config.eval.eval_iters =
       std::lround(std::clamp(affordable, static_cast<double>(least_scored), static_cast<double>(val_tokens)) / batch);

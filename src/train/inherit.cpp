@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "config/changed_options.h"
 #include "inference/model.h"
 #include "inference/parameter_list.h"
@@ -15,11 +16,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Ids of the symbols that both vocabularies have.
-struct SharedSymbols {
-  std::vector<std::pair<std::int64_t, std::int64_t>> ids;  ///< here, there
-  std::int64_t size_there = 0;
-};
+/// Ids of the symbols that both vocabularies have: here, there.
+using SharedSymbols = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 SharedSymbols match_symbols(const Vocabulary& here, const Vocabulary& there, const std::string& source) {
   if (here.units() != there.units())
@@ -27,17 +25,16 @@ SharedSymbols match_symbols(const Vocabulary& here, const Vocabulary& there, con
                 enum_name(here.units()), "; use the same units");
   std::map<std::string, std::int64_t> ids;
   for (std::int64_t id = 0; id < there.size(); ++id) ids[there.symbol(id)] = id;
-  SharedSymbols shared{.ids = {}, .size_there = there.size()};
+  SharedSymbols shared;
   for (std::int64_t id = 0; id < here.size(); ++id)
-    if (const auto found = ids.find(here.symbol(id)); found != ids.end()) shared.ids.emplace_back(id, found->second);
-  if (shared.ids.empty())
+    if (const auto found = ids.find(here.symbol(id)); found != ids.end()) shared.emplace_back(id, found->second);
+  if (shared.empty())
     throw Error(ExitCode::data, source, " shares no symbol with this text; start a new run without --init_from");
   return shared;
 }
 
 std::string differences(const Config& there, const Config& here) {
-  std::string text;
-  for (const std::string& line : changed_options(there, here, "model")) text += (text.empty() ? "" : ", ") + line;
+  const std::string text = joined(changed_options(there, here, "model"), ", ");
   return text.empty() ? "" : "; options that differ: " + text;
 }
 
@@ -64,14 +61,14 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
       const std::span<float> values = arena.values_of(parameter.name);
       names.insert(parameter.name);
       Shape shape = parameter.shape;
-      if (parameter.counts_symbols) shape[0] = symbols.size_there;
+      if (parameter.counts_symbols) shape[0] = from.vocabulary.size();
       const std::vector<float> there = read(file, source, parameter.name, shape);
       if (!parameter.counts_symbols) {
         std::ranges::copy(there, values.begin());
         continue;
       }
       const auto width = static_cast<std::int64_t>(values.size()) / vocabulary.size();
-      for (const auto& [to, row] : symbols.ids)
+      for (const auto& [to, row] : symbols)
         std::copy_n(there.begin() + row * width, width, values.begin() + to * width);
     }
     expect_no_more(file, source, names);
@@ -81,7 +78,7 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
                 differences(from.config.config, config));
   }
   return line_of(averaged ? "averaged weights from " : "weights from ", from.path.string(), ", which knows ",
-                 symbols.ids.size(), " of ", vocabulary.size(), " symbols");
+                 symbols.size(), " of ", vocabulary.size(), " symbols");
 }
 
 }  // namespace chargpt

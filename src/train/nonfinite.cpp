@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/paths.h"
 #include "run/checkpoints.h"
 
@@ -20,36 +20,44 @@ std::string figures_of(const StepResult& result, const std::string& of_loss = ""
   return line_of(" has loss ", std::abs(result.loss), of_loss, " and gradient norm ", std::abs(result.grad_norm));
 }
 
+bool is_worse(const GradientNorm& a, const GradientNorm& b) {
+  if (std::isnan(a.norm) != std::isnan(b.norm)) return std::isnan(a.norm);
+  return a.norm > b.norm;
+}
+
+/// In float64: the sum of squares of a finite gradient must not look infinite here.
+double norm_of(std::span<const float> gradient) {
+  double squares = 0;
+  for (const float g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
+  return std::abs(std::sqrt(squares));  // a NaN without its sign
+}
+
 }  // namespace
 
 NonfinitePolicy::NonfinitePolicy(Learner& learner, RunProgress& progress, const Saver& saver,
                                  const EventEmitter& emitter)
     : learner_(learner), progress_(progress), saver_(saver), emitter_(emitter), policy_(learner.config.on_nonfinite) {}
 
+/// The rollback point is what an uninterrupted run would return to, if that is not the checkpoint itself.
 std::string NonfinitePolicy::resume(const Checkpoint& checkpoint) {
+  const std::int64_t step = checkpoint.state.rollback_step;
   std::string notice;
-  last_good_ = point_before(checkpoint, notice);
+  last_good_.reset();
+  try {
+    if (rolls_back() && step != RunProgress::no_step && step != checkpoint.state.step) {
+      const Checkpoint kept =
+          load_checkpoint(checkpoint.path.parent_path().parent_path(), line_of("step-", step), /*with_optimizer=*/true);
+      last_good_ = RollbackPoint{.step = step, .trend = kept.state.trend, .checkpoint = kept.path};
+    }
+  } catch (const Error& failure) {
+    notice = line_of("not bit-exact from the next rollback on, which will return to step ", checkpoint.state.step, ": ",
+                     failure.what());
+  }
   progress_.rollback_step = last_good_ ? last_good_->step : RunProgress::no_step;
   if (!rolls_back()) progress_.rollbacks_in_a_row = 0;
   if (policy_ != OnNonfinite::skip) progress_.skips_in_a_row = 0;
   just_rolled_back_ = progress_.rollbacks_in_a_row > 0;
   return notice;
-}
-
-/// What an uninterrupted run would return to, if that is not the checkpoint itself.
-std::optional<NonfinitePolicy::RollbackPoint> NonfinitePolicy::point_before(const Checkpoint& checkpoint,
-                                                                            std::string& notice) const {
-  const std::int64_t step = checkpoint.state.rollback_step;
-  if (!rolls_back() || step == RunProgress::no_step || step == checkpoint.state.step) return std::nullopt;
-  try {
-    const Checkpoint kept =
-        load_checkpoint(checkpoint.path.parent_path().parent_path(), line_of("step-", step), /*with_optimizer=*/true);
-    return RollbackPoint{.step = step, .trend = kept.state.trend, .checkpoint = kept.path};
-  } catch (const Error& failure) {
-    notice = line_of("not bit-exact from the next rollback on, which will return to step ", checkpoint.state.step, ": ",
-                     failure.what());
-    return std::nullopt;
-  }
 }
 
 void NonfinitePolicy::before_first_step() {
@@ -80,7 +88,8 @@ bool NonfinitePolicy::takes_back(double val_loss) {
 void NonfinitePolicy::keep_rollback_point() {
   if (!rolls_back()) return;
   if (!learner_.current().is_finite()) roll_back(of_weights());
-  last_good_ = RollbackPoint{.step = progress_.step, .trend = progress_.trend, .snapshot = learner_.snapshot()};
+  last_good_ =
+      RollbackPoint{.step = progress_.step, .trend = progress_.trend, .snapshot = learner_.current().snapshot()};
   progress_.rollback_step = progress_.step;
   if (!just_rolled_back_) progress_.rollbacks_in_a_row = 0;
 }
@@ -133,20 +142,12 @@ void NonfinitePolicy::diverged(const std::string& what) const {
   const std::string kept =
       last.empty() ? "no checkpoint had been saved yet" : "the last good checkpoint is " + last.string();
   const std::string clip = learner_.config.grad_clip > 0 ? "" : ", or set train.grad_clip = 1";
-  throw Error(ExitCode::diverged, line_of("training diverged: ", what, "; ", kept,
-                                          "; lower train.learning_rate = ", learner_.config.learning_rate, clip));
+  throw Error(ExitCode::diverged, "training diverged: ", what, "; ", kept,
+              "; lower train.learning_rate = ", learner_.config.learning_rate, clip);
 }
 
-namespace {
-
-constexpr std::int64_t memory = 50;         ///< losses that the trend looks back
-constexpr std::int64_t fewest_losses = 20;  ///< below which the noise is unknown
-constexpr double least_jump = 1;            ///< nats
-constexpr double deviations = 6;
-
-}  // namespace
-
 LossTrend followed_by(const LossTrend& trend, double loss) {
+  constexpr std::int64_t memory = 50;  // losses that the trend looks back
   if (!std::isfinite(loss)) return trend;
   const std::int64_t count = trend.count + 1;
   const double weight = 1 / static_cast<double>(std::min(count, memory));
@@ -157,27 +158,11 @@ LossTrend followed_by(const LossTrend& trend, double loss) {
 }
 
 double spike_threshold(const LossTrend& trend) {
+  constexpr std::int64_t fewest_losses = 20;        // below which the noise is unknown
+  constexpr double least_jump = 1, deviations = 6;  // nats; standard deviations
   if (trend.count < fewest_losses) return std::numeric_limits<double>::infinity();
   return trend.mean + std::max(least_jump, deviations * std::sqrt(std::max(trend.variance, 0.0)));
 }
-
-namespace {
-
-constexpr std::size_t most_windows = 16, most_norms = 4;
-
-bool is_worse(const GradientNorm& a, const GradientNorm& b) {
-  if (std::isnan(a.norm) != std::isnan(b.norm)) return std::isnan(a.norm);
-  return a.norm > b.norm;
-}
-
-/// In float64: the sum of squares of a finite gradient must not look infinite here.
-double norm_of(std::span<const float> gradient) {
-  double squares = 0;
-  for (const float g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
-  return std::abs(std::sqrt(squares));  // a NaN without its sign
-}
-
-}  // namespace
 
 std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
   std::vector<GradientNorm> norms;
@@ -188,16 +173,15 @@ std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
 }
 
 std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena& arena) {
-  std::ostringstream line;
-  line << "its windows start at ";
-  for (std::size_t i = 0; i < std::min(window_starts.size(), most_windows); ++i)
-    line << (i == 0 ? "" : ", ") << window_starts[i];
-  if (window_starts.size() > most_windows) line << ", … (" << window_starts.size() << " in all)";
-  line << " of the train split; largest gradient norms: ";
-  const std::vector<GradientNorm> norms = gradient_norms(arena);
-  for (std::size_t i = 0; i < std::min(norms.size(), most_norms); ++i)
-    line << (i == 0 ? "" : ", ") << norms[i].name << " " << norms[i].norm;
-  return line.str();
+  constexpr std::size_t most_windows = 16, most_norms = 4;
+  std::vector<std::string> starts, norms;
+  for (const std::int64_t start : window_starts) starts.push_back(std::to_string(start));
+  for (const auto& [name, norm] : gradient_norms(arena)) norms.push_back(line_of(name, " ", norm));
+  const std::string all = starts.size() > most_windows ? line_of(", … (", starts.size(), " in all)") : "";
+  starts.resize(std::min(starts.size(), most_windows));
+  norms.resize(std::min(norms.size(), most_norms));
+  return line_of("its windows start at ", joined(starts, ", "), all,
+                 " of the train split; largest gradient norms: ", joined(norms, ", "));
 }
 
 }  // namespace chargpt

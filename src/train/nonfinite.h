@@ -50,7 +50,6 @@ class NonfinitePolicy {
     std::filesystem::path checkpoint{};  ///< where it is, if not in memory: in a run that was resumed after it
   };
 
-  std::optional<RollbackPoint> point_before(const Checkpoint& checkpoint, std::string& notice) const;
   void return_to(const RollbackPoint& point);
   void roll_back(const std::string& what);
   void skip(const StepResult& result);

@@ -7,10 +7,8 @@
 #include "engine/cpu_engine.h"
 #include "engine/device.h"
 #include "inference/dimensions.h"
-#include "inference/group_patterns.h"
 #include "inference/model_types.h"
-#include "inference/parameter_list.h"
-#include "inference/update_rule.h"
+#include "inference/parameter_groups.h"
 #include "report/format.h"
 #include "train/evaluator.h"
 #include "train/run_length.h"
@@ -65,6 +63,44 @@ std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner&
   return lines;
 }
 
+constexpr double bytes_per_float = 4;
+
+/// A sum of products of options may exceed 2^63; an estimate must not wrap around.
+std::int64_t whole_bytes(double bytes) {
+  return static_cast<std::int64_t>(
+      std::min(bytes, 0.5 * static_cast<double>(std::numeric_limits<std::int64_t>::max())));
+}
+
+/// Floats that autograd keeps per token and layer.
+double floats_per_layer(const ModelConfig& model, bool on_device) {
+  const auto width = static_cast<double>(model.n_embd);
+  const double hidden = !model.feed_forward ? 0 : model.mlp_size > 0 ? static_cast<double>(model.mlp_size) : 4 * width;
+  const bool keeps_scores = model.dropout > 0 && !on_device;
+  const double scores =
+      keeps_scores ? 3.0 * static_cast<double>(model.n_head) * static_cast<double>(model.block_size) : 0;
+  const auto convolutions = static_cast<double>(model.conv_places.size());
+  return (10 + convolutions) * width + 3 * hidden + scores;
+}
+
+double of_autograd(const Config& config, const RunSize& run) {
+  const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
+  const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model, !run.device.empty());
+  return bytes_per_float * tokens * (layers + 3 * static_cast<double>(run.vocab_size));
+}
+
+double of_cpu_engine(const Config& config, const RunSize& run) {
+  const CpuEngineMemory memory = cpu_engine_memory(config, run.vocab_size, run.parameters, run.threads);
+  return memory.training + memory.scoring + memory.packed;
+}
+
+/// Parameters of which the optimizer keeps one moment.
+double one_moment_parameters(const Config& config, std::int64_t vocab_size) {
+  double count = 0;
+  for (const GroupInForce& group : groups_in_force(config, vocab_size))
+    if (!keeps_second_moment(group.rule)) count += static_cast<double>(group.parameters);
+  return count;
+}
+
 }  // namespace
 
 std::vector<std::string> schedule_warnings(const TrainConfig& train, std::int64_t steps) {
@@ -110,52 +146,6 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   if (const std::string line = short_text_warning(plan); !line.empty()) plan.notices.push_back(line);
   return plan;
 }
-
-namespace {
-
-constexpr double bytes_per_float = 4;
-
-/// A sum of products of options may exceed 2^63; an estimate must not wrap around.
-std::int64_t whole_bytes(double bytes) {
-  return static_cast<std::int64_t>(
-      std::min(bytes, 0.5 * static_cast<double>(std::numeric_limits<std::int64_t>::max())));
-}
-
-/// Floats that autograd keeps per token and layer.
-double floats_per_layer(const ModelConfig& model, bool on_device) {
-  const auto width = static_cast<double>(model.n_embd);
-  const double hidden = !model.feed_forward ? 0 : model.mlp_size > 0 ? static_cast<double>(model.mlp_size) : 4 * width;
-  const bool keeps_scores = model.dropout > 0 && !on_device;
-  const double scores =
-      keeps_scores ? 3.0 * static_cast<double>(model.n_head) * static_cast<double>(model.block_size) : 0;
-  const auto convolutions = static_cast<double>(model.conv_places.size());
-  return (10 + convolutions) * width + 3 * hidden + scores;
-}
-
-double of_autograd(const Config& config, const RunSize& run) {
-  const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
-  const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model, !run.device.empty());
-  return bytes_per_float * tokens * (layers + 3 * static_cast<double>(run.vocab_size));
-}
-
-double of_cpu_engine(const Config& config, const RunSize& run) {
-  const CpuEngineMemory memory = cpu_engine_memory(config, run.vocab_size, run.parameters, run.threads);
-  return memory.training + memory.scoring + memory.packed;
-}
-
-/// Parameters of which the optimizer keeps one moment.
-double one_moment_parameters(const Config& config, std::int64_t vocab_size) {
-  double count = 0;
-  const GroupPatterns patterns(config.train);
-  for (const ParameterInfo& parameter : parameter_list(config.model, vocab_size)) {
-    const auto group = patterns.group_of(parameter.name, std::ssize(parameter.shape));
-    const UpdateRule rule = group ? config.train.groups[*group].optimizer : UpdateRule::adamw;
-    if (!moments_kept(rule).second) count += static_cast<double>(parameter.numel());
-  }
-  return count;
-}
-
-}  // namespace
 
 std::int64_t memory_estimate(const Config& config, const RunSize& run) {
   const bool rolls_back = config.train.on_nonfinite == OnNonfinite::rollback, averages = config.train.ema > 0;

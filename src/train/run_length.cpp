@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/line_of.h"
+#include "base/quote.h"
 
 namespace chargpt {
 namespace {
@@ -21,11 +21,6 @@ constexpr const char* evaluations_key = "eval.eval_iters";
 const std::string lowered_by = "lowered by ";
 
 }  // namespace
-
-std::string origin_of(const ResolvedConfig& resolved, const std::string& option) {
-  const auto found = resolved.origin.find(option);
-  return found == resolved.origin.end() ? "default" : found->second;
-}
 
 std::int64_t tokens_per_step(const Config& config) {
   return config.train.batch_size * config.train.gradient_accumulation_steps * config.model.block_size;
@@ -87,9 +82,8 @@ std::int64_t steps_of_epochs(const Config& config, std::int64_t train_tokens) {
   const double steps = std::ceil(config.train.max_epochs * static_cast<double>(train_tokens) /
                                  static_cast<double>(tokens_per_step(config)));
   if (steps > static_cast<double>(never))
-    throw Error(ExitCode::usage,
-                line_of("train.max_epochs = ", config.train.max_epochs, " is ", steps, " steps of ",
-                        tokens_per_step(config), " tokens, more than ", static_cast<double>(never), "; lower it"));
+    throw Error(ExitCode::usage, "train.max_epochs = ", config.train.max_epochs, " is ", steps, " steps of ",
+                tokens_per_step(config), " tokens, more than ", static_cast<double>(never), "; lower it");
   return static_cast<std::int64_t>(steps);
 }
 
@@ -126,16 +120,12 @@ void RunLength::settle() {
 
 void RunLength::start_budget() {
   if (known_.decay_steps.empty()) {
-    budget_.emplace(config_.config, most_steps());
+    const std::int64_t most = config_.config.train.max_iters;
+    budget_.emplace(config_.config, most > 0 ? most : never);
     return;
   }
   config_.config.train.decay_steps = known_.decay_steps;
   if (known_.eval_iters != config_.config.eval.eval_iters) limit_evaluations(known_.eval_iters);
-}
-
-std::int64_t RunLength::most_steps() const {
-  const std::int64_t most = config_.config.train.max_iters;
-  return most > 0 ? most : never;
 }
 
 std::int64_t RunLength::steps() const {

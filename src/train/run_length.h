@@ -14,9 +14,6 @@
 
 namespace chargpt {
 
-/// Where an option's value comes from, "default" where that is not recorded.
-std::string origin_of(const ResolvedConfig& resolved, const std::string& option);
-
 /// Tokens that one step sees: batch_size * gradient_accumulation_steps * block_size.
 std::int64_t tokens_per_step(const Config& config);
 
@@ -92,7 +89,6 @@ class RunLength {
  private:
   void settle();
   void start_budget();
-  std::int64_t most_steps() const;
 
   ResolvedConfig asked_, config_;
   std::int64_t train_tokens_;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/line_of.h"
+#include "base/quote.h"
 
 namespace chargpt {
 

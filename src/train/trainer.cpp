@@ -78,7 +78,7 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
   state_.teachers = teachers_.weights();
   check_same_teachers(ranks_, state_.teachers);
   learner_.learn_from([this](const WindowBatch& windows, std::span<float> q) { teachers_.predict(windows, q); });
-  notices_.insert(notices_.end(), teachers_.notices().begin(), teachers_.notices().end());
+  notices_ = teachers_.notices();
 }
 
 /// Takes over all of the checkpoint's progress; the parts drop what changed options have made void.
@@ -277,18 +277,12 @@ void Trainer::evaluate() {
   if (text) emitter_.emit(*text);
 }
 
-namespace {
-
-/// Thrown where an evaluation would take too long: what is left of it, as a part, fits.
-struct TooSlow {
-  double part = 0;
-};
-
-}  // namespace
-
 /// One that would take too long, by its own pace so far, is begun again on a part of the windows: before half of it is
 /// done; the last one afterwards too where it would end after max_seconds.
 EvaluationLosses Trainer::scored() {
+  struct TooSlow {
+    double part;  ///< of the evaluation, for which there is time
+  };
   const bool last = state_.step > 0 && reason_to_end().has_value();
   double most = length_.seconds_for_evaluation(last);
   const auto can_be_shorter = [&] {
@@ -346,7 +340,13 @@ void Trainer::evaluate_and_save() {
   evaluate();
   policy_.keep_rollback_point();
   state_.ended = reason_to_end().value_or(Ending::unknown);
-  if (state_.step > 0 || policy_.rolls_back()) save_or_notice();
+  if (state_.step == 0 && !policy_.rolls_back()) return;
+  try {
+    save();
+  } catch (const Error& failure) {
+    if (failure.code() != ExitCode::io) throw;
+    emitter_.notice(line_of(failure.what(), "; training goes on"));  // there will be another save
+  }
 }
 
 void Trainer::save() {
@@ -363,16 +363,6 @@ void Trainer::save() {
   saving_seconds_ = clock_.now() - begun;
   length_.follow(&ClosingSeconds::save, saving_seconds_);  // the ranks that save nothing do too
   if (failure) std::rethrow_exception(failure);
-}
-
-/// There will be another save.
-void Trainer::save_or_notice() {
-  try {
-    save();
-  } catch (const Error& failure) {
-    if (failure.code() != ExitCode::io) throw;
-    emitter_.notice(line_of(failure.what(), "; training goes on"));
-  }
 }
 
 EndEvent Trainer::ended() const {

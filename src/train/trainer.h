@@ -111,7 +111,6 @@ class Trainer {
   void limit_evaluations(double part);
   void evaluate_and_save();
   void save();
-  void save_or_notice();
 
   // In the order in which they need each other.
   OneProcess alone_;

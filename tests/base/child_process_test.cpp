@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "base/error.h"
+#include "failure.h"
 #include "test.h"
 
 namespace chargpt {
@@ -77,13 +77,8 @@ TEST_CASE("a child is waited for where SIGCHLD was ignored, as a supervisor may 
 }
 
 TEST_CASE("a program that is not there is an error that names it") {
-  try {
-    ChildProcess child({"/no/such/program"});
-    FAIL("it was started");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::io);
-    CHECK(std::string(error.what()).find("/no/such/program") != std::string::npos);
-  }
+  CHECK_THAT(message_of(ExitCode::io, [] { ChildProcess child({"/no/such/program"}); }),
+             Catch::Contains("/no/such/program"));
 }
 
 }  // namespace chargpt

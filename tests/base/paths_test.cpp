@@ -10,16 +10,13 @@
 using namespace chargpt;
 
 TEST_CASE("the nearest name in the folder of a missing file is offered") {
-  const TestFolder folder;
+  const WorkingFolder folder;
   for (const char* name : {"book.txt", "poems.txt", "z"}) write_file_atomically(folder / name, "");
   CHECK(nearest_entry(folder / "bok.txt") == "; did you mean " + (folder / "book.txt").string() + "?");
   CHECK(nearest_entry(folder / "Poems.txt") == "; did you mean " + (folder / "poems.txt").string() + "?");
   CHECK(nearest_entry(folder / "something.json") == "");
   CHECK(nearest_entry(folder / "no folder/book.txt") == "");
-  const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());
   CHECK(nearest_entry("bok.txt") == "; did you mean book.txt?");
-  std::filesystem::current_path(before);
 }
 
 TEST_CASE("a path is called by its last name, behind a link by what the system finds there") {

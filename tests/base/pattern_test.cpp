@@ -1,6 +1,6 @@
 #include "base/pattern.h"
 
-#include "base/error.h"
+#include "failure.h"
 #include "test.h"
 
 namespace chargpt {
@@ -11,13 +11,7 @@ bool found(const std::string& pattern) {
 }
 
 std::string complaint(const std::string& pattern) {
-  try {
-    compile_pattern(pattern, "match");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::usage);
-    return error.what();
-  }
-  return "no error";
+  return message_of(ExitCode::usage, [&] { compile_pattern(pattern, "match"); });
 }
 
 TEST_CASE("a pattern is searched for anywhere in the text") {

@@ -42,9 +42,7 @@ std::string one_tensor(const std::string& dtype, const std::string& shape, const
 }
 
 std::string refusal_of(const std::string& file) {
-  const Error error = failure_of([&] { SafetensorsFile(as_bytes(file), "m"); });
-  CHECK(error.code() == ExitCode::data);
-  return error.what();
+  return message_of(ExitCode::data, [&] { SafetensorsFile(as_bytes(file), "m"); });
 }
 
 std::vector<TensorView> tensors_of(const SafetensorsFile& file) {
@@ -290,9 +288,7 @@ TEST_CASE("a tensor that is missing or another is refused by name, with what is 
   const SafetensorsFile file(bytes, "m");
   CHECK(expect_tensor(file, "m", "x", "F32", {2, 2}).bytes.size() == 16);
   const auto refusal = [&](const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape) {
-    const Error error = failure_of([&] { expect_tensor(file, "m", name, dtype, shape); });
-    CHECK(error.code() == ExitCode::data);
-    return std::string(error.what());
+    return message_of(ExitCode::data, [&] { expect_tensor(file, "m", name, dtype, shape); });
   };
   CHECK(refusal("y", "F32", {2}) == "m has no tensor y (F32 (2)); it belongs to another model");
   CHECK(refusal("x", "F32", {4, 1}) ==
@@ -308,9 +304,8 @@ TEST_CASE("a weight that is NaN or infinite is named with its place") {
   expect_finite(weights, "m", "x");
   expect_finite({}, "m", "x");
   weights[19] = -std::numeric_limits<float>::infinity();
-  const auto refusal = [&] { return failure_of([&] { expect_finite(weights, "m", "x"); }); };
-  CHECK(refusal().code() == ExitCode::diverged);
-  CHECK(std::string(refusal().what()).starts_with("m: tensor x holds infinity at place 19, so "));
+  const auto refusal = [&] { return message_of(ExitCode::diverged, [&] { expect_finite(weights, "m", "x"); }); };
+  CHECK_THAT(refusal(), Catch::StartsWith("m: tensor x holds infinity at place 19, so "));
   weights[7] = std::numeric_limits<float>::quiet_NaN();
-  CHECK(std::string(refusal().what()).starts_with("m: tensor x holds NaN at place 7, so "));
+  CHECK_THAT(refusal(), Catch::StartsWith("m: tensor x holds NaN at place 7, so "));
 }

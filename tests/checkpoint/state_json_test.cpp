@@ -1,5 +1,5 @@
 // state.json and the strict reading of small JSON files.
-#include "checkpoint/state_json.h"
+#include "checkpoint/checkpoint.h"
 
 #include <cmath>
 #include <limits>
@@ -17,18 +17,14 @@ using namespace std::string_literals;
 namespace {
 
 std::string parse_failure(const std::string& text) {
-  const Error error = failure_of([&] { parse_strict_json(text, "f.json"); });
-  CHECK(error.code() == ExitCode::data);
-  return error.what();
+  return message_of(ExitCode::data, [&] { parse_strict_json(text, "f.json"); });
 }
 
 /// What reading a state says whose field `name` has been given `value`.
 std::string state_failure(const std::string& name, const nlohmann::json& value) {
   nlohmann::json json = to_json(state_of(5));
   json[name] = value;
-  const Error error = failure_of([&] { run_state_from_json(json, "state.json"); });
-  CHECK(error.code() == ExitCode::data);
-  return error.what();
+  return message_of(ExitCode::data, [&] { run_state_from_json(json, "state.json"); });
 }
 
 }  // namespace
@@ -130,19 +126,15 @@ TEST_CASE("why a run ended is kept, and not known of a state of before it was, o
 
 TEST_CASE("every other field must be there") {
   nlohmann::json whole = to_json(state_of(5));
-  whole.erase("skips_in_a_row");
-  whole.erase("ended");
-  whole.erase("training_seconds");
-  whole.erase("averaged_val_loss");
-  whole.erase("ranks");
-  whole.erase("initial_weights");
+  for (const char* later :
+       {"skips_in_a_row", "ended", "training_seconds", "averaged_val_loss", "ranks", "initial_weights"})
+    whole.erase(later);
   for (const auto& [name, value] : whole.items()) {
     if (name == "rollbacks") continue;  // says whether the other three are
     nlohmann::json json = whole;
     json.erase(name);
-    const Error error = failure_of([&, &json = json] { run_state_from_json(json, "state.json"); });
-    CHECK(error.code() == ExitCode::data);
-    CHECK(std::string(error.what()) == "state.json: field '" + name + "' is missing");
+    CHECK(error_of([&] { run_state_from_json(json, "state.json"); }) ==
+          data_error("state.json: field '" + name + "' is missing"));
   }
 }
 

@@ -131,20 +131,30 @@ class IncludesTest(CheckTest):
         self.write("src/README.md", readme.replace("`text/`", ""))
         self.assert_refused("includes.py", "src/README.md: no row says what `text/` knows\ncheck_includes")
 
-    def test_an_include_up_the_order_is_refused(self):
-        self.refused("text/a.cpp", '\n#include "train/trainer.h"\n', 'src/text/a.cpp:2: text may not include "train/trainer.h"')
-
-    def test_rooms_that_come_later_are_not_known(self):
-        self.refused("evaluate/a.cpp", '#include "generate/filters.h"\n', 'src/evaluate/a.cpp:1: evaluate may not include "generate/filters.h"')
-
-    def test_the_command_line_is_known_to_its_own_rooms_alone(self):
-        self.refused("train/a.cpp", '#include "cli/show.h"\n', 'src/train/a.cpp:1: "cli/show.h" is the command line\'s, which train must not know')
-
-    def test_torch_in_the_light_half_is_refused(self):
-        self.refused("report/a.cpp", "#include <ATen/ATen.h>\n", "src/report/a.cpp:1: torch-free room report includes <ATen/ATen.h>")
-
-    def test_spdlog_in_a_header_is_refused(self):
-        self.refused("report/log.h", "// Log.\n#include <spdlog/spdlog.h>\n", "src/report/log.h:2: <spdlog/spdlog.h> outside report/*.cpp")
+    def test_what_stands_in_the_wrong_place_is_refused(self):
+        for what, name, content, line in (
+                ("an include up the order", "text/a.cpp", '\n#include "train/trainer.h"\n',
+                 'src/text/a.cpp:2: text may not include "train/trainer.h"'),
+                ("a room that comes later", "evaluate/a.cpp", '#include "generate/filters.h"\n',
+                 'src/evaluate/a.cpp:1: evaluate may not include "generate/filters.h"'),
+                ("the command line", "train/a.cpp", '#include "cli/show.h"\n',
+                 'src/train/a.cpp:1: "cli/show.h" is the command line\'s, which train must not know'),
+                ("torch in the light half", "report/a.cpp", "#include <ATen/ATen.h>\n",
+                 "src/report/a.cpp:1: torch-free room report includes <ATen/ATen.h>"),
+                ("spdlog in a header", "report/log.h", "// Log.\n#include <spdlog/spdlog.h>\n",
+                 "src/report/log.h:2: <spdlog/spdlog.h> outside report/*.cpp"),
+                ("std::cerr outside cli", "train/a.cpp", "void f() {\n  std::cerr << 1;\n}\n",
+                 "src/train/a.cpp:2: std::cerr outside cli/"),
+                ("printf outside cli", "train/a.cpp", 'void f() { printf("x"); }\n', "src/train/a.cpp:1: printf outside cli/"),
+                ("exit outside cli", "model/a.cpp", "void f() { std::exit(1); }\n", "src/model/a.cpp:1: std::exit outside cli/"),
+                ("global randomness", "model/a.cpp", "std::random_device r;\n",
+                 "src/model/a.cpp:1: std::random_device: randomness is passed in"),
+                ("a header without its opening comment", "text/a.h", "#pragma once\n",
+                 "src/text/a.h:1: a header opens with a comment"),
+                ("a room without a place", "attic/a.cpp", "// A.\n", "src/attic/a.cpp:1: room attic has no place in the order")):
+            with self.subTest(what):
+                self.setUp()  # another folder
+                self.refused(name, content, line)
 
     def test_cli11_outside_its_one_file_is_refused(self):
         self.write("src/cli/options.cpp", "#include <CLI/CLI.hpp>\n")
@@ -158,25 +168,9 @@ class IncludesTest(CheckTest):
         for name in ("cli/commands/train.cpp", "cli/show.cpp"):
             self.refused(name, '#include "cli/commands/bench_learn.h"\n', f'src/{name}:1: "cli/commands/bench_learn.h" is another command\'s')
 
-    def test_printing_outside_cli_is_refused(self):
-        self.refused("train/a.cpp", "void f() {\n  std::cerr << 1;\n}\n", "src/train/a.cpp:2: std::cerr outside cli/")
-        self.refused("train/a.cpp", 'void f() { printf("x"); }\n', "src/train/a.cpp:1: printf outside cli/")
-
-    def test_exiting_outside_cli_is_refused(self):
-        self.refused("model/a.cpp", "void f() { std::exit(1); }\n", "src/model/a.cpp:1: std::exit outside cli/")
-
     def test_what_a_comment_or_a_string_says_is_no_use(self):
         self.write("src/train/a.cpp", '// std::cout, exit(1)\nconst char* s = "printf(1) \\" abort()";\nint n = snprintf(0, 0, "");\nauto r = R"(std::cerr)";\n')
         self.assert_passes("includes.py")
-
-    def test_global_randomness_is_refused(self):
-        self.refused("model/a.cpp", "std::random_device r;\n", "src/model/a.cpp:1: std::random_device: randomness is passed in")
-
-    def test_a_header_without_its_opening_comment_is_refused(self):
-        self.refused("text/a.h", "#pragma once\n", "src/text/a.h:1: a header opens with a comment")
-
-    def test_a_room_without_a_place_is_refused(self):
-        self.refused("attic/a.cpp", "// A.\n", "src/attic/a.cpp:1: room attic has no place in the order")
 
 
 class WordsTest(CheckTest):
@@ -236,12 +230,14 @@ class LinksTest(CheckTest):
 
 
 class ReadmeTest(CheckTest):
-    def check(self, text):
-        readme = self.write("README.md", text)
-        return self.run_check("readme.py", readme, CHARGPT=str(self.folder / "chargpt"))
+    def check(self, text, code=0):
+        """What the check prints, which ends with that code."""
+        ended, printed = self.run_check("readme.py", self.write("README.md", text), CHARGPT=str(self.folder / "chargpt"))
+        self.assertEqual(ended, code, printed)
+        return printed
 
     def test_an_example_that_prints_what_the_readme_shows_passes(self):
-        code, printed = self.check("""\
+        printed = self.check("""\
             <!-- run -->
             ```sh
             printf 'loss   1.234 after 9.5 s\\nand\\nmore\\nend\\n'   # a table
@@ -253,24 +249,20 @@ class ReadmeTest(CheckTest):
             end
             ```
             """)
-        self.assertEqual(code, 0, printed)
         self.assertIn("1 examples, 0 failures", printed)
 
     def test_other_output_is_named_by_line(self):
-        code, printed = self.check("# Title\n<!-- run -->\n```sh\necho 2\n```\n<!-- output -->\n```\n3\n```\n")
-        self.assertEqual(code, 1)
-        self.assertIn("README.md:3: printed:\n2", printed)
+        text = "# Title\n<!-- run -->\n```sh\necho 2\n```\n<!-- output -->\n```\n3\n```\n"
+        self.assertIn("README.md:3: printed:\n2", self.check(text, code=1))
 
     def test_exit_codes_are_compared(self):
-        self.assertEqual(self.check("<!-- run exit=3 -->\n```sh\nexit 3\n```\n")[0], 0)
-        code, printed = self.check("<!-- run -->\n```sh\nexit 3\n```\n")
-        self.assertEqual(code, 1)
-        self.assertIn("ended with 3, not 0", printed)
+        self.check("<!-- run exit=3 -->\n```sh\nexit 3\n```\n")
+        self.assertIn("ended with 3, not 0", self.check("<!-- run -->\n```sh\nexit 3\n```\n", code=1))
 
     def test_trainings_are_shortened_by_arguments(self):
         program = self.write("chargpt", '#!/bin/sh\necho "$@"\n')
         program.chmod(0o755)
-        code, printed = self.check("""\
+        self.check("""\
             <!-- run with="--max_iters 20" -->
             ```sh
             chargpt train default   # a minute
@@ -282,16 +274,13 @@ class ReadmeTest(CheckTest):
             sample runs/default-1
             ```
             """)
-        self.assertEqual(code, 0, printed)
 
     def test_an_example_that_is_neither_run_nor_explained_is_refused(self):
-        code, printed = self.check("```sh\nexit 0\n```\n")
-        self.assertEqual(code, 1)
-        self.assertIn("line 1: an example without <!-- run -->", printed)
-        self.assertEqual(self.check("<!-- not run: needs a GPU -->\n```sh\nexit 1\n```\n")[0], 0)
+        self.assertIn("line 1: an example without <!-- run -->", self.check("```sh\nexit 0\n```\n", code=1))
+        self.check("<!-- not run: needs a GPU -->\n```sh\nexit 1\n```\n")
 
     def test_later_examples_see_the_files_of_earlier_ones(self):
-        self.assertEqual(self.check("<!-- run -->\n```sh\ntouch made\n```\n<!-- run -->\n```sh\ntest -e made\n```\n")[0], 0)
+        self.check("<!-- run -->\n```sh\ntouch made\n```\n<!-- run -->\n```sh\ntest -e made\n```\n")
 
 
 class GpuCheckTest(CheckTest):
@@ -302,28 +291,25 @@ class GpuCheckTest(CheckTest):
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         return process.returncode, process.stdout, process.stderr
 
-    def test_every_step_of_a_rehearsal_holds_and_is_logged(self):
+    def rehearse(self, *steps):
         build = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build/chargpt")).parent
-        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "train", "gpu")
+        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, *steps)
         self.assertEqual(code, 0, listed + err)
+        return listed
+
+    def test_every_step_of_a_rehearsal_holds_and_is_logged(self):
+        listed = self.rehearse("train", "gpu")
         for step in ("train gpu: 6 steps", "repeat gpu: 20 steps twice: the same bits", "resume gpu: from step-00000003 to step-00000006: the same bits",
                      "sample gpu: 300 characters", "evaluate gpu: ", "go on on the cpu gpu: loss "):
             self.assertRegex(listed, rf"(?m)^held +[0-9.]+ s  {step}")
         self.assertIn("a rehearsal on the CPU: nothing of this ran on a GPU", listed)
         self.assertEqual((self.folder / "logs/list.txt").read_text(), listed)
         self.assertIn("resume", (self.folder / "logs/resume-gpu.log").read_text())
-        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "losses", "gpu")
-        self.assertEqual(code, 0, listed + err)
-        self.assertIn("losses gpu: off by ", listed)
+        self.assertIn("losses gpu: off by ", self.rehearse("losses", "gpu"))
 
     def test_a_rehearsal_is_refused_what_does_not_fit_and_compares_seeds(self):
-        build = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build/chargpt")).parent
-        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "refused")
-        self.assertEqual(code, 0, listed + err)
-        self.assertRegex(listed, r"memory too small: .*training needs about .* reduce train.batch_size")
-        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "seeds", "gpu")
-        self.assertEqual(code, 0, listed + err)
-        self.assertRegex(listed, r"seeds gpu: ([0-9.]+, ){4}[0-9.]+; mean [0-9.]+")
+        self.assertRegex(self.rehearse("refused"), r"memory too small: .*training needs about .* reduce train.batch_size")
+        self.assertRegex(self.rehearse("seeds", "gpu"), r"seeds gpu: ([0-9.]+, ){4}[0-9.]+; mean [0-9.]+")
 
     def test_it_goes_on_after_what_fails_and_lists_it(self):
         program = self.write("build/chargpt", "#!/bin/sh\necho 'chargpt: error: broken' >&2\nexit 70\n")
@@ -351,7 +337,3 @@ class GpuCheckTest(CheckTest):
             code, _, err = self.check_gpu(*arguments)
             self.assertEqual(code, 2)
             self.assertIn(said, err)
-
-
-if __name__ == "__main__":
-    unittest.main()

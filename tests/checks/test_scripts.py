@@ -56,7 +56,3 @@ class ScriptsTest(unittest.TestCase):
             self.assertEqual(configured("--mpi", finds_mpi=True), 1)
             self.assertEqual(configured("--mpi", finds_mpi=True), 0)
             self.assertEqual(configured(finds_mpi=True), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,12 +2,11 @@
 
 import importlib.util
 import json
-import pathlib
-import struct
 
-from program import SAMPLE_TEXT, ProgramTest
+import program
+from program import ProgramTest, files
 
-TEXT = pathlib.Path(SAMPLE_TEXT).read_text()[3000:3500]
+TEXT = program.TEXT[3000:3500]
 SIZE = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "48", "--learning_rate", "0.01"]
 # Options of models that no class of transformers computes: together every option of gpt.
 OWN_MODELS = {
@@ -49,22 +48,22 @@ class ExchangeTest(ProgramTest):
     def export(self, run, out, *more, form="huggingface"):
         return self.succeed("export", run, "--format", form, "--out", out, "--json", "--quiet", *more).json
 
+    def check_refused(self, form, out, models, pattern="."):
+        """Models that a format cannot hold: the option in the way is named, and nothing written."""
+        for number, (option, (config, *options)) in enumerate(models.items()):
+            with self.subTest(option):
+                self.train(f"run-{number}", config, 1, *SIZE, *options)
+                line = self.fail_with(2, "export", f"run-{number}", "--format", form, "--out", out)
+                self.assertIn(option, line)
+                self.assertRegex(line, pattern)
+                self.assertFalse((self.folder / out).exists())
+
     def loss(self, run):
         self.write("text.txt", TEXT)
         return self.succeed("eval", run, "--text", "text.txt", "--json", "--quiet").json["loss"]
 
     def contents(self, folder):
-        return {path.name: path.read_bytes() for path in (self.folder / folder).iterdir()}
-
-    def parameters(self, checkpoint):
-        """Its weights by name, as bytes."""
-        data = (self.folder / checkpoint / "model.safetensors").read_bytes()
-        begin = 8 + struct.unpack("<Q", data[:8])[0]
-        header = json.loads(data[8:begin])
-        return {name: data[begin:][slice(*header[name]["data_offsets"])] for name in header if name != "__metadata__"}
-
-    def config(self, run):
-        return json.loads((self.folder / run / "config.json").read_text())
+        return files(self.folder / folder)
 
     def change(self, folder, name, **values):
         path = self.folder / folder / name

@@ -3,6 +3,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "cli/failure.h"
@@ -14,7 +15,7 @@ using namespace chargpt;
 namespace {
 
 ExitCode code_of(const std::exception& error) {
-  return failure_of(error).code;
+  return failure_of(error).code();
 }
 
 /// As LibTorch words its own: the message, and where it was raised.
@@ -25,9 +26,9 @@ std::runtime_error torch_error(const std::string& message) {
 }  // namespace
 
 TEST_CASE("an Error says itself what it is") {
-  const Failure failure = failure_of(Error(ExitCode::data, "this text is out of memory, it says"));
-  CHECK(failure.code == ExitCode::data);
-  CHECK(failure.line == "this text is out of memory, it says");
+  const Error failure = failure_of(Error(ExitCode::data, "this text is out of memory, it says"));
+  CHECK(failure.code() == ExitCode::data);
+  CHECK(failure.what() == std::string("this text is out of memory, it says"));
 }
 
 TEST_CASE("lack of memory on the host is 81, whoever ran out of it") {
@@ -36,12 +37,12 @@ TEST_CASE("lack of memory on the host is 81, whoever ran out of it") {
   CHECK(code_of(std::system_error(std::make_error_code(std::errc::not_enough_memory))) == ExitCode::memory);
   CHECK(code_of(std::filesystem::filesystem_error("cannot list", std::make_error_code(std::errc::not_enough_memory))) ==
         ExitCode::memory);
-  const Failure failure = failure_of(
+  const Error failure = failure_of(
       torch_error("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
                   "you tried to allocate 4398046511104 bytes. Error code 12 (Cannot allocate memory)"));
-  CHECK(failure.code == ExitCode::memory);
-  CHECK(failure.line.starts_with(
-      "out of host memory (4398046511104 bytes more were asked for); lower train.batch_size "));
+  CHECK(failure.code() == ExitCode::memory);
+  CHECK(std::string_view(failure.what())
+            .starts_with("out of host memory (4398046511104 bytes more were asked for); lower train.batch_size "));
 }
 
 TEST_CASE("lack of memory on a CUDA device is 81, in the words of the allocator, the runtime and its libraries") {
@@ -49,39 +50,41 @@ TEST_CASE("lack of memory on a CUDA device is 81, in the words of the allocator,
   const std::string allocator =
       "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 139.80 GiB of which 1.50 GiB is "
       "free. Process 42 has 138.30 GiB memory in use.";
-  const Failure failure = failure_of(torch_error(allocator));
-  CHECK(failure.code == ExitCode::memory);
-  CHECK(failure.line.starts_with("out of device memory (20.00 GiB more were asked for); lower train.batch_size "));
+  const Error failure = failure_of(torch_error(allocator));
+  CHECK(failure.code() == ExitCode::memory);
+  CHECK(std::string_view(failure.what())
+            .starts_with("out of device memory (20.00 GiB more were asked for); lower train.batch_size "));
   for (const char* message :
        {"CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in the CUDA documentation",
         "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
         "cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "CUDA driver error: out of memory"})
-    CHECK(failure_of(torch_error(message)).line.starts_with("out of device memory; "));
+    CHECK(std::string_view(failure_of(torch_error(message)).what()).starts_with("out of device memory; "));
 }
 
 TEST_CASE("a GPU that this LibTorch has no code for, or that others have taken, is 69") {
   for (const char* message : {"CUDA error: no kernel image is available for execution on the device",
                               "CUDA error: CUDA-capable device(s) is/are busy or unavailable"}) {
-    const Failure failure = failure_of(torch_error(std::string(message) + "\nCUDA kernel errors might be"));
-    CHECK(failure.code == ExitCode::unavailable);
-    CHECK(failure.line == std::string("this GPU cannot be used: ") + message +
-                              "; use --device cpu or another cuda:N, or build against another LibTorch");
+    const Error failure = failure_of(torch_error(std::string(message) + "\nCUDA kernel errors might be"));
+    CHECK(failure.code() == ExitCode::unavailable);
+    CHECK(failure.what() == std::string("this GPU cannot be used: ") + message +
+                                "; use --device cpu or another cuda:N, or build against another LibTorch");
   }
 }
 
 TEST_CASE("other failures of a device are bugs, not lack of memory") {
   for (const char* message : {"CUDA error: an illegal memory access was encountered", "CUDA error: device-side assert",
                               "CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`"}) {
-    const Failure failure = failure_of(torch_error(message));
-    CHECK(failure.code == ExitCode::internal);
-    CHECK(failure.line.starts_with(std::string("internal: ") + message + "; this is a bug in chargpt"));
+    const Error failure = failure_of(torch_error(message));
+    CHECK(failure.code() == ExitCode::internal);
+    CHECK(std::string_view(failure.what())
+              .starts_with(std::string("internal: ") + message + "; this is a bug in chargpt"));
   }
 }
 
 TEST_CASE("what the system refuses is 74, the rest is a bug of ours, in one line") {
   CHECK(code_of(std::filesystem::filesystem_error("cannot list", "run", std::make_error_code(std::errc::io_error))) ==
         ExitCode::io);
-  const Failure failure = failure_of(std::logic_error("two\nlines"));
-  CHECK(failure.code == ExitCode::internal);
-  CHECK(failure.line.starts_with("internal: two; this is a bug in chargpt"));
+  const Error failure = failure_of(std::logic_error("two\nlines"));
+  CHECK(failure.code() == ExitCode::internal);
+  CHECK(std::string_view(failure.what()).starts_with("internal: two; this is a bug in chargpt"));
 }

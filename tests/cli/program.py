@@ -6,10 +6,12 @@ import math
 import os
 import pathlib
 import pty
+import re
 import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import threading
@@ -20,6 +22,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("CHARGPT", str(SOURCE / "build" / "chargpt"))
 ENGINE = os.environ.get("CHARGPT_ENGINE")  # where it is given, training commands are run with --engine
 SAMPLE_TEXT = str(SOURCE / "data" / "sample.txt")
+TEXT = pathlib.Path(SAMPLE_TEXT).read_text(encoding="utf-8")
+SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
 QUICK = ["--text", SAMPLE_TEXT, "--batch_size", "8", "--eval_interval", "10", "--sample_tokens", "20", "--tokens", "40", "--threads", "1"]
 
 
@@ -69,6 +73,28 @@ def tensors(run, step):
     """Weights and moments after a step, as bytes."""
     folder = run / f"checkpoints/step-{step:08d}"
     return [(folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
+
+
+def files(folder):
+    """What the files in a folder and below hold, by their paths in it."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def safetensors(data):
+    """A file of tensors: its header, and where their values begin."""
+    begin = 8 + int.from_bytes(data[:8], "little")
+    return json.loads(data[8:begin]), begin
+
+
+def named_tensors(data):
+    """The bytes of each tensor in a file of them."""
+    header, begin = safetensors(data)
+    return {name: data[begin:][slice(*header[name]["data_offsets"])] for name in header if name != "__metadata__"}
+
+
+def data_of(page):
+    """The figures that a page holds."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S)[1])
 
 
 def crc64(data):
@@ -152,9 +178,45 @@ class ProgramTest(unittest.TestCase):
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         return Outcome(process)
 
+    def started(self, *arguments, **keywords):
+        """The program, which goes on while the test does and no longer; its stderr is a pipe."""
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "encoding": "utf-8", "errors": "surrogateescape"}
+        process = subprocess.Popen(command(*arguments), cwd=self.folder, **{**pipes, **keywords})
+        self.addCleanup(process.__exit__, None, None, None)  # closes the pipes
+        self.addCleanup(process.kill)
+        return process
+
+    def peak_memory(self, *arguments, stdout=subprocess.DEVNULL):
+        """Of a command that succeeds, in bytes."""
+        process = self.started(*arguments, stdout=stdout, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        return used.ru_maxrss * 1024
+
+    def ended_by(self, process, number=signal.SIGTERM, timeout=60):
+        """Sends a signal that ends the program with the exit code of a shell; what is in its stderr then."""
+        process.send_signal(number)
+        err = process.communicate(timeout=timeout)[1]
+        self.assertEqual(process.returncode, 128 + number, err)
+        return err
+
     def lines_at(self, columns, *arguments):
         """What a command that succeeds prints on a terminal of that width."""
         return self.on_a_terminal(*arguments, columns=columns, stderr=subprocess.DEVNULL).replace("\r\n", "\n").splitlines()
+
+    def fitting_lines(self, columns, *arguments):
+        """The same, none of which is wider than the terminal."""
+        lines = self.lines_at(columns, *arguments)
+        self.assertLessEqual(max(map(len, lines)), columns, arguments)
+        return lines
+
+    def fitting_screen(self, columns, *arguments):
+        """All that a command shows which repaints its last line, without colours; no line is wider than the terminal."""
+        shown = self.on_a_terminal(*arguments, columns=columns, environment={**os.environ, "TERM": "xterm"})
+        shown = re.sub(r"\x1b\[[0-9;]*[mK]", "", shown)
+        self.assertLessEqual(max(map(len, re.split(r"\r\n|\r|\n", shown))), columns, shown)
+        return shown
 
     def on_a_terminal(self, *arguments, columns=0, environment=None, stderr=None):
         """What a command that succeeds writes where stdout is a terminal, and stderr too unless it goes elsewhere."""
@@ -165,6 +227,13 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(process.returncode, 0, shown)
         return shown.decode()
 
+    def script(self, name, *arguments, code=0):
+        """A Python script of scripts/, with its exit code."""
+        process = subprocess.run([sys.executable, SOURCE / "scripts" / name, *map(str, arguments)], cwd=self.folder,
+                                 capture_output=True, text=True, timeout=600, check=False)
+        self.assertEqual(process.returncode, code, process.stdout + process.stderr)
+        return process
+
     def succeed(self, *arguments, **keywords):
         outcome = self.run_program(*arguments, **keywords)
         self.assertEqual(outcome.code, 0, outcome.err)
@@ -172,7 +241,9 @@ class ProgramTest(unittest.TestCase):
 
     def fail_with(self, code, *arguments, **keywords):
         """Exit code and the one error line."""
-        outcome = self.run_program(*arguments, **keywords)
+        return self.error_of(self.run_program(*arguments, **keywords), code)
+
+    def error_of(self, outcome, code):
         self.assertEqual(outcome.code, code, outcome.err + outcome.out)
         return outcome.error
 
@@ -192,12 +263,53 @@ class ProgramTest(unittest.TestCase):
             own = next(c for c in one["candidates"] if c["character"] == one["character"])
             self.assertAlmostEqual(-own["log_probability"], one["loss"], places=4)
 
+    def check_causal_distributions(self, runs, *options):
+        """Of `score`: there is a distribution at each place of a text, which no later character changes."""
+        self.write("text.txt", TEXT[5000:5100])
+        self.write("other.txt", TEXT[5000:5060] + TEXT[7000:7040])
+        first, other = (self.succeed("score", *runs, name, *options, "--json", "--candidates", "1000").json["scores"]
+                        for name in ("text.txt", "other.txt"))
+        self.check_distributions(first)
+        self.assertEqual(first[:60], other[:60])
+        self.assertNotEqual(first[60:], other[60:])
+
+    def last_step(self, run):
+        """Of the last checkpoint; 0 where there is none yet."""
+        try:
+            return int((self.folder / run / "checkpoints/LATEST").read_text()[5:])
+        except FileNotFoundError:
+            return 0
+
     def wait_for_save(self, run):
         self.wait_for(lambda: (self.folder / run / "checkpoints/LATEST").exists())
 
+    def weights(self, run, step):
+        return (self.folder / run / f"checkpoints/step-{step:08}/model.safetensors").read_bytes()
+
+    def json_of(self, name):
+        return json.loads((self.folder / name).read_text())
+
+    def page_of(self, run, *more):
+        """The figures of the page that is written into a run."""
+        self.succeed("page", run, *more)
+        return data_of(self.folder / run / "page.html")
+
+    def small_file_system(self, size):
+        """The folder `small`, which holds no more than that; it may be mounted anew with another size."""
+        if not mounts_are_allowed():
+            self.skipTest("mounting a small file system needs root")
+        small = self.folder / "small"
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", "--lazy", small], check=True)
+        return small
+
     def write(self, name, content):
+        """A file of these bytes, this text, or what else can be JSON."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, (dict, list)):
+            content = json.dumps(content)
         if isinstance(content, str):
             content = content.encode()
         path.write_bytes(content)

@@ -34,9 +34,6 @@ class RanksCase(ProgramTest):
     def losses(self, run):
         return {row["step"]: row["loss"] for row in metrics(self.folder / run) if row.get("loss") is not None}
 
-    def weights(self, run, step):
-        return (self.folder / run / "checkpoints" / f"step-{step:08}" / "model.safetensors").read_bytes()
-
     def running(self, run, *more):
         """Two ranks of a long training that has saved something."""
         process = self.start(2, *self.training(run, *more, iters=100000))

@@ -1,13 +1,6 @@
 """--adapt: each character is predicted before it is learned from, and the run's weights stay as they are."""
 
-import json
-import pathlib
-import unittest
-
-from program import SAMPLE_TEXT, ProgramTest
-
-TEXT = pathlib.Path(SAMPLE_TEXT).read_text()
-SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+from program import SMALL, TEXT, ProgramTest, files
 
 
 class AdaptTest(ProgramTest):
@@ -15,14 +8,8 @@ class AdaptTest(ProgramTest):
         super().setUp()
         self.train("run", "nanogpt-cpu", 100, *SMALL)
 
-    def kept(self):
-        return self.folder / "run/adapt.json"
-
-    def checkpoint_bytes(self):
-        return {path.name: path.read_bytes() for path in (self.folder / "run/checkpoints").rglob("*") if path.is_file()}
-
     def test_both_losses_are_given_in_the_same_windows_and_what_was_learned_from(self):
-        before = self.checkpoint_bytes()
+        before = files(self.folder / "run/checkpoints")
         figures = self.succeed("eval", "run", "--adapt", "--json").json
         frozen = self.succeed("eval", "run", "--stride", "8", "--json").json
         self.assertEqual((figures["class"], figures["network_loss"], figures["stride"]), ("adaptive", frozen["loss"], 8))
@@ -36,7 +23,7 @@ class AdaptTest(ProgramTest):
         self.assertRegex(out, rf"this model, val +{frozen['loss']:.4f} .*\n  adapting to the text +{figures['loss']:.4f} ")
         self.assertIn("after each window the network learned from the characters just scored", out)
         self.assertIn(f"chosen on the last {train // 20:,} characters of the train split", out)
-        self.assertEqual(self.checkpoint_bytes(), before)
+        self.assertEqual(files(self.folder / "run/checkpoints"), before)
 
     def test_a_later_character_changes_no_earlier_loss_and_any_number_of_threads_gives_the_same(self):
         self.write("text.txt", TEXT[5000:5600])
@@ -63,13 +50,13 @@ class AdaptTest(ProgramTest):
 
     def test_the_rate_is_kept_for_the_weights_that_it_was_chosen_for(self):
         choice = self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]
-        kept = json.loads(self.kept().read_text())
+        kept = self.json_of("run/adapt.json")
         self.assertEqual((kept["rate"], kept["tokens"]), (choice["rate"], choice["chosen_on_tokens"]))
-        self.kept().write_text(json.dumps(kept | {"rate": 0.00123}))
+        self.write("run/adapt.json", kept | {"rate": 0.00123})
         self.assertEqual(self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]["rate"], 0.00123)
-        self.kept().write_text(json.dumps(kept | {"rate": 0.00123, "weights": "0123456789abcdef"}))
+        self.write("run/adapt.json", kept | {"rate": 0.00123, "weights": "0123456789abcdef"})
         self.assertEqual(self.succeed("eval", "run", "--adapt", "--json").json["adaptation"], choice)
-        self.assertEqual(json.loads(self.kept().read_text()), kept)
+        self.assertEqual(self.json_of("run/adapt.json"), kept)
 
     def test_with_a_kept_rate_another_text_needs_no_training_text(self):
         own = self.folder / "own.txt"
@@ -87,18 +74,18 @@ class AdaptTest(ProgramTest):
 
     def test_a_damaged_file_is_named_and_the_rate_chosen_anew(self):
         choice = self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]
-        kept = json.loads(self.kept().read_text())
-        for text in ("", "{", "[]", json.dumps(kept | {"rate": 2}), json.dumps(kept | {"decay": "nan"}), json.dumps(kept | {"format": "other"}),
-                     json.dumps(kept | {"version": 2}), json.dumps(kept | {"tokens": -1}), json.dumps(kept | {"trials": [1]})):
-            self.kept().write_text(text)
+        kept = self.json_of("run/adapt.json")
+        for damaged in ("", "{", "[]", kept | {"rate": 2}, kept | {"decay": "nan"}, kept | {"format": "other"},
+                     kept | {"version": 2}, kept | {"tokens": -1}, kept | {"trials": [1]}):
+            self.write("run/adapt.json", damaged)
             outcome = self.succeed("eval", "run", "--adapt", "--json")
             self.assertRegex(outcome.err, r"warning: .*adapt\.json.*; the rate is chosen anew")
             self.assertEqual(outcome.json["adaptation"], choice)
-            self.assertEqual(json.loads(self.kept().read_text()), kept)
+            self.assertEqual(self.json_of("run/adapt.json"), kept)
 
     def test_a_link_in_place_of_the_file_is_not_followed(self):
         self.write("mine.json", "mine")
-        self.kept().symlink_to(self.folder / "mine.json")
+        (self.folder / "run/adapt.json").symlink_to(self.folder / "mine.json")
         self.assertIn("adapt.json", self.succeed("eval", "run", "--adapt").err)
         self.assertEqual((self.folder / "mine.json").read_text(), "mine")
 
@@ -142,7 +129,3 @@ class AdaptTest(ProgramTest):
         self.train("post", "nanogpt-cpu", 2, *SMALL, "--norm_place", "post")
         self.assertIn("model.norm_place = post", self.fail_with(2, "score", "post", "--adapt"))
         self.assertIn("--candidates", self.fail_with(2, "score", "run", "--adapt", "--candidates", "3", "--json"))
-
-
-if __name__ == "__main__":
-    unittest.main()

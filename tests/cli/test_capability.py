@@ -3,11 +3,10 @@
 import os
 import unittest
 
-from program import QUICK, ProgramTest
+from program import QUICK, SMALL, ProgramTest
 
 LEVELS = {"avx512": ("AVX512", "x86-64-v4"), "avx2": ("AVX2", "x86-64-v3"), "default": ("DEFAULT", "portable")}
 WIDEST_FIRST = list(LEVELS)
-SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
 
 
 class CapabilityTest(ProgramTest):
@@ -64,7 +63,3 @@ class CapabilityTest(ProgramTest):
             self.succeed("train", "nanogpt-cpu", "--run", level, "--max_iters", "6", *SMALL, *QUICK, "--quiet", env={"ATEN_CPU_CAPABILITY": level})
             losses.add((self.folder / level / "checkpoints/step-00000006/model.safetensors").read_bytes())
         self.assertGreater(len(losses), 1 if self.doctor()["kernels"] != "portable" else 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,17 +1,13 @@
 """compare: the grid of --vary, runs that were trained before, the ladder, and how each is printed."""
 
-import contextlib
 import fcntl
-import json
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import time
-import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins, metrics
+from program import QUICK, SAMPLE_TEXT, TEXT, ProgramTest, data_of, last_wins, metrics
 
 TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 
@@ -19,9 +15,6 @@ TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 class CompareTest(ProgramTest):
     def compare(self, *arguments):
         return self.succeed("compare", *arguments, *TINY, "--json").json
-
-    def in_80_columns(self, *arguments):
-        return "\n".join(self.lines_at(80, *arguments))
 
 
 class VaryTest(CompareTest):
@@ -56,15 +49,6 @@ class ChildrenTest(CompareTest):
 
     COMMAND = last_wins(["compare", "ladder/bigram", "ladder/masked", "--seeds", "2", "--max-iters", "1500", *QUICK, "--eval_interval", "100"])
 
-    @contextlib.contextmanager
-    def started(self, *arguments):
-        process = subprocess.Popen([PROGRAM, *self.COMMAND, *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.communicate()
-
     def child_of(self, process, run):
         """The process that trains this run, once it has saved a checkpoint."""
         deadline = time.time() + 60
@@ -77,18 +61,18 @@ class ChildrenTest(CompareTest):
         self.fail(f"{run} saved nothing")
 
     def losses(self, out):
-        return {seed["run"].split("/")[1]: seed.get("loss") for row in json.loads((self.folder / out / "compare.json").read_text())["results"]
+        return {seed["run"].split("/")[1]: seed.get("loss") for row in self.json_of(f"{out}/compare.json")["results"]
                 for seed in row["seeds"]}
 
     def test_a_killed_run_is_named_the_others_go_on_and_the_same_command_resumes_it_bit_for_bit(self):
         self.succeed(*self.COMMAND, "--out", "whole")
-        with self.started("--out", "out") as process:
-            os.kill(self.child_of(process, "out/ladder-masked-seed1337"), signal.SIGKILL)
-            out, err = process.communicate(timeout=120)
+        process = self.started(*self.COMMAND, "--out", "out", stdout=subprocess.PIPE)
+        os.kill(self.child_of(process, "out/ladder-masked-seed1337"), signal.SIGKILL)
+        out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 81, err)
-        self.assertIn(b"ladder/masked with seed 1337: it was killed (signal 9)", err)
-        self.assertIn(b"1 of 4 runs ended without a result; to train them again, give the same command with --out out", err)
-        self.assertIn(b"failed  ladder/masked", out)
+        self.assertIn("ladder/masked with seed 1337: it was killed (signal 9)", err)
+        self.assertIn("1 of 4 runs ended without a result; to train them again, give the same command with --out out", err)
+        self.assertIn("failed  ladder/masked", out)
         whole, broken = self.losses("whole"), self.losses("out")
         self.assertIsNone(broken.pop("ladder-masked-seed1337"))
         self.assertEqual(broken, {run: whole[run] for run in broken})
@@ -97,13 +81,13 @@ class ChildrenTest(CompareTest):
         self.assertEqual(self.losses("out"), whole)
 
     def test_killed_itself_it_leaves_no_child_and_goes_on(self):
-        with self.started("--out", "out", "--jobs", "2") as process:
-            child = self.child_of(process, "out/ladder-bigram-seed1337")
-            process.kill()
-            process.wait()
-            with open(self.folder / "out/ladder-bigram-seed1337/.lock", "rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # waits for the child
-            self.wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists())
+        process = self.started(*self.COMMAND, "--out", "out", "--jobs", "2")
+        child = self.child_of(process, "out/ladder-bigram-seed1337")
+        process.kill()
+        process.wait()
+        with open(self.folder / "out/ladder-bigram-seed1337/.lock", "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # waits for the child
+        self.wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists())
         self.assertEqual(len(self.succeed(*self.COMMAND, "--out", "out", "--json").json["results"]), 2)
 
     def test_two_comparisons_do_not_share_a_folder(self):
@@ -117,10 +101,9 @@ class ChildrenTest(CompareTest):
 
 class TextTest(CompareTest):
     def test_a_text_that_is_named_is_read_whatever_an_earlier_one_was(self):
-        text = pathlib.Path(SAMPLE_TEXT).read_bytes()
         command = ["compare", "ladder/bigram", "--out", "duel", *TINY[2:]]
-        self.succeed(*command, "--text", "-", stdin=text)
-        self.write("other.txt", text[:-100])
+        self.succeed(*command, "--text", "-", stdin=TEXT.encode())
+        self.write("other.txt", TEXT[:-100])
         self.assertIn("was trained on another text", self.fail_with(75, *command, "--text", "other.txt"))
         self.fail_with(66, *command, "--text", "none.txt")
 
@@ -180,16 +163,15 @@ class RunsTest(CompareTest):
         self.assertIn("a1 and c differ in their text (data.text", self.fail_with(2, "compare", "a1", "c"))
 
     def test_a_terminal_of_80_columns_and_a_page(self):
-        table = self.in_80_columns("compare", "a1", "b1")
-        self.assertLessEqual(max(map(len, table.splitlines())), 80)
+        table = self.fitting_lines(80, "compare", "a1", "b1")
         for word in ("rank", "config", "loss", "above best", "params", "seconds"):
-            self.assertIn(word, table.splitlines()[0])
+            self.assertIn(word, table[0])
         self.assertIn("give --out DIR", self.fail_with(2, "compare", "a1", "--page"))
         self.succeed("compare", "a1", "b1", "--page", "--out", "out")
         page = (self.folder / "out/compare.html").read_text()
         self.assertTrue(page.startswith("<!DOCTYPE html>"))
         self.assertIn("chargpt: 2 configs compared", page)
-        data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
+        data = data_of(self.folder / "out/compare.html")
         self.assertEqual([row["rank"] for row in data["comparison"]["results"]], [1, 2])
         self.assertNotIn("run", data["comparison"]["results"][0]["seeds"][0])
         self.assertEqual([run["name"] for run in data["runs"]], [row["config"] for row in data["comparison"]["results"]])
@@ -224,10 +206,9 @@ class FormsTest(CompareTest):
             first = next(row for row in metrics(self.folder / seed["run"], "eval") if row["val_loss"] <= 4)
             self.assertEqual(seed["target"], {"step": first["step"], "seconds": first["seconds"]})
         self.assertEqual([seed["target"] for seed in report["results"][1]["seeds"]], [None, None])
-        lines = self.in_80_columns(*command).splitlines()
+        lines = self.lines_at(80, *command)
         self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
         self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2$")
-
 
     def test_runs_may_end_at_the_target_and_are_listed_by_their_steps_to_it(self):
         command = ["compare", "ladder/bigram", "--vary", "learning_rate=1e-5,1e-2,1e-1", "--target", "4", "--stop-at-target", *TINY[:-3], "--max_iters", "300"]
@@ -240,18 +221,16 @@ class FormsTest(CompareTest):
             self.assertEqual((seed["updates"], seed["ended"]), (seed["target"]["step"], "stopped"))
             self.assertLess(seed["updates"], 300)
         self.assertRegex(outcome.json["verdict"], r"^ladder/bigram learning_rate=1e-1 reached 4\.0000 after \d+ steps, ladder/bigram learning_rate=1e-2 after")
-        lines = self.in_80_columns(*command, "--out", "out").splitlines()
-        self.assertRegex("\n".join(lines), r"^ladder/bigram learning_rate=1e-1 reached(.|\n)*\n\nconfig +reached 4.0000 +steps +seconds\n")
+        self.assertRegex("\n".join(self.lines_at(80, *command, "--out", "out")),
+                         r"^ladder/bigram learning_rate=1e-1 reached(.|\n)*\n\nconfig +reached 4.0000 +steps +seconds\n")
         self.assertEqual(self.fail_with(2, "compare", "ladder/bigram", "--stop-at-target"), "--stop-at-target needs --target LOSS")
         self.assertIn("score a part of it; set --eval_iters 0", self.fail_with(2, *command, "--eval_iters", "2"))
 
     def test_what_a_terminal_shows_meanwhile_fits_it(self):
         for columns in (60, 80, 120):
-            shown = self.on_a_terminal("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", "--out", f"out{columns}", *TINY[:-3],
-                                       "--max_iters", "400", columns=columns, environment={**os.environ, "TERM": "xterm"})
+            shown = self.fitting_screen(columns, "compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2",
+                                        "--out", f"out{columns}", *TINY[:-3], "--max_iters", "400")
             self.assertEqual(shown.count("one of 2"), 1, shown)
-            for line in re.split(r"\r\n|\r|\n", re.sub(r"\x1b\[[0-9;]*[mK]", "", shown)):
-                self.assertLessEqual(len(line), columns)
 
 
 class LadderTest(CompareTest):
@@ -268,12 +247,7 @@ class LadderTest(CompareTest):
             if row["step"]:
                 self.assertAlmostEqual(row["step"]["difference"], loss[row["config"]] - loss[row["step"]["below"]], places=6)
         self.assertEqual(report["ladder"]["rungs"][2]["step"]["below"], "ladder/bigram")
-        table = self.in_80_columns(*command)
-        self.assertLessEqual(max(map(len, table.splitlines())), 80)
-        self.assertEqual(len(table.splitlines()), 12)
-        self.assertIn("average (leaks)", table)
-        self.assertIn("counting pairs", table)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        table = self.fitting_lines(80, *command)
+        self.assertEqual(len(table), 12)
+        for part in ("average (leaks)", "counting pairs"):
+            self.assertIn(part, "\n".join(table))

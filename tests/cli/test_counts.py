@@ -1,13 +1,8 @@
 """--counts: what the mixture of network and counts prints, and that it is a distribution."""
 
-import pathlib
 import random
-import unittest
 
-from program import SAMPLE_TEXT, ProgramTest
-
-TEXT = pathlib.Path(SAMPLE_TEXT).read_text()
-SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+from program import SMALL, TEXT, ProgramTest
 
 
 class CountsTest(ProgramTest):
@@ -29,13 +24,7 @@ class CountsTest(ProgramTest):
         self.assertIn(f"come from the last {weights['learned_on_tokens']:,} characters of the train split", out)
 
     def test_each_character_has_a_distribution_that_no_later_one_changes(self):
-        self.write("text.txt", TEXT[5000:5100])
-        self.write("other.txt", TEXT[5000:5060] + TEXT[7000:7040])
-        score = ["--counts", "--json", "--candidates", "1000"]
-        first, other = (self.succeed("score", "run", name, *score).json["scores"] for name in ("text.txt", "other.txt"))
-        self.check_distributions(first)
-        self.assertEqual(first[:60], other[:60])
-        self.assertNotEqual(first[60:], other[60:])
+        self.check_causal_distributions(["run"], "--counts")
 
     def test_samples_are_written_from_the_mixture_alike_by_any_number_of_threads(self):
         sample = ["sample", "run", "--counts", "--tokens", "60", "--num-samples", "3"]
@@ -78,7 +67,3 @@ class CountsTest(ProgramTest):
         for command in (["eval", "mine"], ["eval", "mine", "--text", "new.txt"], ["sample", "mine"], ["score", "mine", "new.txt"]):
             self.assertIn("mine.txt", self.fail_with(66, *command, "--counts"))
         self.succeed("eval", "mine", "--text", "new.txt")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,13 +1,9 @@
 """Why runs end: in the terminal, in `runs`, in metrics and JSON; what a stop does wherever it comes; that seconds are kept."""
 
-import json
-import pathlib
-import signal
 import subprocess
 import time
-import unittest
 
-from program import PROGRAM, SAMPLE_TEXT, ProgramTest, metrics, tensors
+from program import SAMPLE_TEXT, TEXT, ProgramTest, metrics, tensors
 
 SMALL = ["nanogpt-cpu", "--text", SAMPLE_TEXT, "--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--batch_size", "4",
          "--threads", "1", "--tokens", "5", "--sample_tokens", "5"]
@@ -57,9 +53,8 @@ class EndingTest(ProgramTest):
         self.assertEqual(self.ended("run"), "finished")
 
     def test_a_run_under_way_is_listed_as_running_and_a_killed_one_as_unknown(self):
-        process = subprocess.Popen([PROGRAM, "train", *SMALL, "--max_iters", "1000000000", "--eval_interval", "5", "--run", "run"],
-                                   cwd=self.folder, stderr=subprocess.DEVNULL)
-        self.addCleanup(process.kill)
+        process = self.started("train", *SMALL, "--max_iters", "1000000000", "--eval_interval", "5", "--run", "run",
+                               stderr=subprocess.DEVNULL)
         self.wait_for_save("run")
         self.assertEqual(self.ended("run"), "running")
         process.kill()
@@ -78,7 +73,7 @@ class EndingTest(ProgramTest):
         self.assertLess(end["seconds"], time.time() - begun)
         last, = [row for row in rows if row["kind"] == "eval" and row["step"] == end["step"]]
         self.assertIsNotNone(last["val_loss"])
-        config = json.loads((self.folder / "run/config.json").read_text())
+        config = self.json_of("run/config.json")
         self.assertEqual(config["origin"]["train.decay_steps"], "train.max_seconds")
         self.assertEqual(config["train"]["decay_steps"][-1], end["step"])
         self.assertEqual(self.succeed("resume", "run", "--json").json["checkpoint"], outcome.json["checkpoint"])
@@ -107,22 +102,18 @@ class EndingTest(ProgramTest):
                       self.fail_with(2, "train", "--minutes", "1", "--max_seconds", "60"))
 
     def stopped_when(self, condition, *arguments):
-        """The program, sent SIGTERM as soon as `condition` holds."""
-        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(process.kill)
+        """The stderr of the program, sent SIGTERM as soon as `condition` holds."""
+        process = self.started(*arguments)
         self.wait_for(condition, process)
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=120)
-        self.assertEqual(process.returncode, 143, err)
-        return err.decode()
+        return self.ended_by(process, timeout=120)
 
     def test_a_stop_in_a_long_update_is_answered_and_the_update_made_again(self):
         command = ["train", *SMALL, "--gradient_accumulation_steps", "2000", "--max_iters", "3", "--eval_interval", "1", "--dropout", "0.1"]
         for engine in ("cpu", "libtorch"):
             with self.subTest(engine=engine):
                 run, whole = f"run-{engine}", f"whole-{engine}"
-                err = self.stopped_when(lambda: (self.folder / run / "checkpoints/LATEST").exists(), *command, "--run", run,
-                                        "--engine", engine)
+                saved = (self.folder / run / "checkpoints/LATEST").exists
+                err = self.stopped_when(saved, *command, "--run", run, "--engine", engine)
                 self.assertIn("chargpt: stopping; a second signal ends at once", err)
                 self.assertIn(f"chargpt resume {run}", err)
                 self.assertEqual(self.ended(run), "stopped")
@@ -131,10 +122,10 @@ class EndingTest(ProgramTest):
                 self.assertEqual(tensors(self.folder / run, 3), tensors(self.folder / whole, 3))
 
     def test_a_stop_in_the_first_evaluation_saves_a_run_that_goes_on(self):
-        self.write("long.txt", pathlib.Path(SAMPLE_TEXT).read_text() * 40)
+        self.write("long.txt", TEXT * 40)
         command = ["train", *SMALL, "--text", "long.txt", "--max_iters", "2"]
         command.remove(SAMPLE_TEXT), command.remove("--text")
-        err = self.stopped_when(lambda: (self.folder / "run/metrics.jsonl").exists(), *command, "--run", "run")
+        err = self.stopped_when((self.folder / "run/metrics.jsonl").exists, *command, "--run", "run")
         if "stopped at step 0 and saved" in err:
             self.assertEqual(metrics(self.folder / "run", "eval"), [])
         self.succeed("resume", "run")
@@ -142,7 +133,3 @@ class EndingTest(ProgramTest):
         self.assertEqual(tensors(self.folder / "run", 2), tensors(self.folder / "whole", 2))
         losses = [[(row["step"], row["val_loss"]) for row in metrics(self.folder / run, "eval")] for run in ("run", "whole")]
         self.assertEqual(losses[0], losses[1])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -22,7 +22,6 @@ import json
 import os
 import re
 import shutil
-import unittest
 
 from program import SAMPLE_TEXT, SOURCE, ProgramTest, metrics
 
@@ -100,7 +99,3 @@ class TablesTest(ProgramTest):
         page = (self.folder / "page.html").read_text()
         self.assertIn("val_loss", page)
         self.assertIn((FIXTURES / "tables/samples/step-00000004.txt").read_text().splitlines()[0][:8], page)
-
-
-if __name__ == "__main__":
-    unittest.main()

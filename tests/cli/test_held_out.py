@@ -1,22 +1,13 @@
 """data.test_fraction: a last part of the text that nothing looks at but eval --split test and compare, which the run counts."""
 
-import json
-import pathlib
-import unittest
+from program import QUICK, SMALL, TEXT, ProgramTest, metrics
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest, metrics
-
-TEXT = pathlib.Path(SAMPLE_TEXT).read_text()
-SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
 SPLIT = ["--val_fraction", "0.1", "--test_fraction", "0.2"]
 
 
 class HeldOutTest(ProgramTest):
     def train_with(self, run, *more):
         return self.train(run, "nanogpt-cpu", 20, *SMALL, *more)
-
-    def times(self, run="run"):
-        return json.loads((self.folder / run / "test.json").read_text())["times"]
 
     def test_the_text_is_cut_into_train_val_and_test_and_what_stands_in_the_last_changes_nothing_else(self):
         begin = int(0.8 * len(TEXT))
@@ -47,7 +38,7 @@ class HeldOutTest(ProgramTest):
         self.assertEqual(self.succeed("eval", "run", "--split", "test", "--adapt", "--text", "mine.txt", "--json").json["test_scores"], 3)
         for others in ([], ["--split", "train"], ["--split", "all"], ["--text", "mine.txt"], ["--text", "end.txt", "--split", "test"]):
             self.assertNotIn("test_scores", self.succeed("eval", "run", "--json", *others).json)
-        self.assertEqual(self.times(), 3)
+        self.assertEqual(self.json_of("run/test.json")["times"], 3)
         whole = self.succeed("eval", "run", "--split", "all", "--json")
         self.assertEqual(whole.json["tokens"], begin - 1)
         self.assertIn("without its test split", whole.err)
@@ -98,7 +89,3 @@ class HeldOutTest(ProgramTest):
         self.assertEqual([result["seeds"][0]["test_scores"] for result in runs["results"]], [3, 2])
         self.succeed(*train, "within", "--score-on", "train")
         self.assertEqual(list(self.folder.glob("within/*/test.json")), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,17 +1,13 @@
 """inspect: what a config changes and what a text is made of, for people and for programs."""
 
-import json
-import pathlib
-import unittest
-
-from program import SAMPLE_TEXT, ProgramTest
+from program import SAMPLE_TEXT, TEXT, ProgramTest
 
 
 class ConfigTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.write("mine.json", json.dumps({"data": {"text": SAMPLE_TEXT}, "model": {"n_layer": 2}, "train": {
-            "groups": [{"match": "wte|" + "a-very-long-name-of-a-parameter-" * 4, "learning_rate": 0.5}]}}))
+        self.write("mine.json", {"data": {"text": SAMPLE_TEXT}, "model": {"n_layer": 2}, "train": {
+            "groups": [{"match": "wte|" + "a-very-long-name-of-a-parameter-" * 4, "learning_rate": 0.5}]}})
 
     def test_what_differs_comes_first_with_its_help_and_the_rest_when_asked(self):
         shown = self.succeed("inspect", "mine.json").out
@@ -31,12 +27,11 @@ class ConfigTest(ProgramTest):
         self.assertEqual(self.succeed("inspect", "lost.json", "--json").json["symbols_from"], "assumed")
         self.assertIn("if its text has 65 symbols", self.succeed("inspect", "lost.json").out)
         for text in (SAMPLE_TEXT, "lost.txt"):
-            self.write("bytes.json", json.dumps({"data": {"text": text, "units": "bytes", "documents": "lines"}}))
+            self.write("bytes.json", {"data": {"text": text, "units": "bytes", "documents": "lines"}})
             self.assertEqual(self.succeed("inspect", "bytes.json", "--json").json["symbols"], 257)  # the end of a document is one
 
     def test_each_group_of_parameters_has_its_rate_and_decay(self):
-        shown = self.succeed("inspect", "quick").out
-        self.assertRegex(shown, r"\nwte\|lm_head +8,320 +adamw +0\.02 +0\.1\n")
+        self.assertRegex(self.succeed("inspect", "quick").out, r"\nwte\|lm_head +8,320 +adamw +0\.02 +0\.1\n")
         told = self.succeed("inspect", "mine.json", "--json").json
         self.assertEqual([(group["group"][:8], group["learning_rate"], group["weight_decay"]) for group in told["parameter_groups"]],
                          [("wte|a-ve", 0.5, 0.1), ("decay", 1e-3, 0.1), ("no_decay", 1e-3, 0)])
@@ -56,8 +51,7 @@ class ConfigTest(ProgramTest):
     def test_it_fits_its_terminal(self):
         for what in (["mine.json"], ["mine.json", "--all"], ["five-minutes", "--all"], [SAMPLE_TEXT]):
             for columns in (60, 80, 120):
-                lines = self.lines_at(columns, "inspect", *what)
-                self.assertLessEqual(max(map(len, lines)), columns, what)
+                self.fitting_lines(columns, "inspect", *what)
 
 
 class DifferencesTest(ProgramTest):
@@ -77,18 +71,17 @@ class DifferencesTest(ProgramTest):
         self.assertNotIn("learning_rate", "".join(lines))
 
     def test_configs_and_runs_are_told_apart_too(self):
-        self.write("mine.json", json.dumps({"extends": "ladder/bigram", "train": {"max_iters": 7}}))
+        self.write("mine.json", {"extends": "ladder/bigram", "train": {"max_iters": 7}})
         self.assertEqual(self.succeed("inspect", "mine.json", "bigram", "--json").json["runs"], [None, None])
         self.assertRegex(self.succeed("inspect", "mine.json", "bigram").out, r"^ +mine.json +bigram\ntrain.max_iters +7 +\d+\n$")
         self.assertRegex(self.succeed("inspect", "mine.json", "long").out, r"train\.max_iters +7 +60\n(.*\n)+\n?.*best_val_loss +\d")
 
     def test_differences_fit_their_terminal_and_losses_of_different_texts_are_not_to_be_compared(self):
-        self.write("other.txt", pathlib.Path(SAMPLE_TEXT).read_text()[:5000])
+        self.write("other.txt", TEXT[:5000])
         self.train("other", "ladder/bigram", 10, "--text", "other.txt")
         self.train("leaking", "ladder/average", 60)
         for columns in (60, 80, 120):
-            lines = self.lines_at(columns, "inspect", "leaking", "other")
-            self.assertLessEqual(max(map(len, lines)), columns)
+            lines = self.fitting_lines(columns, "inspect", "leaking", "other")
             self.assertTrue(" ".join(lines).endswith("do not compare the losses."), lines)
             self.assertIn("(leaks)", "".join(lines))
         self.assertNotIn("do not compare", self.succeed("inspect", "long", "short").out)
@@ -99,7 +92,7 @@ class DifferencesTest(ProgramTest):
     def test_of_long_lists_that_begin_alike_the_part_is_shown_that_does_not(self):
         for name, rate in (("a.json", 0.5), ("b.json", 0.25)):
             groups = [{"match": "conv_" * 9, "weight_decay": 0}, {"match": "wte", "learning_rate": rate}]
-            self.write(name, json.dumps({"extends": "ladder/bigram", "train": {"groups": groups}}))
+            self.write(name, {"extends": "ladder/bigram", "train": {"groups": groups}})
         self.assertRegex(self.lines_at(80, "inspect", "a.json", "b.json")[1], r'^train.groups +\.\.\."learning_rate":0\.5,\S*\.\.\. +\.\.\."learning_rate":0\.25,\S*\.\.\.$')
 
     def test_runs_of_equal_configs_say_so(self):
@@ -126,8 +119,7 @@ class TextTest(ProgramTest):
 
     def test_rare_symbols_are_listed_when_asked(self):
         self.assertIn("and 57 rarer symbols; --all lists them", self.succeed("inspect", SAMPLE_TEXT).out)
-        shown = self.succeed("inspect", SAMPLE_TEXT, "--all").out
-        self.assertEqual(shown.count("U+00"), 69)
+        self.assertEqual(self.succeed("inspect", SAMPLE_TEXT, "--all").out.count("U+00"), 69)
 
     def test_line_ends_and_lines(self):
         for content, ends, lines in (("a\nb\n", "LF", 2), ("a\r\nb\r\nc", "CRLF", 3), ("a\r\nb\n", "mixed: 1 LF, 1 CRLF", 2), ("ab", "none", 1), ("a\rb\r", "CR", 2)):
@@ -153,7 +145,7 @@ class TextTest(ProgramTest):
         for name in ("uniform", "unigram", "bigram", "trigram", "gzip", "xz"):
             self.assertAlmostEqual(told["baselines"][name], baselines[name], places=9)
         self.assertEqual(told["val_tokens_in_train"], 0)
-        part = pathlib.Path(SAMPLE_TEXT).read_text()[:2000]
+        part = TEXT[:2000]
         self.write("twice.txt", part + part[:222])
         self.assertGreater(self.succeed("inspect", "twice.txt", "--json").json["val_tokens_in_train"], 200)
         self.assertRegex(self.succeed("inspect", "twice.txt").out.replace("\n", " "), r"\d+\.\d % of these also appear in the train split")
@@ -162,7 +154,3 @@ class TextTest(ProgramTest):
         self.write("text.txt", "abc\n")
         self.assertIsNone(self.succeed("inspect", "text.txt", "--json").json["baselines"])
         self.assertIn("4 (4 different)", self.succeed("inspect", "text.txt").out)
-
-
-if __name__ == "__main__":
-    unittest.main()

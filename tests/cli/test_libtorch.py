@@ -6,7 +6,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import unittest
 
 from program import PROGRAM, QUICK, ProgramTest, metrics
 
@@ -16,11 +15,9 @@ MODULE = pathlib.Path(PROGRAM).parent / "chargpt-torch.so"
 class LibtorchTest(ProgramTest):
     def alone(self, *beside):
         """A copy of the program with nothing but `beside` next to it."""
-        copy = self.folder / "alone/chargpt"
-        copy.parent.mkdir(exist_ok=True)
+        (self.folder / "alone").mkdir()
         for path in (PROGRAM, *beside):
-            shutil.copy(path, copy.parent)
-        return copy
+            shutil.copy(path, self.folder / "alone")
 
     def run_alone(self, *arguments, **environment):
         return subprocess.run([self.folder / "alone/chargpt", *arguments], cwd=self.folder, env=dict(os.environ, **environment),
@@ -28,9 +25,8 @@ class LibtorchTest(ProgramTest):
 
     def loaded(self, *arguments):
         """The libraries that the dynamic loader opens, by name."""
-        outcome = subprocess.run([PROGRAM, *arguments], cwd=self.folder, env=dict(os.environ, LD_DEBUG="files"), capture_output=True, text=True, check=False)
-        self.assertEqual(outcome.returncode, 0, outcome.stderr[-1000:])
-        return set(re.findall(r"file=(\S+?)(?:\.so\S*)? \[0\];  generating link map", outcome.stderr))
+        told = self.succeed(*arguments, env={"LD_DEBUG": "files"}).err
+        return set(re.findall(r"file=(\S+?)(?:\.so\S*)? \[0\];  generating link map", told))
 
     def test_the_program_links_no_libtorch_and_its_part_does(self):
         linked = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
@@ -65,8 +61,7 @@ class LibtorchTest(ProgramTest):
         same = ["--n_layer", "1", "--n_embd", "16", "--max_iters", "0", "--quiet"]
         for engine in ("cpu", "libtorch"):
             self.succeed("train", "nanogpt-cpu", "--run", engine, *QUICK, *same, "--engine", engine)
-        cpu, libtorch = ((self.folder / engine / "checkpoints/step-00000000/model.safetensors").read_bytes() for engine in ("cpu", "libtorch"))
-        self.assertEqual(cpu, libtorch)
+        self.assertEqual(self.weights("cpu", 0), self.weights("libtorch", 0))
 
     def test_without_it_gpt_is_trained_and_any_type_is_read(self):
         self.alone()
@@ -90,38 +85,36 @@ class LibtorchTest(ProgramTest):
         gpt = ["train", "nanogpt-cpu", *QUICK, "--run", "r"]
         for command, what in ((["train", "ladder/bigram", *QUICK, "--run", "r"], "model.type = bigram"), ([*gpt, "--norm_place", "post"], "model.norm_place = post"),
                               ([*gpt, "--engine", "libtorch"], "--engine libtorch"), ([*gpt, "--device", "cuda"], "--device cuda")):
-            outcome = self.run_alone(*command)
-            self.assertEqual(outcome.returncode, 69, outcome.stderr)
-            self.assertRegex(outcome.stderr, rf"^chargpt: error: {what} needs LibTorch, and \S+/chargpt-torch.so, the part of chargpt that has it, "
-                                             r"is not there; build it \(scripts/build.sh\) or put it there\n$")
+            self.assert_refused(r"is not there; build it \(scripts/build.sh\) or put it there", what, command)
 
-    def assert_refused(self, reason, **environment):
-        outcome = self.run_alone("train", "ladder/bigram", *QUICK, "--run", "r", **environment)
+    def assert_refused(self, reason, what="model.type = bigram", command=("train", "ladder/bigram", *QUICK, "--run", "r"), **environment):
+        outcome = self.run_alone(*command, **environment)
         self.assertEqual(outcome.returncode, 69, outcome.stderr)
-        self.assertRegex(outcome.stderr, r"^chargpt: error: model.type = bigram needs LibTorch, and \S+/chargpt-torch.so, the part of chargpt that has it, "
-                                         rf"{reason}; build it again \(scripts/build.sh\), or correct LD_LIBRARY_PATH\n$")
+        self.assertRegex(outcome.stderr, rf"^chargpt: error: {what} needs LibTorch, and \S+/chargpt-torch.so, the part of chargpt that has it, "
+                                         rf"{reason}\n$")
+
+    def assert_not_loaded(self, reason, **environment):
+        self.assert_refused(rf"{reason}; build it again \(scripts/build.sh\), or correct LD_LIBRARY_PATH", **environment)
 
     def other_libtorch(self, content):
         """A folder with a libtorch_cpu.so of that content, which the loader finds before the right one."""
-        (self.folder / "other").mkdir(exist_ok=True)
-        (self.folder / "other/libtorch_cpu.so").write_bytes(content)
-        return str(self.folder / "other")
+        return str(self.write("other/libtorch_cpu.so", content).parent)
 
     def test_a_library_that_is_gone_or_none_is_named(self):
         self.alone(MODULE)
         module = self.folder / "alone/chargpt-torch.so"
         for content, reason in ((b"no library at all", "file too short"), (b"no library at all\n" * 100, "invalid ELF header")):
-            self.assert_refused(rf"cannot be loaded: \S+/other/libtorch_cpu\.so: {reason}", LD_LIBRARY_PATH=self.other_libtorch(content))
+            self.assert_not_loaded(rf"cannot be loaded: \S+/other/libtorch_cpu\.so: {reason}", LD_LIBRARY_PATH=self.other_libtorch(content))
         text = module.read_bytes()
         self.assertIn(b"libtorch_cpu.so", text)
         module.write_bytes(text.replace(b"libtorch_cpu.so", b"libtorch_xyz.so"))
-        self.assert_refused(r"cannot be loaded: libtorch_xyz\.so: cannot open shared object file: No such file or directory")
+        self.assert_not_loaded(r"cannot be loaded: libtorch_xyz\.so: cannot open shared object file: No such file or directory")
 
     def test_another_libtorch_than_the_one_it_was_built_with_is_named(self):
         self.alone(MODULE)
         other = self.other_libtorch(b"")
         subprocess.run(["c++", "-shared", "-Wl,-soname,libtorch_cpu.so", "-x", "c++", "/dev/null", "-o", f"{other}/libtorch_cpu.so"], check=True)
-        self.assert_refused(r"was built with LibTorch [0-9.]+(\+\w+)?, but finds another that lacks what it needs", LD_LIBRARY_PATH=other)
+        self.assert_not_loaded(r"was built with LibTorch [0-9.]+(\+\w+)?, but finds another that lacks what it needs", LD_LIBRARY_PATH=other)
 
     def test_weights_are_read_on_the_cpu_whatever_trained_them(self):
         self.succeed("train", "ladder/bigram", "--run", "r", *QUICK, "--max_iters", "2", "--quiet")
@@ -130,7 +123,3 @@ class LibtorchTest(ProgramTest):
                              "--device cuda: sampling and scoring run on the CPU; leave it out", command)
         self.assertEqual(self.fail_with(2, "eval", "r", "--engine", "autograd"),
                          "--engine is gone; eval computes on the CPU, whatever engine trained the model; leave it out")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import time
-import unittest
 
 from ranks import RanksCase
 
@@ -34,8 +33,7 @@ class RankKillsTest(RanksCase):
             slowest = max(slowest, time.monotonic() - begun)
             self.assertLess(slowest, LONGEST)
             kills += 1
-            if (self.folder / "run" / "checkpoints" / "LATEST").exists():
-                step = int((self.folder / "run" / "checkpoints" / "LATEST").read_text().strip()[-8:])
+            if step := self.last_step("run"):
                 command = ["resume", "run", "--quiet"]
         self.assertGreater(step, 0)
         end = step + 50
@@ -44,7 +42,3 @@ class RankKillsTest(RanksCase):
         weights = [self.weights(run, end) for run in ("run", "whole")]
         self.assertEqual(*weights)
         print(f"{kills} kills, {step} steps, the slowest end took {slowest:.1f} s")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,12 +3,9 @@
 import json
 import os
 import pickle
-import subprocess
-import sys
-import unittest
 
 from exchange import SIZE, ExchangeTest, packages
-from program import SAMPLE_TEXT, SOURCE, metrics
+from program import SAMPLE_TEXT, metrics
 
 MORE = ["--warmup_iters", "5", "--lr_decay_iters", "60", "--beta2", "0.97"]
 
@@ -36,31 +33,26 @@ class NanoGptTest(ExchangeTest):
     def test_what_came_without_text_or_moments_says_what_is_missing(self):
         self.trained()
         self.export("ours", "there", form="nanogpt")
-        told = self.succeed("import", "there", "--run", "back")
-        self.assertIn("--text FILE", told.err)
+        self.assertIn("--text FILE", self.succeed("import", "there", "--run", "back").err)
         self.assertIn("import it again with --text FILE", self.fail_with(65, "resume", "back"))
         (self.folder / "there" / "optimizer.safetensors").unlink()
         self.assertFalse(self.succeed("import", "there", "--run", "bare", "--text", SAMPLE_TEXT, "--json", "--quiet").json["resumable"])
         self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "bare"))
         self.assertEqual(self.succeed("eval", "bare", "--json", "--quiet").json["loss"], self.succeed("eval", "ours", "--json", "--quiet").json["loss"])
-        config = json.loads((self.folder / "there/nanogpt.json").read_text())["config"]
+        config = self.json_of("there/nanogpt.json")["config"]
         self.change("there", "nanogpt.json", config={**config, "decay_lr": False})
         self.succeed("import", "there", "--run", "constant", "--quiet")
-        train = self.config("constant")["train"]
+        train = self.json_of("constant/config.json")["train"]
         self.assertEqual((train["lr_schedule"], train["warmup_iters"]), ("constant", 0))
 
     def test_models_that_nanogpt_cannot_hold_are_refused(self):
-        for option, arguments in {
+        self.check_refused("nanogpt", "out", {
                 "model.position": ["standard"], "model.activation": ["nanogpt-cpu", "--activation", "relu"],
                 "model.norm_gain": ["nanogpt-cpu", "--norm_gain", "false"], "model.tie_weights": ["nanogpt-cpu", "--tie_weights", "false"],
                 "data.units": ["nanogpt-cpu", "--units", "bytes"], "model.norm_eps": ["nanogpt-cpu", "--norm_eps", "1e-6"],
                 "model.mlp_size": ["nanogpt-cpu", "--mlp_size", "24"], "model.attention_scale": ["nanogpt-cpu", "--attention_scale", "none"],
                 "model.bias_places": ["nanogpt-cpu", "--bias", "true", "--bias_places", "mlp"],
-                "model.dropout_places": ["nanogpt-cpu", "--dropout", "0.1", "--dropout_places", "mlp"]}.items():
-            with self.subTest(option):
-                run = f"run-{len(list(self.folder.iterdir()))}"
-                self.train(run, arguments[0], 1, *SIZE, *arguments[1:])
-                self.assertIn(option, self.fail_with(2, "export", run, "--format", "nanogpt", "--out", "out"))
+                "model.dropout_places": ["nanogpt-cpu", "--dropout", "0.1", "--dropout_places", "mlp"]})
 
     def test_what_train_py_does_otherwise_is_said_and_moments_that_it_cannot_go_on_with_are_left_out(self):
         self.train("teacher", "nanogpt-cpu", 2, *SIZE)
@@ -70,7 +62,7 @@ class NanoGptTest(ExchangeTest):
         for said, part in zip(notices, ("schedule is wsd", "from step 15 on", "windows at random", "no teacher", "train.groups"), strict=True):
             self.assertIn(part, said)
         self.assertFalse((self.folder / "there" / "optimizer.safetensors").exists())
-        self.assertEqual(json.loads((self.folder / "there/nanogpt.json").read_text())["config"]["lr_decay_iters"], 20)
+        self.assertEqual(self.json_of("there/nanogpt.json")["config"]["lr_decay_iters"], 20)
 
     def test_a_hostile_folder_is_refused_in_one_line(self):
         self.trained(iters=2)
@@ -107,40 +99,34 @@ class ScriptsTest(ExchangeTest):
         if not packages("torch"):
             self.skipTest("torch is not here")
 
-    def script(self, name, *arguments):
-        return subprocess.run([sys.executable, SOURCE / "scripts" / name, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
-                              timeout=120, check=False)
-
     def test_both_scripts_in_turn_give_the_same_files(self):
         self.train("ours", "nanogpt-cpu", 5, *SIZE, "--bias", "true")
         self.export("ours", "there", form="nanogpt")
         for name, *arguments in [("chargpt_to_nanogpt.py", "there", "pt"), ("nanogpt_to_chargpt.py", "pt/ckpt.pt", "pt/meta.pkl", "again")]:
-            process = self.script(name, *arguments)
-            self.assertEqual(process.returncode, 0, process.stderr)
+            self.script(name, *arguments)
         for run, folder in [("one", "there"), ("two", "again")]:
             self.succeed("import", folder, "--run", run, "--text", SAMPLE_TEXT, "--quiet")
-        one, two = ({path.name: path.read_bytes() for path in (self.folder / run / "checkpoints" / "step-00000005").iterdir()} for run in ("one", "two"))
+        one, two = (self.contents(f"{run}/checkpoints/step-00000005") for run in ("one", "two"))
         for name in ("model.safetensors", "optimizer.safetensors", "vocab.json"):
             self.assertEqual(one[name], two[name], name)
-        self.assertIn("exists already", self.script("chargpt_to_nanogpt.py", "there", "pt").stderr)
+        self.assertIn("exists already", self.script("chargpt_to_nanogpt.py", "there", "pt", code=65).stderr)
 
     def test_a_checkpoint_without_optimizer_and_step_gives_the_model_and_one_with_it_the_optimizers_options(self):
         import torch
         self.train("ours", "nanogpt-cpu", 5, *SIZE)
         self.export("ours", "there", form="nanogpt")
-        self.assertEqual(self.script("chargpt_to_nanogpt.py", "there", "pt").returncode, 0)
+        self.script("chargpt_to_nanogpt.py", "there", "pt")
         whole = torch.load(self.folder / "pt/ckpt.pt", weights_only=True)
         for keys in (("model", "model_args"), ("model", "model_args", "iter_num", "best_val_loss", "config")):
             torch.save({key: whole[key] for key in keys}, self.folder / "shared.pt")
-            process = self.script("nanogpt_to_chargpt.py", "shared.pt", "pt/meta.pkl", f"shared-{len(keys)}")
-            self.assertEqual(process.returncode, 0, process.stderr)
+            self.script("nanogpt_to_chargpt.py", "shared.pt", "pt/meta.pkl", f"shared-{len(keys)}")
             imported = self.succeed("import", f"shared-{len(keys)}", "--run", f"run-{len(keys)}", "--json", "--quiet").json
             self.assertEqual((imported["resumable"], imported["step"]), (False, whole["iter_num"] if "iter_num" in keys else 0))
             self.assertEqual(self.loss(f"run-{len(keys)}"), self.loss("ours"))
         whole["optimizer"]["param_groups"][0]["weight_decay"] = 0.03  # what train.py goes on with, whatever its config says
         torch.save(whole, self.folder / "other.pt")
-        self.assertEqual(self.script("nanogpt_to_chargpt.py", "other.pt", "pt/meta.pkl", "other").returncode, 0)
-        self.assertEqual(json.loads((self.folder / "other/nanogpt.json").read_text())["config"]["weight_decay"], 0.03)
+        self.script("nanogpt_to_chargpt.py", "other.pt", "pt/meta.pkl", "other")
+        self.assertEqual(self.json_of("other/nanogpt.json")["config"]["weight_decay"], 0.03)
 
     def test_pickles_that_run_code_are_refused(self):
         class Attack:
@@ -148,22 +134,13 @@ class ScriptsTest(ExchangeTest):
                 return os.mkdir, ("attacked",)
         self.train("ours", "nanogpt-cpu", 2, *SIZE)
         self.export("ours", "there", form="nanogpt")
-        self.assertEqual(self.script("chargpt_to_nanogpt.py", "there", "pt").returncode, 0)
+        self.script("chargpt_to_nanogpt.py", "there", "pt")
         attack = pickle.dumps(Attack())
         for checkpoint, meta in [("pt/ckpt.pt", attack), (attack, "pt/meta.pkl"), ("pt/ckpt.pt", b"\x80\x04N."), (b"PK", "pt/meta.pkl")]:
             with self.subTest(checkpoint=checkpoint):
                 paths = []
                 for name, content in [("c.pt", checkpoint), ("m.pkl", meta)]:
-                    if isinstance(content, bytes):
-                        self.write(name, "")
-                        (self.folder / name).write_bytes(content)
-                    paths.append(name if isinstance(content, bytes) else content)
-                process = self.script("nanogpt_to_chargpt.py", *paths, "out")
-                self.assertEqual(process.returncode, 65, process.stderr)
-                self.assertEqual(len(process.stderr.splitlines()), 1)
+                    paths.append(self.write(name, content) if isinstance(content, bytes) else content)
+                self.assertEqual(len(self.script("nanogpt_to_chargpt.py", *paths, "out", code=65).stderr.splitlines()), 1)
                 self.assertFalse((self.folder / "out").exists())
         self.assertFalse((self.folder / "attacked").exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

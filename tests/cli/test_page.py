@@ -9,37 +9,26 @@ import subprocess
 import unittest
 
 from browser import Browser, is_there
-from program import QUICK, SAMPLE_TEXT, ProgramTest, metrics
+from program import QUICK, SAMPLE_TEXT, TEXT, ProgramTest, data_of, metrics
 
 NODE = shutil.which("node") or shutil.which("nodejs")
-MODERN = ["--norm", "rmsnorm", "--position", "rope", "--qk_norm", "true", "--activation", "relu2", "--tie_weights", "false"]
 SMALL = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "12", "--dropout", "0"]
-
 
 # The sample that a page opens with is written, and a character of it looked at.
 OPENED = "return chargpt.writings[0].characters.length > 0 && !chargpt.writings[0].running && chargpt.writings[0].chosen >= 0"
+needs_node = unittest.skipUnless(NODE, "node is not here")
 
 
-def skip(test, what):
-    print(f"skipped because {what} is not here: {test.id()}", flush=True)
-
-
-def data_of(page):
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S).group(1))
-
-
+@needs_node
 class PageModelTest(ProgramTest):
     """Every type and option that the program trains."""
 
     def compare(self, config, *options, rounded=False):
         """The greatest difference of a log-probability from the program's, and what both write; `rounded`: as the page has the weights."""
-        if NODE is None:
-            return skip(self, "node")
         self.train("run", config, 30, "--learning_rate", "0.01", *options)
-        self.succeed("page", "run", "-o", "page.html")
-        data = data_of(self.folder / "page.html")
-        text = pathlib.Path(SAMPLE_TEXT).read_text()[5000:5300]
-        (self.folder / "text.txt").write_text(text)
+        data = self.page_of("run")
+        text = TEXT[5000:5300]
+        self.write("text.txt", text)
         symbols = data["model"]["symbols"]
         scored = self.succeed("score", "run", "text.txt", "--json", "--candidates", str(len(symbols)), "--threads", "1").json
         block, half = scored["block_size"], max(1, scored["block_size"] // 2)
@@ -65,18 +54,16 @@ class PageModelTest(ProgramTest):
 
     def page_model(self, windows, prompt, rounded=False):
         """What page_model.js makes of the page of `run`."""
-        best = (self.folder / "run/checkpoints/BEST").read_text().strip()
-        weights = [] if rounded else [self.folder / "run/checkpoints" / best / "model.safetensors"]
+        best = self.folder / "run/checkpoints" / (self.folder / "run/checkpoints/BEST").read_text().strip()
+        weights = [] if rounded else [best / "model.safetensors"]
         return json.loads(subprocess.run(
-            [NODE, pathlib.Path(__file__).with_name("page_model.js"), self.folder / "page.html", *weights], check=True, capture_output=True,
+            [NODE, pathlib.Path(__file__).with_name("page_model.js"), self.folder / "run/page.html", *weights], check=True, capture_output=True,
             input=json.dumps({"windows": windows, "prompt": prompt, "tokens": 60}).encode()).stdout)
 
     def assert_agrees(self, config, *options):
-        compared = self.compare(config, *options)
-        if compared:
-            worst, written, sampled = compared
-            self.assertLess(worst, 1e-4)
-            self.assertEqual(written, sampled)
+        worst, written, sampled = self.compare(config, *options)
+        self.assertLess(worst, 1e-4)
+        self.assertEqual(written, sampled)
 
     def test_the_ladder(self):
         for config in ("bigram", "average", "average-causal", "masked", "attention", "attention-multihead", "transformer", "post-norm"):
@@ -99,13 +86,10 @@ class PageModelTest(ProgramTest):
                 self.assert_agrees("nanogpt-cpu", *SMALL, "--overwrite", *options)
 
     def test_documents(self):
-        if NODE is None:
-            return skip(self, "node")
-        words = re.findall(r"\b[a-z]{2,9}\b", pathlib.Path(SAMPLE_TEXT).read_text())
+        words = re.findall(r"\b[a-z]{2,9}\b", TEXT)
         self.write("words.txt", "\n".join(words))
         self.train("run", "default", 60, *SMALL, "--text", "words.txt", "--documents", "lines", "--learning_rate", "0.01")
-        self.succeed("page", "run", "-o", "page.html")
-        model = data_of(self.folder / "page.html")["model"]
+        model = self.page_of("run")["model"]
         begin, symbols = model["document"], model["symbols"]
         self.assertEqual((model["start_symbol"], len(symbols)), (begin, begin + 1))
         self.write("some.txt", "\n".join(words[:60]))
@@ -124,18 +108,16 @@ class PageModelTest(ProgramTest):
         self.assertLess(len(sample["text"]), 60)
 
     def test_rounded_weights_are_near(self):
-        compared = self.compare("default", *SMALL, rounded=True)
-        if compared:
-            self.assertGreater(compared[0], 0)
-            self.assertLess(compared[0], 0.02)
+        worst, _, _ = self.compare("default", *SMALL, rounded=True)
+        self.assertGreater(worst, 0)
+        self.assertLess(worst, 0.02)
 
 
+@needs_node
 class PageArithmeticTest(unittest.TestCase):
     """Single functions of model.js, where the smallest case shows a slip."""
 
     def test_half_precision_sampling_and_the_window(self):
-        if NODE is None:
-            return skip(self, "node")
         script = """
           const assert = require("assert"), {Reader, softmax, choose, floatOfHalf} = require(process.argv[1]);
           assert.deepStrictEqual([0, 1, 0x8001, 0x03ff, 0x0400, 0x3c00, 0x7bff].map(floatOfHalf),
@@ -190,8 +172,7 @@ class PageFileTest(ProgramTest):
         self.train("large", "ladder/masked", 1, "--n_embd", "65536", "--units", "bytes")
         self.assertEqual(self.fail_with(2, "page", "large"), "the model has 34.1M parameters, and a page holds 33.6M; --no-model leaves them out")
         self.assertFalse((self.folder / "large/page.html").exists())
-        self.succeed("page", "large", "--no-model")
-        data = data_of(self.folder / "large/page.html")
+        data = self.page_of("large", "--no-model")
         self.assertIsNone(data["model"])
         self.assertEqual([name for name, _ in data["runs"][0]["facts"] if "bytes" in name], ["bytes to train on", "bytes held out"])
 
@@ -224,8 +205,7 @@ class PageFileTest(ProgramTest):
         self.assertEqual((len(run["steps"]), run["steps"][-1][:3]), (1000, [2000, None, 1]))
 
     def test_facts_hold_what_the_run_knows(self):
-        self.succeed("page", "run")
-        facts = dict(data_of(self.folder / "run/page.html")["runs"][0]["facts"])
+        facts = dict(self.page_of("run")["runs"][0]["facts"])
         self.assertNotIn("", facts.values())
         self.assertEqual([facts[name] for name in ("config", "text", "characters to train on", "characters held out", "steps")],
                          ["ladder/bigram", "sample.txt", "26,144", "2,905", "20 of 20"])
@@ -233,26 +213,22 @@ class PageFileTest(ProgramTest):
     def test_a_verdict_on_another_checkpoint_is_left_out(self):
         best = int((self.folder / "run/checkpoints/BEST").read_text()[5:])
         for step, shown in ((best, "It wins."), (best + 1, "")):
-            self.write("run/figures.json", json.dumps({"checkpoint": {"step": step}, "verdict": ["It wins."]}))
-            self.succeed("page", "run")
-            self.assertEqual(data_of(self.folder / "run/page.html")["verdict"], shown)
+            self.write("run/figures.json", {"checkpoint": {"step": step}, "verdict": ["It wins."]})
+            self.assertEqual(self.page_of("run")["verdict"], shown)
 
     def test_folders_of_texts_and_teachers_are_private(self):
         self.train("teacher", "default", 10, *SMALL)
         self.train("student", "default", 10, *SMALL, "--teacher", "teacher")
-        self.succeed("page", "student")
-        html, run = (self.folder / "student/page.html").read_text(), data_of(self.folder / "student/page.html")["runs"][0]
+        run, html = self.page_of("student")["runs"][0], (self.folder / "student/page.html").read_text()
         for folder in (self.folder, self.folder.resolve(), pathlib.Path(SAMPLE_TEXT).parent):
             self.assertNotIn(str(folder), html)
         self.assertRegex(run["command"], r" --set 'train\.teacher=\[\"teacher/checkpoints/step-\d+\"\]' .*--text sample\.txt$")
         self.assertEqual(run["config"]["data"]["text"], ["sample.txt"])
 
     def test_the_command_states_every_limit_of_a_length_that_is_not_the_presets(self):
-        self.succeed("page", "run")
-        self.assertIn(" --set train.max_iters=20 ", data_of(self.folder / "run/page.html")["runs"][0]["command"])
+        self.assertIn(" --set train.max_iters=20 ", self.page_of("run")["runs"][0]["command"])
         self.train("long", "ladder/bigram", 2000, "--max_seconds", "600", "--eval_interval", "2000")  # 2,000 as in the preset
-        self.succeed("page", "long")
-        self.assertRegex(data_of(self.folder / "long/page.html")["runs"][0]["command"], r" --set train\.max_iters=2000 --set train\.max_seconds=600\.0 ")
+        self.assertRegex(self.page_of("long")["runs"][0]["command"], r" --set train\.max_iters=2000 --set train\.max_seconds=600\.0 ")
 
     def test_a_coloured_text_begins_with_its_own_line_end(self):
         self.write("text.txt", "\nThe sea")
@@ -275,13 +251,23 @@ class PageFileTest(ProgramTest):
         self.fail_with(66, "page", "run")
 
 
+@unittest.skipUnless(is_there(), "chromium with chromedriver is not here")
 class BrowserTest(ProgramTest):
     """What a person does: opens the file, types, reads, points."""
 
-    def browser(self, **options):
+    def browser(self, page, opened=OPENED, **options):
+        """One that shows a file of the test."""
         browser = Browser(**options)
         self.addCleanup(browser.close)
+        browser.open(self.folder / page)
+        browser.wait_for(opened)
         return browser
+
+    def seen(self, browser, selector):
+        return browser.run(f"return document.querySelector({json.dumps(selector)}).textContent")
+
+    def count(self, browser, selector):
+        return browser.run(f"return document.querySelectorAll({json.dumps(selector)}).length")
 
     def assert_legible(self, browser):
         """Nothing wider than the screen, and no word or number of a table in two lines."""
@@ -311,22 +297,18 @@ class BrowserTest(ProgramTest):
             return [labels.length, apart, inside, boxes.every((box) => box.left >= right)];"""), [3, True, True, True])
 
     def test_a_comparison_shows_its_ranking_first_and_breaks_no_word(self):
-        if not is_there():
-            return skip(self, "chromium with chromedriver")
         self.succeed("compare", "default", "--vary", "learning_rate=1e-3,3e-3", "--seeds", "2", "--max_iters", "20", *QUICK, *SMALL,
                      "--out", "out", "--page")
-        losses = [[f"{seed['loss']:.4f}" for seed in row["seeds"]] for row in json.loads((self.folder / "out/compare.json").read_text())["results"]]
+        losses = [[f"{seed['loss']:.4f}" for seed in row["seeds"]] for row in self.json_of("out/compare.json")["results"]]
         for width in (390, 1280):
-            browser = self.browser(width=width)
-            browser.open(self.folder / "out/compare.html")
-            browser.wait_for(OPENED)
+            browser = self.browser("out/compare.html", width=width)
             self.assertEqual(browser.run("return window.innerWidth"), width)
-            self.assertEqual(browser.run("return document.querySelector('h2').textContent"), "Ranking")
-            self.assertRegex(browser.run("return document.querySelector('.verdict').textContent"), r"^learning_rate=.e-3 (is ahead|and) ")
+            self.assertEqual(self.seen(browser, "h2"), "Ranking")
+            self.assertRegex(self.seen(browser, ".verdict"), r"^learning_rate=.e-3 (is ahead|and) ")
             rows = browser.run("return Array.from(document.querySelector('table').rows, (row) => Array.from(row.cells, (cell) => cell.textContent))")
             self.assertEqual(rows[0][3:5], ["seed 1337", "seed 1338"])
             self.assertEqual([row[3:5] for row in rows[1:]], losses)
-            self.assertTrue(browser.run("return document.querySelector('.legend').textContent").startswith("learning_rate="))
+            self.assertTrue(self.seen(browser, ".legend").startswith("learning_rate="))
             self.assert_legible(browser)
             self.assertEqual(browser.call("POST", "/se/log", {"type": "browser"}), [])
             self.keep_screen(browser, f"compare-{width}")
@@ -342,17 +324,13 @@ class BrowserTest(ProgramTest):
             browser.screenshot(pathlib.Path(folder, name + ".png"))
 
     def test_a_page_opens_from_disk_and_writes_what_the_program_writes(self):
-        if not is_there():
-            return skip(self, "chromium with chromedriver")
         self.train("run", "default", 60, *SMALL, "--eval_interval", "20")
         self.succeed("page", "run")
         greedy = self.succeed("sample", "run", "--prompt", "The sea", "--greedy", "--tokens", "80", "--json").json["text"]
-        browser = self.browser()
-        browser.open(self.folder / "run/page.html")
-        browser.wait_for(OPENED)  # a coloured sample, and what was expected at one of its characters
+        browser = self.browser("run/page.html")  # a coloured sample, and what was expected at one of its characters
         self.assertGreater(len(browser.run("return chargpt.writings[0].prompt.value")), 3)
-        self.assertGreater(browser.run("return document.querySelectorAll('.text span[style*=background]').length"), 50)
-        self.assertEqual(browser.run("return document.querySelectorAll('.bars .bar').length"), 10)
+        self.assertGreater(self.count(browser, ".text span[style*=background]"), 50)
+        self.assertEqual(self.count(browser, ".bars .bar"), 10)
         for selector, text in (("textarea", "The sea"), ("label:nth-of-type(1) input", "0")):
             place = browser.element(selector)
             browser.call("POST", place + "/clear", {})
@@ -360,17 +338,17 @@ class BrowserTest(ProgramTest):
         browser.run("chargpt.writings[0].length.value = 80")
         browser.call("POST", browser.element("button.main") + "/click", {})
         browser.wait_for("return !chargpt.writings[0].running && chargpt.writings[0].characters.length === 87")
-        self.assertEqual(browser.run("return document.querySelector('.text').textContent"), "The sea" + greedy)
+        self.assertEqual(self.seen(browser, ".text"), "The sea" + greedy)
         browser.run("chargpt.writings[0].look(20)")
-        self.assertEqual(browser.run("return document.querySelectorAll('.bars .bar').length"), 10)
-        self.assertIn("rank 1 of", browser.run("return document.querySelector('h3 + .soft').textContent"))
+        self.assertEqual(self.count(browser, ".bars .bar"), 10)
+        self.assertIn("rank 1 of", self.seen(browser, "h3 + .soft"))
         chances = browser.run("return Array.from(document.querySelectorAll('.bars > span:nth-child(3n)'), (one) => parseFloat(one.textContent))")
         self.assertEqual(chances, sorted(chances, reverse=True))
-        self.assertEqual(browser.run("return document.querySelector('.look').textContent"), ("The sea" + greedy)[8:20].replace("\n", "↵\n"))
+        self.assertEqual(self.seen(browser, ".look"), ("The sea" + greedy)[8:20].replace("\n", "↵\n"))
         browser.run("""for (let i = 0; i < 60; ++i) document.querySelector("svg").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}))""")
         losses = [row["loss"] for row in metrics(self.folder / "run", "train")][-2:]  # the mean that smoothing makes of seven
         val_loss = metrics(self.folder / "run", "eval")[-1]["val_loss"]
-        self.assertEqual(browser.run("return document.querySelector('figcaption').textContent"),
+        self.assertEqual(self.seen(browser, "figcaption"),
                          f"step 60: training loss, smoothed {sum(losses) / 2:.3f} · validation loss {val_loss:.3f}")
         self.assertEqual(browser.run("return ticks(1, 1.0000000000000002, 5).length"), 6)
         for name, value, wanted in (("topK", "0.5", "top-k (0: all) is 0.5; a whole number from 0 to 1000000000 is possible"),
@@ -378,36 +356,27 @@ class BrowserTest(ProgramTest):
             browser.run(f"chargpt.writings[0].{name}.value = '{value}'; chargpt.writings[0].write()")
             self.assertEqual(browser.run("return chargpt.writings[0].status.textContent"), wanted)
             browser.run(f"chargpt.writings[0].{name}.value = '1'")
-        self.assertEqual(browser.run("return document.querySelectorAll('svg').length"), 4)
+        self.assertEqual(self.count(browser, "svg"), 4)
         self.assertEqual(browser.call("POST", "/se/log", {"type": "browser"}), [])
         for name, width, dark in (("light", 1280, False), ("dark", 1280, True), ("narrow", 390, False)):
-            other = self.browser(width=width, dark=dark)
-            other.open(self.folder / "run/page.html")
-            other.wait_for(OPENED)
+            other = self.browser("run/page.html", width=width, dark=dark)
             self.assert_legible(other)
             self.assert_labels_apart(other)
             self.keep_screen(other, name)
 
     def test_a_model_of_documents_shows_where_they_begin_and_end(self):
-        if not is_there():
-            return skip(self, "chromium with chromedriver")
-        self.write("words.txt", "\n".join(re.findall(r"\b[a-z]{2,9}\b", pathlib.Path(SAMPLE_TEXT).read_text())))
+        self.write("words.txt", "\n".join(re.findall(r"\b[a-z]{2,9}\b", TEXT)))
         self.train("run", "default", 20, *SMALL, "--text", "words.txt", "--documents", "lines")
         self.succeed("page", "run", "--prompt", "a")
-        browser = self.browser()
-        browser.open(self.folder / "run/page.html")
-        browser.wait_for("return chargpt.writings[0].characters.length > 0 && !chargpt.writings[0].running")
+        browser = self.browser("run/page.html", opened="return chargpt.writings[0].characters.length > 0 && !chargpt.writings[0].running")
         browser.run("chargpt.writings[0].look(0)")
-        self.assertEqual(browser.run("return document.querySelector('.look').textContent"), "·")
+        self.assertEqual(self.seen(browser, ".look"), "·")
         self.assertEqual(browser.run("return shown(chargpt.model.symbols[data.model.document])"), "end of document")
 
     def test_a_walk_draws_each_number_in_its_colour(self):
-        if not is_there():
-            return skip(self, "chromium with chromedriver")
         self.train("run")
         self.succeed("explain", "run", "--prompt", "the", "--page", "walk.html")
-        browser = self.browser()
-        browser.open(self.folder / "walk.html")
+        browser = self.browser("walk.html", opened="return true")
         self.assertTrue(browser.run("""
             return Array.from(document.querySelectorAll("canvas")).every((canvas) => {
               const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -416,7 +385,3 @@ class BrowserTest(ProgramTest):
                 return alpha === 2 * Math.abs(value) && (alpha < 64 || (red > blue) === (value > 0));
               });
             });"""))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,12 +1,9 @@
 """What is said of the presets is of the presets as they are, and the script that says it measures and writes."""
 
 import importlib
-import json
 import re
 import shutil
-import subprocess
 import sys
-import unittest
 
 from program import PROGRAM, QUICK, SAMPLE_TEXT, SOURCE, ProgramTest
 
@@ -23,19 +20,19 @@ def script():
 class ExpectedFiguresTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.script = script()
-        self.program = self.script.Program(PROGRAM)
-        self.expected = self.script.load(SOURCE / "configs")
+        self.presets = script()
+        self.program = self.presets.Program(PROGRAM)
+        self.expected = self.presets.load(SOURCE / "configs")
 
     def test_no_preset_has_changed_since_it_was_measured(self):
         defaults = self.program.defaults()
-        self.assertEqual(self.script.changed_defaults(self.expected["defaults"], defaults), [], AGAIN.format("each"))
+        self.assertEqual(self.presets.changed_defaults(self.expected["defaults"], defaults), [], AGAIN.format("each"))
         for preset, row in self.expected["rows"].items():
             self.assertEqual(row["config"], self.program.config_digest(preset, defaults), f"{preset} has changed: {AGAIN.format(preset)}")
 
     def test_the_table_is_that_of_the_figures(self):
         text = (SOURCE / "configs" / "README.md").read_text(encoding="utf-8")
-        self.assertIn("\n".join([self.script.BEGIN, self.script.table(self.expected), self.script.END]), text, "run scripts/measure/presets.py --table")
+        self.assertIn("\n".join([self.presets.BEGIN, self.presets.table(self.expected), self.presets.END]), text, "run scripts/measure/presets.py --table")
 
     def test_every_measured_row_has_its_seeds_machine_and_date(self):
         for preset, row in self.expected["rows"].items():
@@ -72,27 +69,24 @@ class DigestTest(ProgramTest):
 
 class MeasuringTest(ProgramTest):
     def measure(self, *arguments):
-        return subprocess.run([sys.executable, SCRIPT, "--program", PROGRAM, "--folder", self.folder, "--work", self.folder / "runs",
-                               *arguments, "--", "--max_iters", "20", *QUICK], capture_output=True, text=True, check=False)
+        self.script("measure/presets.py", "--program", PROGRAM, "--folder", self.folder, "--work", self.folder / "runs", *arguments,
+                    "--", "--max_iters", "20", *QUICK)
 
     def setUp(self):
         super().setUp()
         shutil.copy(SOURCE / "configs" / "README.md", self.folder)
 
     def test_trains_every_seed_and_writes_figures_and_table(self):
-        process = self.measure("--only", "ladder/bigram", "--seeds", "3")
-        self.assertEqual(process.returncode, 0, process.stderr)
-        expected = json.loads((self.folder / "expected.json").read_text())
-        row = expected["rows"]["ladder/bigram"]
+        self.measure("--only", "ladder/bigram", "--seeds", "3")
+        row = self.json_of("expected.json")["rows"]["ladder/bigram"]
         self.assertEqual([run["seed"] for run in row["runs"]], [1337, 1338, 1339])
         self.assertEqual([run["step"] for run in row["runs"]], [20] * 3)
         self.assertLess(row["ci95"][0], row["loss"])
         self.assertIn(f"{row['loss']:.4f} ±", (self.folder / "README.md").read_text())
         self.assertIn("processors", (self.folder / "README.md").read_text())
         # Again: the same figures from the runs that are there, and another preset's row beside it.
-        self.assertEqual(self.measure("--only", "ladder/average", "--seeds", "2").returncode, 0)
-        more = json.loads((self.folder / "expected.json").read_text())
-        self.assertEqual(more["rows"]["ladder/bigram"], row)
+        self.measure("--only", "ladder/average", "--seeds", "2")
+        self.assertEqual(self.json_of("expected.json")["rows"]["ladder/bigram"], row)
         self.assertIn("**leaks**", (self.folder / "README.md").read_text())
 
     def test_the_metrics_digest_is_that_of_the_losses(self):
@@ -104,38 +98,32 @@ class MeasuringTest(ProgramTest):
         self.assertNotEqual(digests[0], digests[2])
 
     def test_a_run_that_takes_too_long_is_not_measured_here(self):
-        process = self.measure("--only", "ladder/transformer", "--hours", "0")
-        self.assertEqual(process.returncode, 0, process.stderr)
+        self.measure("--only", "ladder/transformer", "--hours", "0")
         self.assertIn("not measured here: about 0.0 hours a run", (self.folder / "README.md").read_text())
 
     def test_shortened_runs_are_refused_for_the_presets_own_folder(self):
-        process = subprocess.run([sys.executable, SCRIPT, "--program", PROGRAM, "--", "--max_iters", "1"], capture_output=True, text=True, check=False)
-        self.assertEqual(process.returncode, 2)
-        self.assertIn("no measurement of the presets", process.stderr)
+        refused = self.script("measure/presets.py", "--program", PROGRAM, "--", "--max_iters", "1", code=2)
+        self.assertIn("no measurement of the presets", refused.stderr)
+
+    def of_own_text(self, name, *arguments):
+        """What a script writes of a text of one's own."""
+        return self.script(name, "--program", PROGRAM, "--threads", "1", "--text", f"own={SAMPLE_TEXT}",
+                           "--work", self.folder / "work", *arguments).stdout
 
     def test_a_preset_is_measured_beside_nanogpt_on_a_text_of_ones_own(self):
-        script_of_texts = SCRIPT.with_name("texts.py")
-        process = subprocess.run([sys.executable, script_of_texts, "--program", PROGRAM, "--threads", "1", "--text", f"own={SAMPLE_TEXT}", "--presets", "quick",
-                                  "--work", self.folder / "work"], capture_output=True, text=True, check=False)
-        self.assertEqual(process.returncode, 0, process.stderr)
-        about, preset, seconds, loss, same_loss, theirs = process.stdout.splitlines()[2].strip("| ").split(" | ")
+        row = self.of_own_text("measure/texts.py", "--presets", "quick").splitlines()[2]
+        about, preset, seconds, loss, same_loss, theirs = row.strip("| ").split(" | ")
         self.assertRegex(about, r"^own: 2\d,\d{3} characters, \d+ symbols$")
         self.assertEqual((preset, loss), ("`quick`", same_loss))  # it sees windows of 64
         self.assertGreater(float(theirs), float(loss))
         self.assertLess(int(seconds), 60)
 
     def test_default_is_set_beside_the_strongest_rival_of_each_class(self):
-        process = subprocess.run([sys.executable, SCRIPT.with_name("classes.py"), "--program", PROGRAM, "--threads", "1", "--text", f"own={SAMPLE_TEXT}",
-                                  "--seconds", "1", "--work", self.folder / "work"], capture_output=True, text=True, check=False)
-        self.assertEqual(process.returncode, 0, process.stderr)
-        name, alone, *cells = process.stdout.strip("| \n").split(" | ")
+        written = self.of_own_text("measure/classes.py", "--seconds", "1")
+        name, alone, *cells = written.strip("| \n").split(" | ")
         self.assertEqual((name, len(cells)), ("own", 3))
         self.assertGreater(float(alone), float(cells[0].strip("*")[:5]))
         for cell in cells:
             own, rival = (float(loss) for loss in re.findall(r"\d\.\d{3}", cell))
             self.assertEqual(cell.startswith("**"), own < rival, cell)
-        self.assertEqual(process.stdout, subprocess.run(process.args, capture_output=True, text=True, check=False).stdout)  # measured once
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertEqual(written, self.of_own_text("measure/classes.py", "--seconds", "1"))  # measured once

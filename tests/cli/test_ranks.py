@@ -1,14 +1,12 @@
 """Training shared by several processes that mpirun has started."""
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import time
-import unittest
 
-from program import PROGRAM, QUICK, last_wins, mounts_are_allowed
+from program import PROGRAM, QUICK, last_wins
 from ranks import ENVIRONMENT, MODULE, RanksCase
 
 
@@ -84,7 +82,7 @@ class RanksTest(RanksCase):
         return ["compare", "ladder/bigram", "nanogpt-cpu", "--vary", "model.dropout=0,0.1", "--seeds", "2", "--max_iters", "30", *QUICK, "--out", out]
 
     def results(self, out):
-        results = json.loads((self.folder / out / "compare.json").read_text())["results"]
+        results = self.json_of(f"{out}/compare.json")["results"]
         return [(config["config"], config["rank"], [(seed["seed"], seed["loss"]) for seed in config["seeds"]]) for config in results]
 
     def test_a_comparison_gives_each_rank_whole_runs_and_the_table_of_one_process(self):
@@ -104,12 +102,7 @@ class RanksTest(RanksCase):
         self.assertEqual(self.results("broken"), self.results("alone"))
 
     def test_a_full_disk_under_rank_0_ends_all_with_a_whole_checkpoint(self):
-        if not mounts_are_allowed():
-            self.skipTest("mounting a small file system needs root")
-        small = self.folder / "small"
-        small.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small], check=True)
-        self.addCleanup(subprocess.run, ["umount", "--lazy", small], check=True)
+        small = self.small_file_system("512k")
         saves = ["--eval_interval", "2", "--keep", "100"]
         done = self.together(2, *last_wins([*self.training("small/run"), *saves]))
         self.assertEqual(done.code, 74, done.err)
@@ -131,20 +124,16 @@ class RanksTest(RanksCase):
                 self.assertLess(time.monotonic() - begun, 20)
                 self.assertEqual(process.returncode, code, err)
                 self.assertIn(f"to continue from the last checkpoint: chargpt resume {name}", err)
-                last = int((self.folder / name / "checkpoints" / "LATEST").read_text().strip()[-8:])
+                last = self.last_step(name)
                 self.assertEqual(self.together(2, "resume", name, "--max_iters", last + 10, "--quiet").code, 0)
                 self.together(2, *self.training(f"{name}-whole", iters=last + 10))
                 self.assertEqual(self.weights(name, last + 10), self.weights(f"{name}-whole", last + 10))
 
     def ending(self, run):
-        last = (self.folder / run / "checkpoints" / "LATEST").read_text().strip()
-        return json.loads((self.folder / run / "checkpoints" / last / "state.json").read_text())["ended"]
+        return self.json_of(f"{run}/checkpoints/step-{self.last_step(run):08}/state.json")["ended"]
 
     def test_a_signal_saves_once_and_ends_all(self):
-        process = self.running("run")
-        process.send_signal(signal.SIGUSR1)
-        err = process.communicate(timeout=30)[1].decode()
-        self.assertEqual(process.returncode, 128 + signal.SIGUSR1, err)
+        self.ended_by(self.running("run"), signal.SIGUSR1, timeout=30)
         self.assertEqual(self.ending("run"), "stopped")
 
     def test_a_signal_to_one_rank_saves_and_ends_all(self):
@@ -152,7 +141,3 @@ class RanksTest(RanksCase):
         os.kill(self.rank_process(1), signal.SIGUSR1)
         process.communicate(timeout=30)
         self.assertEqual(self.ending("run"), "stopped")
-
-
-if __name__ == "__main__":
-    unittest.main()

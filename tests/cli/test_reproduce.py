@@ -1,13 +1,10 @@
 """reproduce: a run trained again, beside what it saved."""
 
 import json
-import re
 import shutil
 import signal
-import subprocess
-import unittest
 
-from program import PROGRAM, SAMPLE_TEXT, ProgramTest, command, metrics
+from program import SAMPLE_TEXT, ProgramTest, files, metrics
 
 SIZE = ["--n_layer", "2", "--n_embd", "16", "--block_size", "32", "--threads", "1"]
 
@@ -27,14 +24,14 @@ class ReproduceTest(ProgramTest):
         return shutil.copytree(self.folder / "run", self.folder / "copy")
 
     def test_the_same_bits_leave_nothing_behind(self):
-        before = {path: path.read_bytes() for path in (self.folder / "run").rglob("*") if path.is_file()}
+        before = files(self.folder / "run")
         answer = self.reproduced()
         self.assertEqual(answer["verdict"], "bits")
         self.assertEqual(answer["losses"], 13 + 4 * 2)  # steps 1, 5, …, 60; evaluations at 0, 20, 40, 60 of both splits
         self.assertEqual(answer["same_weights"], [20, 40, 60])
         self.assertEqual((answer["difference"], answer["again"], answer["conditions"]), (None, None, []))
         self.assertFalse((self.folder / "runs").exists())
-        self.assertEqual(before, {path: path.read_bytes() for path in (self.folder / "run").rglob("*") if path.is_file()})
+        self.assertEqual(before, files(self.folder / "run"))
         self.assertIn("run: the same bits: 21 losses, and the weights of steps 20, 40, 60\n", self.succeed("reproduce", "run", "--quiet").out)
 
     def test_a_checkpoint_on_and_a_folder_to_keep(self):
@@ -49,7 +46,7 @@ class ReproduceTest(ProgramTest):
 
     def test_other_kernels_differ_by_rounding(self):
         levels = {"AVX512": "avx2", "AVX2": "default"}
-        state = json.loads((self.folder / "run/checkpoints/step-00000060/state.json").read_text())
+        state = self.json_of("run/checkpoints/step-00000060/state.json")
         if state["cpu_capability"] not in levels:
             self.skipTest(f"there are no other kernels than {state['cpu_capability']}")
         answer = self.reproduced(code=1, env={"ATEN_CPU_CAPABILITY": levels[state["cpu_capability"]]})
@@ -107,25 +104,18 @@ class ReproduceTest(ProgramTest):
         self.train("timed", "default", 0, *SIZE, "--max_iters", "100000", "--max_seconds", "2")
         answer = self.reproduced("timed")
         self.assertEqual((answer["verdict"], answer["conditions"]), ("bits", []))
-        process = subprocess.Popen(command("train", "default", *SIZE, "--text", SAMPLE_TEXT, "--max_iters", "100000", "--eval_interval", "50000", "--patience", "0",
-                                           "--run", "stopped", "--quiet"), cwd=self.folder)
+        process = self.started("train", "default", *SIZE, "--text", SAMPLE_TEXT, "--max_iters", "100000", "--eval_interval", "50000",
+                               "--patience", "0", "--run", "stopped", "--quiet")
         self.wait_for(lambda: (self.folder / "stopped/metrics.jsonl").exists() and len(metrics(self.folder / "stopped", "train")) >= 5, process)
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(60), 130)
+        self.ended_by(process, signal.SIGINT)
         answer = self.reproduced("stopped")
-        self.assertEqual(answer["verdict"], "bits")
-        state = max((self.folder / "stopped/checkpoints").glob("step-*"))
-        self.assertEqual(answer["same_weights"][-1], int(state.name[5:]))
+        self.assertEqual((answer["verdict"], answer["same_weights"][-1]), ("bits", self.last_step("stopped")))
 
     def test_an_interrupt_leaves_nothing_behind(self):
         self.train("long", "default", 3000, *SIZE, "--patience", "0", "--eval_interval", "1000")
-        process = subprocess.Popen([PROGRAM, "reproduce", "long"], cwd=self.folder, stderr=subprocess.PIPE, text=True)
-        for line in process.stderr:
-            if re.search(r"step 0 of 3,000", line):
-                break
-        process.send_signal(signal.SIGINT)
-        self.assertIn("stopped: nothing is known yet", process.communicate()[1])
-        self.assertEqual(process.returncode, 130)
+        process = self.started("reproduce", "long")
+        self.assertTrue(any("step 0 of 3,000" in line for line in process.stderr))
+        self.assertIn("stopped: nothing is known yet", self.ended_by(process, signal.SIGINT))
         self.assertFalse((self.folder / "runs").exists())
 
     def test_runs_that_began_elsewhere_say_how_they_can_be_repeated(self):
@@ -138,7 +128,3 @@ class ReproduceTest(ProgramTest):
         self.succeed("export", "run", "--out", "out")
         self.succeed("import", "out", "--run", "imported")
         self.assertIn("imported without its text", self.fail_with(65, "reproduce", "imported"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,20 +1,10 @@
 """What is shown beside a loss: rivals by class, PPMd as 7z packs, and a verdict for each class."""
 
-import json
 import math
-import pathlib
-import re
 import shutil
 import subprocess
-import unittest
 
-from program import SAMPLE_TEXT, ProgramTest
-
-SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
-
-
-def data_of(page):
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S)[1])
+from program import SMALL, TEXT, ProgramTest
 
 
 class RivalsTest(ProgramTest):
@@ -42,13 +32,11 @@ class RivalsTest(ProgramTest):
                          f"Frozen, in windows of 16: behind counted {order}-grams ({baselines['ngram']['loss_in_windows']:.4f}) by {behind:.4f}.")
         self.assertEqual(figures["verdict"][1], f"PPMd ({baselines['ppmd']['loss']:.4f}), which learns from the text it scores, is ahead by "
                                                 f"{figures['loss'] - baselines['ppmd']['loss']:.4f}.")
-        kept = json.loads((self.folder / "run/figures.json").read_text())
+        kept = self.json_of("run/figures.json")
         self.assertEqual((kept["baselines"], kept["verdict"]), (baselines, figures["verdict"]))
 
     def test_the_verdict_fits_into_80_columns(self):
-        lines = self.lines_at(80, "eval", "run")
-        self.assertIn(self.succeed("eval", "run", "--json").json["verdict"][1], lines)
-        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertIn(self.succeed("eval", "run", "--json").json["verdict"][1], self.fitting_lines(80, "eval", "run"))
 
     def test_a_mixture_with_counts_is_compared_with_counts_in_any_context(self):
         mixed = self.succeed("eval", "run", "--counts", "--json").json
@@ -69,22 +57,19 @@ class RivalsTest(ProgramTest):
         self.assertNotIn("--adapt (", self.succeed("eval", "pairs").out)  # which cannot
 
     def test_the_page_draws_the_strongest_of_each_class_and_says_the_verdict(self):
-        self.succeed("page", "run", "--no-model")
-        data = data_of(self.folder / "run/page.html")
-        figures = json.loads((self.folder / "run/figures.json").read_text())
+        data = self.page_of("run", "--no-model")
+        figures = self.json_of("run/figures.json")
         ngram, rivals = figures["baselines"]["ngram"], figures["baselines"]
         self.assertEqual([(level["name"], level["y"]) for level in data["baselines"]],
                          [(f"counted {ngram['order']}-grams", ngram["loss_in_windows"]), ("PPMd", rivals["ppmd"]["loss"]), ("counted pairs", rivals["bigram"])])
         self.assertEqual(data["verdict"], " ".join(figures["verdict"]))
         del figures["baselines"]["ppmd"], figures["verdict"]  # as a run of an older program
-        (self.folder / "run/figures.json").write_text(json.dumps(figures))
-        self.succeed("page", "run", "--no-model")
-        data = data_of(self.folder / "run/page.html")
+        self.write("run/figures.json", figures)
+        data = self.page_of("run", "--no-model")
         self.assertEqual(([level["name"] for level in data["baselines"]][1], data["verdict"]), ("xz", ""))
 
     def test_models_of_bytes_have_the_same_ppmd_per_byte(self):
-        text = pathlib.Path(SAMPLE_TEXT).read_text().encode("ascii", "ignore").decode()
-        self.write("ascii.txt", text)
+        self.write("ascii.txt", TEXT.encode("ascii", "ignore"))
         for run, units in (("characters", []), ("bytes", ["--units", "bytes"])):
             self.train(run, "nanogpt-cpu", 3, *SMALL, *units, "--text", "ascii.txt")
         one, other = (self.succeed("eval", run, "--json").json["baselines"]["ppmd"] for run in ("characters", "bytes"))
@@ -103,16 +88,10 @@ class RivalsTest(ProgramTest):
     def test_ppmd_is_what_7z_adds_to_the_train_split(self):
         if not shutil.which("7z"):
             self.skipTest("7z is not here")
-        text = pathlib.Path(SAMPLE_TEXT).read_text()
-        train = text[:int(0.9 * len(text))]
-        sizes = []
-        for name, part in (("train", train), ("whole", text)):
+        train, sizes = TEXT[:int(0.9 * len(TEXT))], []
+        for name, part in (("train", train), ("whole", TEXT)):
             self.write(name, part)
             subprocess.run(["7z", "a", "-mhc=off", "-m0=PPMd:o=6:mem=16m", name + ".7z", name], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
             sizes.append(int.from_bytes((self.folder / (name + ".7z")).read_bytes()[12:20], "little"))
-        expected = (sizes[1] - sizes[0]) * 8 * math.log(2) / (len(text) - len(train))
+        expected = (sizes[1] - sizes[0]) * 8 * math.log(2) / (len(TEXT) - len(train))
         self.assertAlmostEqual(self.succeed("eval", "run", "--json").json["baselines"]["ppmd"]["loss"], expected, places=9)
-
-
-if __name__ == "__main__":
-    unittest.main()

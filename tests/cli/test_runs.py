@@ -1,16 +1,10 @@
 """runs: lists of runs by text; what runs are called, and which of their weights are meant."""
 
 import datetime
-import json
-import pathlib
 import re
 import signal
-import subprocess
-import unittest
 
-from program import PROGRAM, SAMPLE_TEXT, ProgramTest, metrics
-
-SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+from program import SAMPLE_TEXT, SMALL, TEXT, ProgramTest, metrics
 
 
 class RunsTest(ProgramTest):
@@ -20,7 +14,7 @@ class RunsTest(ProgramTest):
         self.train("short", "ladder/bigram", 20)
 
     def train_others(self):
-        self.write("other.txt", pathlib.Path(SAMPLE_TEXT).read_text()[:5000])
+        self.write("other.txt", TEXT[:5000])
         self.train("other", "ladder/bigram", 10, "--text", "other.txt")
         self.train("leaking", "ladder/average", 60)
 
@@ -36,8 +30,7 @@ class RunsTest(ProgramTest):
     def test_a_list_fits_its_terminal(self):
         self.train_others()
         for columns in (60, 80, 120):
-            lines = self.lines_at(columns, "runs", ".")
-            self.assertLessEqual(max(map(len, lines)), columns)
+            lines = self.fitting_lines(columns, "runs", ".")
             self.assertIn("finished", "".join(lines))
             self.assertIn(str(datetime.date.today().year), "".join(lines))
 
@@ -89,8 +82,7 @@ class NamesTest(ProgramTest):
         for command in (["eval"], ["sample", "--tokens", "3"], ["sample", "-"], ["page"], ["watch"], ["audit", "--samples", "1", "--tokens", "50"], ["score"],
                         ["score", "-"], ["score", SAMPLE_TEXT], ["inspect", "--verify"], ["export", "--out", "x"], ["attention", "--prompt", "a"],
                         ["explain", "--prompt", "a"], ["resume", "--max_iters", "9"]):
-            err = self.succeed(*command, stdin=b"The").err
-            self.assertIn("chargpt: run: runs/second, the newest\n", err, command)
+            self.assertIn("chargpt: run: runs/second, the newest\n", self.succeed(*command, stdin=b"The").err, command)
         self.assertEqual(self.succeed("sample", "-", "--tokens", "3", "--quiet", stdin=b"The").out[:3], "The")
         self.assertIn(" characters of standard input", self.succeed("score", "-", stdin=b"The").out)
         self.assertIn(f" characters of {SAMPLE_TEXT}", self.succeed("score", SAMPLE_TEXT, "--show", "9").out)
@@ -164,16 +156,8 @@ class CheckpointLineTest(ProgramTest):
 
     def test_weights_that_were_never_evaluated_are_called_so(self):
         self.train("run", "nanogpt-cpu", 10, *SMALL, "--eval_interval", "10", "--keep", "9")
-        process = subprocess.Popen([PROGRAM, "resume", "run", "--max_iters", "1000000", "--eval_interval", "1000000", "--sample_tokens", "0"],
-                                   cwd=self.folder, stderr=subprocess.PIPE, text=True)
-        for line in process.stderr:
-            if re.search(r"step [\d,]+ of 1,000,000", line):
-                process.send_signal(signal.SIGINT)
-                break
-        process.communicate(timeout=60)
+        process = self.started("resume", "run", "--max_iters", "1000000", "--eval_interval", "1000000", "--sample_tokens", "0")
+        self.assertTrue(any(re.search(r"step [\d,]+ of 1,000,000", line) for line in process.stderr))
+        self.ended_by(process, signal.SIGINT)
         self.assertRegex(self.succeed("eval", "run").err, r"chargpt: checkpoint: step 10, the best; the last is step [\d,]+ \(not evaluated\)\n")
         self.assertFalse(self.succeed("eval", "run", "--json").json["checkpoint"]["last_evaluated"])
-
-
-if __name__ == "__main__":
-    unittest.main()

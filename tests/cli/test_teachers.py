@@ -1,37 +1,33 @@
 """train --teacher: runs that learn from others."""
 
 import json
-import pathlib
 import shutil
-import unittest
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest, last_wins, metrics
-
-SIZE = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+from program import QUICK, SAMPLE_TEXT, SMALL, TEXT, ProgramTest, last_wins, metrics
 
 
 class TeachersTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.train("a", "default", 30, *SIZE)
-        self.train("runs/b", "default", 30, *SIZE, "--seed", "7", "--n_embd", "24")
+        self.train("a", "default", 30, *SMALL)
+        self.train("runs/b", "default", 30, *SMALL, "--seed", "7", "--n_embd", "24")
 
     def student(self, run, *more):
-        return last_wins(["train", "default", "--run", run, "--max_iters", "30", *QUICK, *SIZE, "--quiet", *more])
+        return last_wins(["train", "default", "--run", run, "--max_iters", "30", *QUICK, *SMALL, "--quiet", *more])
 
     def test_several_teachers_by_option_by_name_and_by_config(self):
         told = self.succeed(*[word for word in self.student("both", "--teacher", "a") if word != "--quiet"], "--teacher", "b")
         self.assertIn("the targets are mixed with the mean of what 2 teachers predict (train.teacher_weight 0.75); all losses are of the text alone",
                       " ".join(told.err.split()))
-        config = json.loads((self.folder / "both/config.json").read_text())
+        config = self.json_of("both/config.json")
         expected = [str(next((self.folder.resolve() / run / "checkpoints").glob("step-*"))) for run in ("a", "runs/b")]
         self.assertEqual(config["train"]["teacher"], expected)
         self.assertEqual(config["origin"]["train.teacher"], "--teacher")
         state = json.loads(next((self.folder / "both/checkpoints").glob("step-*/state.json")).read_text())
         self.assertEqual([teacher["checkpoint"] for teacher in state["teachers"]], expected)
-        self.write("mine.json", json.dumps({"extends": "default", "train": {"teacher": ["a", "b"]}}))
+        self.write("mine.json", {"extends": "default", "train": {"teacher": ["a", "b"]}})
         self.succeed(*[word if word != "default" else "mine.json" for word in self.student("by-config")])
-        self.train("alone", "default", 30, *SIZE)
+        self.train("alone", "default", 30, *SMALL)
 
         def losses(run):
             return [row["loss"] for row in metrics(self.folder / run, "train")]
@@ -42,7 +38,7 @@ class TeachersTest(ProgramTest):
 
         # It is a run like any other.
         self.assertEqual(self.succeed("eval", "both", "--json", "--quiet").json["loss"],
-                         json.loads((self.folder / "both/figures.json").read_text())["loss"])
+                         self.json_of("both/figures.json")["loss"])
         self.succeed("sample", "both", "--tokens", "5", "--quiet")
         self.succeed("page", "both", "-o", "both.html", "--quiet")
         self.assertEqual(self.succeed("reproduce", "both", "--json", "--quiet").json["verdict"], "bits")
@@ -52,17 +48,13 @@ class TeachersTest(ProgramTest):
         self.succeed(*last_wins([*self.student("halves", "--teacher", "a"), "--lr_decay_iters", "30", "--max_iters", "15"]))
         self.succeed("resume", "halves", "--max_iters", "30", "--quiet")
         self.succeed(*last_wins([*self.student("whole", "--teacher", "a", "--lr_decay_iters", "30"), "--run", "same"]))
-
-        def weights(run):
-            return (self.folder / run / "checkpoints/step-00000030/model.safetensors").read_bytes()
-
-        self.assertEqual(weights("halves"), weights("same"))
+        self.assertEqual(self.weights("halves", 30), self.weights("same", 30))
 
         (self.folder / "a").rename(self.folder / "elsewhere")
         for words in (["resume", "whole", "--max_iters", "40"], ["reproduce", "whole"]):
             self.assertRegex(self.fail_with(66, *words, "--quiet"),
                              r"train.teacher: no run or checkpoint at .*/a/checkpoints/step-\d+.*; a run needs its teachers: put this one back")
-        self.train("a", "default", 30, *SIZE, "--seed", "9")
+        self.train("a", "default", 30, *SMALL, "--seed", "9")
         step = next((self.folder / "a/checkpoints").glob("step-*"))
         was = next((self.folder / "elsewhere/checkpoints").glob("step-*")).name
         if step.name != was:
@@ -81,7 +73,7 @@ class TeachersTest(ProgramTest):
         refused(2, "is named twice; name each teacher once", "--teacher", "a", "--teacher=./a")
         refused(2, "a teacher's must be at least as large: give --block_size 16 or another teacher", "--teacher", "a", "--block_size", "17")
         refused(65, r"has another vocabulary: it lacks '@' \(U\+0040\), which this text has", "--teacher", "a",
-                "--text", self.write("other.txt", (pathlib.Path(SAMPLE_TEXT).read_text(encoding="utf-8") + "@") * 2))
+                "--text", self.write("other.txt", (TEXT + "@") * 2))
         refused(2, "train.teacher_weight = 0.3 has no effect: it needs train.teacher", "--teacher_weight", "0.3")
         refused(2, "train.teacher_weight = 1.5", "--teacher", "a", "--teacher_weight", "1.5")
         refused(75, "is in a, which --overwrite renames", "--teacher", "a", "--overwrite", run="a")
@@ -92,8 +84,8 @@ class TeachersTest(ProgramTest):
         refused(65, "^--teacher: train.teacher: .*model.safetensors", "--teacher", "a")
 
     def test_searches_on_the_train_split_refuse_teachers_and_comparisons_take_them(self):
-        options = ["--text", SAMPLE_TEXT, *SIZE, "--max_iters", "10", "--sample_tokens", "0", "--threads", "1", "--quiet"]
-        for words in (["tune", "default", "--minutes", "0.1", "--text", SAMPLE_TEXT, *SIZE], ["compare", "default", *options, "--score-on", "train"]):
+        options = ["--text", SAMPLE_TEXT, *SMALL, "--max_iters", "10", "--sample_tokens", "0", "--threads", "1", "--quiet"]
+        for words in (["tune", "default", "--minutes", "0.1", "--text", SAMPLE_TEXT, *SMALL], ["compare", "default", *options, "--score-on", "train"]):
             self.assertIn("--teacher: train.teacher: default would be scored on the end of the train split, which its teachers have learned from",
                           self.fail_with(2, *words, "--teacher", "a"))
         compared = ["compare", "default", *options, "--vary", "train.teacher_weight=0,0.5", "--teacher", "a", "--out", "out", "--json"]
@@ -105,12 +97,8 @@ class TeachersTest(ProgramTest):
     def test_a_dry_run_and_the_help_say_what_is_learned(self):
         plan = self.succeed(*self.student("new", "--teacher", "a", "--dry-run", "--json")).json
         self.assertRegex(plan["notices"][0], "the targets are mixed with what .*/a/checkpoints/step-.* predicts")
-        chosen = self.succeed("train", "--minutes", "0.01", "--teacher", "b", "--text", SAMPLE_TEXT, *SIZE, "--threads", "1", "--dry-run", "--json").json
+        chosen = self.succeed("train", "--minutes", "0.01", "--teacher", "b", "--text", SAMPLE_TEXT, *SMALL, "--threads", "1", "--dry-run", "--json").json
         self.assertRegex(" ".join(chosen["notices"]), r"the targets are mixed with what /\S*/runs/b/checkpoints/step-\S* predicts")
-        bench = ["bench", "train", "default", "--text", SAMPLE_TEXT, *SIZE, "--steps", "2", "--threads", "1", "--teacher", "b", "--json"]
+        bench = ["bench", "train", "default", "--text", SAMPLE_TEXT, *SMALL, "--steps", "2", "--threads", "1", "--teacher", "b", "--json"]
         self.assertEqual(self.succeed(*bench).json["steps"], 2)
         self.assertIn("--teacher", self.succeed("train", "--help").out)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,18 +4,15 @@ import base64
 import gzip
 import json
 import os
-import pathlib
 import random
 import select
 import shutil
 import subprocess
 import threading
-import unittest
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest, command, tensors
+from program import QUICK, SAMPLE_TEXT, TEXT, ProgramTest, command, tensors
 
 OWN = QUICK[2:]  # without --text
-TEXT = pathlib.Path(SAMPLE_TEXT).read_text()
 
 
 class TextThatMoved(ProgramTest):
@@ -54,7 +51,7 @@ class TextThatMoved(ProgramTest):
         self.succeed("resume", "here/run", "--text", "elsewhere/renamed.txt", "--max_iters", "30", "--quiet")
         self.assertEqual(undisturbed, tensors(self.folder / "here/run", 30))
         # and the new name is known from here on
-        self.assertEqual(json.loads((self.folder / "here/run/config.json").read_text())["data"]["text"], ["elsewhere/renamed.txt"])
+        self.assertEqual(self.json_of("here/run/config.json")["data"]["text"], ["elsewhere/renamed.txt"])
         self.inside("here")
         self.succeed("eval", "run")
 
@@ -219,9 +216,7 @@ class TextFromStandardInput(ProgramTest):
 
     def test_a_terminal_is_told_how_to_end_it(self):
         ours, theirs = os.openpty()
-        process = subprocess.Popen(command("train", "ladder/bigram", "--run", "r", "--text", "-", *self.LENGTH), cwd=self.folder, stdin=theirs,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
+        process = self.started("train", "ladder/bigram", "--run", "r", "--text", "-", *self.LENGTH, stdin=theirs)
         self.assertIn("end it with Ctrl-D on a new line", process.stderr.readline())
         for line in TEXT.splitlines(keepends=True)[:100]:
             os.write(ours, line.encode())
@@ -251,9 +246,7 @@ class TextFromStandardInput(ProgramTest):
 class TextThatComesSlowly(ProgramTest):
     def test_the_bytes_read_from_a_pipe_are_told_also_while_none_come(self):
         os.mkfifo(self.folder / "pipe")
-        process = subprocess.Popen(command("train", "ladder/bigram", "--run", "r", "--text", "pipe", "--max_iters", 1, *OWN), cwd=self.folder,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
+        process = self.started("train", "ladder/bigram", "--run", "r", "--text", "pipe", "--max_iters", 1, *OWN)
         with (self.folder / "pipe").open("w") as pipe:
             pipe.write("some text")
             pipe.flush()
@@ -261,7 +254,6 @@ class TextThatComesSlowly(ProgramTest):
             self.assertRegex(process.stderr.readline(), r"^chargpt: reading the text: [09] B after \d+\.\d s\n")
             pipe.write(TEXT)
         self.assertEqual(process.wait(60), 0)
-        process.stderr.close()
 
     def test_a_text_and_a_config_may_be_pipes(self):
         for name, content in (("text-pipe", TEXT), ("config-pipe", '{"extends": "ladder/bigram"}')):
@@ -294,7 +286,7 @@ class SampleInsideTheProgram(ProgramTest):
         trained = self.succeed("train", "ladder/bigram", "--run", "run", "--max_iters", "20", *OWN)
         self.assertIn("no text was named, and data/tinyshakespeare.txt is not there: using the sample built into the program", trained.err)
         self.assertIn("--text FILE", trained.err)
-        self.assertEqual(json.loads((self.folder / "run/config.json").read_text())["data"]["text"], ["builtin:sample"])
+        self.assertEqual(self.json_of("run/config.json")["data"]["text"], ["builtin:sample"])
         figures = self.succeed("eval", "run", "--json").json
         self.assertEqual(figures["tokens"], len(TEXT) - int(0.9 * len(TEXT)) - 1)
         self.succeed("resume", "run", "--max_iters", "30", "--quiet")
@@ -389,7 +381,3 @@ class TextOfBytes(ProgramTest):
         self.assertEqual(b"c\xff\n", base64.b64decode(sample["text_base64"]))
         self.assertEqual("ab\0", sample["prompt"])
         self.assertNotIn("prompt_base64", sample)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,17 +1,14 @@
 """Training, stopping, resuming, and what a run leaves behind."""
 
 import fcntl
-import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import time
-import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, command, metrics, rows, tensors
-
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, command, last_wins, metrics, rows, safetensors, tensors
 
 SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "16", "--dropout", "0.1", "--warmup_iters", "2",
              "--lr_decay_iters", "30"]
@@ -45,8 +42,7 @@ class TrainTest(ProgramTest):
 
     def test_a_checkpoint_holds_nanogpt_names_and_a_tied_head_once(self):
         self.train("r", "nanogpt-cpu", 1, *SMALL_GPT, "--dropout", "0")
-        data = (self.folder / "r/checkpoints/step-00000001/model.safetensors").read_bytes()
-        found = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])
+        found, _ = safetensors(self.weights("r", 1))
         self.assertEqual([found["transformer.h.0.attn.c_attn.weight"][key] for key in ("dtype", "shape")], ["F32", [48, 16]])
         self.assertIn("transformer.wte.weight", found)
         self.assertNotIn("lm_head.weight", found)
@@ -62,11 +58,7 @@ class TrainTest(ProgramTest):
             with self.subTest(preset=preset, threads=threads):
                 training = ["train", preset, "--engine", "cpu", "--threads", threads, "--max_iters", 1, "--text", SAMPLE_TEXT]
                 estimate = self.succeed(*training, "--dry-run", "--json").json["memory_bytes"]
-                process = subprocess.Popen(command(*training), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                _, status, usage = os.wait4(process.pid, 0)
-                process.returncode = os.waitstatus_to_exitcode(status)
-                self.assertEqual(process.returncode, 0)
-                peak = usage.ru_maxrss * 1024
+                peak = self.peak_memory(*training)
                 self.assertLess(abs(estimate / peak - 1), 0.15, f"{estimate} estimated, {peak} at the peak")
 
     def test_dry_run_refuses_an_occupied_folder_as_the_run_would(self):
@@ -147,22 +139,16 @@ class ResumeTest(ProgramTest):
         self.assert_same_run("whole", "parts", 30)
 
     def stop_by(self, number, *options):
-        quick = [*QUICK, *options] if "--threads" not in options else [*QUICK[:QUICK.index("--threads")], *options]
-        process = subprocess.Popen(command("train", "nanogpt-cpu", "--run", "parts", "--max_iters", "100000", *SMALL_GPT, *quick),
-                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = self.started(*last_wins(["train", "nanogpt-cpu", "--run", "parts", "--max_iters", "100000", *SMALL_GPT, *QUICK, *options]))
         self.wait_for_save("parts")
-        process.send_signal(number)
-        _, err = process.communicate(timeout=60)
-        return process.returncode, err.decode()
+        return self.ended_by(process, number)
 
     def test_signals_finish_the_step_save_and_print_the_resume_line(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
             with self.subTest(number):
-                code, err = self.stop_by(number)
-                self.assertEqual(code, 128 + number, err)
-                self.assertIn("chargpt resume parts", err)
+                self.assertIn("chargpt resume parts", self.stop_by(number))
                 self.assertTrue(self.succeed("inspect", "parts", "--verify", "--json").json["verified"])
-                subprocess.run(["rm", "-r", self.folder / "parts"], check=True)
+                shutil.rmtree(self.folder / "parts")
 
     def test_the_printed_line_goes_on_to_the_same_bits_whatever_threads_and_engine_the_run_was_given(self):
         more_than_there_are = str(len(os.sched_getaffinity(0)) + 1)
@@ -170,15 +156,14 @@ class ResumeTest(ProgramTest):
             for engine in ("libtorch", "cpu"):
                 with self.subTest(threads=threads, engine=engine):
                     options = ["--threads", threads, "--engine", engine]
-                    _, err = self.stop_by(signal.SIGTERM, *options)
+                    err = self.stop_by(signal.SIGTERM, *options)
                     self.assertIn(line, [part.strip() for part in re.sub("chargpt: (→ )?", "", err).splitlines()])
                     step = self.succeed("inspect", "parts", "--json").json["step"] + 5
                     # not by succeed(), which may add an --engine
                     resumed = subprocess.run([PROGRAM, *line.split()[1:], "--max_iters", str(step)], cwd=self.folder, stdout=subprocess.DEVNULL,
                                              stderr=subprocess.PIPE, check=True).stderr.decode()
                     self.assertNotIn("not bit-exact", resumed)
-                    quick = QUICK[:QUICK.index("--threads")]
-                    self.succeed("train", "nanogpt-cpu", "--run", "whole", "--max_iters", step, *SMALL_GPT, *quick, *options, "--quiet")
+                    self.train("whole", "nanogpt-cpu", step, *SMALL_GPT, *options)
                     self.assertEqual(tensors(self.folder / "whole", step), tensors(self.folder / "parts", step))
                     for run in ("parts", "whole"):
                         shutil.rmtree(self.folder / run)
@@ -191,22 +176,18 @@ class ResumeTest(ProgramTest):
         self.assertEqual(self.succeed("inspect", "r", "--json").json["threads"], 2)
 
     def test_two_processes_on_one_run_folder(self):
-        process = subprocess.Popen(command("train", "nanogpt-cpu", "--run", "r", "--max_iters", "100000", *SMALL_GPT, *QUICK),
-                                   cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            self.wait_for_save("r")
-            self.assertIn("r", self.fail_with(75, "resume", "r"))
-        finally:
-            process.kill()
-            process.wait()
+        process = self.started("train", "nanogpt-cpu", "--run", "r", "--max_iters", "100000", *SMALL_GPT, *QUICK, stderr=subprocess.DEVNULL)
+        self.wait_for_save("r")
+        self.assertIn("r", self.fail_with(75, "resume", "r"))
+        process.kill()
+        process.wait()
         self.succeed("resume", "r", "--max_iters", "1", "--quiet")  # the lock of a killed process is gone
 
 
 class FailureTest(ProgramTest):
     def test_a_text_of_ten_characters(self):
         text = self.write("tiny.txt", "tiny text!")
-        error = self.fail_with(65, "train", "ladder/bigram", "--text", text)
-        self.assertIn("block_size", error)
+        self.assertIn("block_size", self.fail_with(65, "train", "ladder/bigram", "--text", text))
 
     def test_cuda_on_a_machine_without_it(self):
         if "device cuda" in self.run_program("doctor").out:
@@ -224,7 +205,3 @@ class UnicodeTest(ProgramTest):
         self.assertTrue(out.startswith("道可道🙂"))
         self.assertEqual(len(out.rstrip("\n")) if not out.endswith("\n\n") else 54, 54)
         self.assertLessEqual(set(out), set(self.TEXT))
-
-
-if __name__ == "__main__":
-    unittest.main()

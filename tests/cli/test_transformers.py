@@ -1,13 +1,9 @@
 """Models that transformers loads, and models that it made."""
 
 import os
-import subprocess
-import sys
 import tempfile
-import unittest
 
 from exchange import DOCUMENTS, MODELS, OWN_MODELS, SIZE, TEXT, ExchangeTest, packages
-from program import SOURCE
 
 MODULES = tempfile.TemporaryDirectory()  # where transformers copies the code of a folder
 os.environ.update(HF_HUB_OFFLINE="1", HF_MODULES_CACHE=MODULES.name)
@@ -25,10 +21,7 @@ class TransformersTest(ExchangeTest):
         models = [*MODELS, *OWN_MODELS, *DOCUMENTS]
         for name in models:
             self.model(name)
-        process = subprocess.run([sys.executable, SOURCE / "scripts" / "check" / "exports.py", "--windows", "2", *models],
-                                 cwd=self.folder, capture_output=True, text=True, timeout=300, check=False)
-        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
-        self.assertEqual(len(process.stdout.splitlines()), 1 + len(models))
+        self.assertEqual(len(self.script("check/exports.py", "--windows", "2", *models).stdout.splitlines()), 1 + len(models))
 
     def test_every_character_of_a_text_goes_through_the_tokenizer_and_back(self):
         odd = "\t\n\r \u00a0\u0301e\u0301\u2028\u3000\ufeff\U0001f469\U0001f3fd\u200d\U0001f52c\\\"'<s>[UNK] a  b .,!?\n\n"
@@ -112,7 +105,3 @@ class TransformersTest(ExchangeTest):
                 self.write("text.txt", TEXT[:65])
                 ours = self.succeed("eval", f"{name}.run", "--text", "text.txt", "--json", "--quiet").json["loss"]
                 self.assertAlmostEqual(ours, theirs, delta=1e-5)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,20 +10,17 @@ import shutil
 import signal
 import struct
 import subprocess
-import unittest
+import tempfile
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins, metrics, rewrite
+from program import PROGRAM, QUICK, SAMPLE_TEXT, SMALL, TEXT, ProgramTest, last_wins, metrics, rewrite, safetensors
 
 
 def poison(checkpoint):
     """Every weight becomes NaN, and the manifest says so."""
     data = bytearray((checkpoint / "model.safetensors").read_bytes())
-    begin = 8 + int.from_bytes(data[:8], "little")
+    _, begin = safetensors(data)
     data[begin:] = struct.pack("<f", math.nan) * ((len(data) - begin) // 4)
     rewrite(checkpoint, "model.safetensors", data)
-
-
-SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
 
 
 class UsingTest(ProgramTest):
@@ -31,16 +28,11 @@ class UsingTest(ProgramTest):
 
     @classmethod
     def setUpClass(cls):
-        import pathlib
-        import tempfile
-        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-test-"))
-        subprocess.run([PROGRAM, "train", "nanogpt-cpu", "--run", str(cls.shared / "r"), "--max_iters", "40", *SMALL, *QUICK, "--quiet"],
+        shared = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-test-"))
+        cls.addClassCleanup(shutil.rmtree, shared, ignore_errors=True)
+        cls.run_folder = shared / "r"
+        subprocess.run([PROGRAM, "train", "nanogpt-cpu", "--run", cls.run_folder, "--max_iters", "40", *SMALL, *QUICK, "--quiet"],
                        check=True, stdout=subprocess.DEVNULL)
-        cls.run_folder = cls.shared / "r"
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.shared, ignore_errors=True)
 
     def sample(self, *arguments, **keywords):
         return self.succeed("sample", self.run_folder, "--quiet", *arguments, **keywords).out
@@ -53,9 +45,9 @@ class SampleTest(UsingTest):
         self.assertEqual(len(out), 4 + 30 + 1)
 
     def test_the_same_seed_prints_the_same_bytes_and_another_does_not(self):
-        one = self.sample("--prompt", "The ", "--tokens", "60", "--seed", "5")
-        self.assertEqual(one, self.sample("--prompt", "The ", "--tokens", "60", "--seed", "5"))
-        self.assertNotEqual(one, self.sample("--prompt", "The ", "--tokens", "60", "--seed", "6"))
+        one, same, other = (self.sample("--prompt", "The ", "--tokens", "60", "--seed", seed) for seed in ("5", "5", "6"))
+        self.assertEqual(one, same)
+        self.assertNotEqual(one, other)
 
     def test_several_samples_stand_apart_and_do_not_depend_on_their_number(self):
         one = self.sample("--prompt", "The ", "--tokens", "30")
@@ -154,7 +146,7 @@ class SampleTest(UsingTest):
 
     def test_a_closed_pipe_ends_quietly(self):
         process = subprocess.run(f"'{PROGRAM}' sample '{self.run_folder}' --tokens 20000 --quiet | head -c 10", shell=True,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+                                 capture_output=True, check=False)
         self.assertEqual((len(process.stdout), process.stderr), (10, b""))
 
     def test_a_full_device_is_an_input_output_error(self):
@@ -171,8 +163,7 @@ class SampleTest(UsingTest):
     def test_a_byte_model_prints_whole_characters(self):
         self.write("greek.txt", "μῆνιν ἄειδε θεὰ " * 200)
         self.succeed("train", "ladder/bigram", "--run", "r", "--units", "bytes", "--max_iters", "30", "--text", "greek.txt", "--quiet")
-        out = self.succeed("sample", "r", "--prompt", "μ", "--tokens", "40", "--quiet").out
-        self.assertTrue(out.startswith("μ"))
+        self.assertTrue(self.succeed("sample", "r", "--prompt", "μ", "--tokens", "40", "--quiet").out.startswith("μ"))
 
 
 class EvalTest(UsingTest):
@@ -185,11 +176,10 @@ class EvalTest(UsingTest):
         shown = self.succeed("eval", self.run_folder).out
         self.assertRegex(shown, r"by tenths of the text: [▁▂▃▄▅▆▇█]{10} from \d\.\d{4} to \d\.\d{4} nats\s+per character")
         self.assertIn(f"from {min(figures['tenths']):.4f} to {max(figures['tenths']):.4f} nats", shown)
-        text = pathlib.Path(SAMPLE_TEXT).read_bytes().decode()
-        self.assertEqual(figures["tokens"], len(text) - int(0.9 * len(text)) - 1)
+        self.assertEqual(figures["tokens"], len(TEXT) - int(0.9 * len(TEXT)) - 1)
         self.assertEqual((figures["split"], figures["block_size"]), ("val", 16))
         self.assertIn("step", figures["checkpoint"])
-        self.assertAlmostEqual(figures["baselines"]["uniform"], math.log(len(set(text))), places=6)
+        self.assertAlmostEqual(figures["baselines"]["uniform"], math.log(len(set(TEXT))), places=6)
         for key in ("unigram", "bigram", "trigram", "gzip", "xz"):
             self.assertGreater(figures["baselines"][key], 0)
         self.assertIn(figures["baselines"]["ngram"]["order"], range(1, 9))
@@ -233,11 +223,7 @@ class EvalTest(UsingTest):
 class NothingCountedOnWhatIsScoredTest(UsingTest):
     """A model of data/sample.txt on texts that it was trained on, in part or whole."""
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.text = pathlib.Path(SAMPLE_TEXT).read_bytes().decode()
-        cls.train_text = cls.text[:int(0.9 * len(cls.text))]
+    TRAIN_TEXT = TEXT[:int(0.9 * len(TEXT))]
 
     def assert_nothing_counted(self, *arguments):
         outcome = self.succeed("eval", self.run_folder, *arguments)
@@ -248,7 +234,7 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
         self.assertEqual(set(figures["baselines"]), {"uniform", "gzip", "classes", "counted_tokens", "left_out_tokens", "measured_tokens"})
         self.assertEqual(figures["baselines"]["classes"], {"frozen": ["uniform"], "adaptive": ["gzip"]})
         self.assertEqual(figures["verdict"], [])
-        self.assertEqual((figures["baselines"]["counted_tokens"], figures["baselines"]["left_out_tokens"]), (0, len(self.train_text)))
+        self.assertEqual((figures["baselines"]["counted_tokens"], figures["baselines"]["left_out_tokens"]), (0, len(self.TRAIN_TEXT)))
         return outcome.out, figures
 
     def test_the_train_split_and_the_whole_text_have_no_counted_baseline(self):
@@ -260,13 +246,13 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
         self.assertAlmostEqual(figures["part_in_training_text"], 0.9, delta=0.01)
 
     def test_the_training_text_under_another_name_is_the_same_text(self):
-        self.write("copy.txt", self.text)
+        self.write("copy.txt", TEXT)
         out, _ = self.assert_nothing_counted("--text", "copy.txt")
         self.assertEqual(out, self.succeed("eval", self.run_folder, "--split", "all").out)
 
     def test_what_of_another_text_stands_in_the_training_text_is_told_and_not_counted(self):
-        part = self.train_text[3000:8000]
-        self.write("mixed.txt", self.text[-2500:] + part)
+        part = self.TRAIN_TEXT[3000:8000]
+        self.write("mixed.txt", TEXT[-2500:] + part)
         out = self.succeed("eval", self.run_folder, "--text", "mixed.txt").out
         self.assertIn("67 % of this text also appears in the training text (in stretches of 64 characters or more)", out)
         self.assertIn("that are also scored.", out)
@@ -275,7 +261,7 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
         figures = self.succeed("eval", self.run_folder, "--text", "mixed.txt", "--json").json
         self.assertAlmostEqual(figures["part_in_training_text"], 2 / 3, delta=0.005)
         baselines = figures["baselines"]
-        self.assertEqual(baselines["counted_tokens"] + baselines["left_out_tokens"], len(self.train_text))
+        self.assertEqual(baselines["counted_tokens"] + baselines["left_out_tokens"], len(self.TRAIN_TEXT))
         self.assertAlmostEqual(baselines["left_out_tokens"], len(part), delta=10)
         self.assertGreater(baselines["ngram"]["loss"], 1.5)  # 0.6 where the part is counted
         self.assertGreater(baselines["xz"], 1.5)
@@ -290,12 +276,12 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
 class WhatAFigureIsOfTest(ProgramTest):
     def test_a_part_of_what_is_held_out_is_called_a_part(self):
         self.train("r", "ladder/bigram", 3, "--max_val_tokens", "1000")
-        held_out = len(pathlib.Path(SAMPLE_TEXT).read_bytes().decode()) - int(0.9 * len(pathlib.Path(SAMPLE_TEXT).read_bytes().decode()))
+        held_out = len(TEXT) - int(0.9 * len(TEXT))
         outcome = self.succeed("eval", "r")
         self.assertIn(f"999 characters, each scored once, in windows of 8\nThey are only the first of {held_out:,} characters held out "
                       "(data.max_val_tokens).", outcome.out)
         self.assertEqual(self.succeed("eval", "r", "--json").json["part"], {"tokens": 1000, "of": held_out})
-        self.assertEqual(json.loads((self.folder / "r/figures.json").read_text())["part"], {"tokens": 1000, "of": held_out})
+        self.assertEqual(self.json_of("r/figures.json")["part"], {"tokens": 1000, "of": held_out})
         whole = self.succeed("eval", "r", "--split", "all", "--json")
         self.assertNotIn("part", whole.json)
         self.assertNotIn("max_val_tokens", whole.err)
@@ -390,7 +376,7 @@ class AveragedWeightsTest(ProgramTest):
 
 class CompareTest(ProgramTest):
     def test_ranks_configs_over_seeds_with_paired_statistics(self):
-        self.write("small.json", json.dumps({"extends": "ladder/bigram", "model": {"n_embd": 4}}))
+        self.write("small.json", {"extends": "ladder/bigram", "model": {"n_embd": 4}})
         outcome = self.succeed("compare", "ladder/bigram", "small.json", "--seeds", "2", "--max-iters", "30", "--out", "out", *QUICK, "--json")
         results = outcome.json["results"]
         self.assertEqual([row["rank"] for row in results], [1, 2])
@@ -402,7 +388,7 @@ class CompareTest(ProgramTest):
             self.assertLess(row["ci95"][0], row["mean"])
             self.assertEqual({seed["scored"] for seed in row["seeds"]}, {"end"})
         self.assertLess(results[1]["versus_best"]["ci95"][0], results[1]["versus_best"]["difference"])
-        self.assertEqual(json.loads((self.folder / "out/compare.json").read_text())["results"], results)
+        self.assertEqual(self.json_of("out/compare.json")["results"], results)
 
     def test_needs_a_config(self):
         self.fail_with(2, "compare")
@@ -443,32 +429,29 @@ class CompareTest(ProgramTest):
     def test_stopped_among_several_at_once_each_saves_and_the_same_command_goes_on(self):
         command = last_wins(["compare", "ladder/bigram", "--seeds", "2", "--max-iters", "4000", "--jobs", "2", "--out", "out", *QUICK,
                              "--eval_interval", "100"])
-        process = subprocess.Popen([PROGRAM, *command], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = self.started(*command)
         runs = [self.folder / f"out/ladder-bigram-seed{seed}" for seed in (1337, 1338)]
-        self.wait_for(lambda: all((run / "checkpoints/LATEST").exists() for run in runs))
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
-        self.assertIn(b"stopped; to continue, give the same command with --out out", err)
+        self.wait_for(lambda: all(map(self.last_step, runs)))
+        self.assertIn("stopped; to continue, give the same command with --out out", self.ended_by(process, signal.SIGINT))
         for run in runs:
             with open(run / ".lock", "rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its process has ended
-        stopped_at = [int((run / "checkpoints/LATEST").read_text().strip()[5:]) for run in runs]
+        stopped_at = [self.last_step(run) for run in runs]
         results = self.succeed(*command, "--json").json["results"]
         self.assertEqual(len(results[0]["seeds"]), 2)
         for run, step in zip(runs, stopped_at):
             self.assertGreater(step, 0)
-            self.assertEqual((run / "checkpoints/LATEST").read_text().strip(), "step-00004000")
+            self.assertEqual(self.last_step(run), 4000)
 
 
 class TuneTest(ProgramTest):
     def test_leaves_a_config_that_trains_and_a_table(self):
-        self.write("slow.json", json.dumps({"extends": "ladder/masked", "train": {"learning_rate": 1e-6, "max_iters": 200}}))
+        self.write("slow.json", {"extends": "ladder/masked", "train": {"learning_rate": 1e-6, "max_iters": 200}})
         outcome = self.succeed("tune", "slow.json", "--minutes", "0.1", "--out", "out", "--text", SAMPLE_TEXT, "--batch_size", "8",
                                "--threads", "1")
         self.assertIn("as it is", outcome.out)
         self.assertIn("the search did not use the validation split", outcome.out)
-        found = json.loads((self.folder / "out/tune.json").read_text())
+        found = self.json_of("out/tune.json")
         self.assertIn("held out", found["scored_on"])
         tuned = self.succeed("inspect", "out/tuned.json", "--json").json["config"]
         self.assertEqual(tuned, found["best"]["config"])
@@ -525,12 +508,11 @@ class LookTest(UsingTest):
                          "bench sample measures a trained model; give a run's folder in place of 'nanogpt-cpu'")
 
     def test_what_bench_no_longer_measures_says_what_to_use(self):
-        self.assertEqual(self.fail_with(2, "bench", "learn", "ladder/bigram", "--target", "2"),
-                         "bench learn is gone; use compare CONFIG… --target LOSS")
-        self.assertEqual(self.fail_with(2, "bench", "kernels", "--rounds", "2"),
-                         "bench kernels is gone; bench train measures the share of this machine's peak")
-        self.assertEqual(self.fail_with(2, "bench", "sample", self.run_folder, "--decoding", "cached"),
-                         "--decoding is gone; bench sample decodes as sample does; leave it out")
+        for words, line in ((["learn", "ladder/bigram", "--target", "2"], "bench learn is gone; use compare CONFIG… --target LOSS"),
+                            (["kernels", "--rounds", "2"], "bench kernels is gone; bench train measures the share of this machine's peak"),
+                            (["sample", self.run_folder, "--decoding", "cached"],
+                             "--decoding is gone; bench sample decodes as sample does; leave it out")):
+            self.assertEqual(self.fail_with(2, "bench", *words), line)
 
     def test_doctor_says_what_it_found(self):
         figures = self.succeed("doctor", "--json").json
@@ -540,7 +522,3 @@ class LookTest(UsingTest):
         for threads in (figures["processors"], figures["processors"] + 1):
             advice = self.succeed("doctor", "--threads", threads, "--json").json["advice"]
             self.assertEqual(any("more threads than processors" in line for line in advice), threads > figures["processors"])
-
-
-if __name__ == "__main__":
-    unittest.main()

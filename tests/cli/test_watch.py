@@ -1,13 +1,11 @@
 """watch: the curves of a run in the terminal, while it trains and afterwards."""
 
-import json
 import os
 import shutil
 import signal
 import subprocess
-import unittest
 
-from program import PROGRAM, QUICK, ProgramTest, Terminal, last_wins, metrics
+from program import QUICK, ProgramTest, Terminal, metrics
 
 UTF8 = {"LC_ALL": "C.UTF-8"}
 
@@ -17,28 +15,18 @@ class WatchTest(ProgramTest):
         super().setUp()
         self.train("run", "ladder/bigram", 60)
 
-    def watch_on_a_terminal(self, *arguments, columns=80, rows=24, environment=None):
+    def watch_on_a_terminal(self, *arguments, columns=80, rows=24):
         """A watching process, and the terminal it draws on."""
         terminal = Terminal(columns, rows)
-        process = subprocess.Popen([PROGRAM, "watch", *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
-                                   stdout=terminal.theirs, stderr=terminal.theirs, env={**os.environ, **UTF8, **(environment or {})})
+        process = self.started("watch", *arguments, stdin=subprocess.DEVNULL, stdout=terminal.theirs, stderr=terminal.theirs,
+                               env={**os.environ, **UTF8})
         return process, terminal
 
     def endless(self, run):
-        process = subprocess.Popen([PROGRAM, *last_wins(["train", "ladder/bigram", "--run", run, "--max_iters", 10**7, *QUICK, "--quiet"])],
-                                   cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-        def end():
-            process.terminate()
-            process.wait(timeout=60)
-
-        self.addCleanup(end)
-        self.wait_for(lambda: '"eval"' in self.metrics(run))
-        return process
-
-    def metrics(self, run):
+        process = self.started("train", "ladder/bigram", "--run", run, "--max_iters", 10**7, *QUICK, "--quiet", stderr=subprocess.DEVNULL)
         path = self.folder / run / "metrics.jsonl"
-        return path.read_text() if path.exists() else ""
+        self.wait_for(lambda: path.exists() and '"eval"' in path.read_text())
+        return process
 
     def test_an_ended_run_is_drawn_once_with_its_end_and_its_baselines(self):
         shown = self.succeed("watch", "run", env=UTF8).out
@@ -51,7 +39,7 @@ class WatchTest(ProgramTest):
     def test_a_baselines_name_sends_nothing_to_the_terminal(self):
         losses = [row.get("val_loss", row.get("loss")) for row in metrics(self.folder / "run") if row["kind"] in ("train", "eval")]
         below = min(losses) - 0.3 * (max(losses) - min(losses))  # in a row of its own
-        self.write("run/figures.json", json.dumps({"baselines": {"ngram": {"order": "\x1b]0;owned\x07", "loss_in_windows": below}}}))
+        self.write("run/figures.json", {"baselines": {"ngram": {"order": "\x1b]0;owned\x07", "loss_in_windows": below}}})
         shown = self.succeed("watch", "run", env=UTF8).out
         self.assertIn("-grams", shown)
         self.assertNotIn("\x1b", shown)
@@ -122,9 +110,4 @@ class WatchTest(ProgramTest):
 
     def test_once_prints_a_running_run_and_ends(self):
         self.endless("going")
-        shown = self.succeed("watch", "going", "--once", env=UTF8).out
-        self.assertIn("going: running", shown)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertIn("going: running", self.succeed("watch", "going", "--once", env=UTF8).out)

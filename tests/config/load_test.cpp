@@ -18,9 +18,7 @@ ResolvedConfig parse(std::string_view text, std::vector<Override> overrides = {}
   return parse_config(text, "mine.json", ".", overrides);
 }
 std::string complaint(std::string_view text, std::vector<Override> overrides = {}) {
-  const Failure failure = error_of([&] { parse(text, overrides); });
-  CHECK(failure.code == ExitCode::usage);
-  return failure.line;
+  return message_of(ExitCode::usage, [&] { parse(text, overrides); });
 }
 /// The message for `--set KEY=VALUE` over an empty config.
 std::string set_complaint(const std::string& key, const std::string& value) {
@@ -200,12 +198,9 @@ TEST_CASE("the config of an earlier version's run may hold options that are gone
   const std::string sparse = R"([{"match": "wte"}, {"match": "ngram", "optimizer": "sparse_adam"}])";
   for (const ResolvedConfig& tables : {run_with("[2, 3]", "[]"), run_with("[]", sparse)}) {
     CHECK(tables.gone == "tables of n-grams");
-    const Failure failure = error_of([&] { refuse_gone(tables, "runs/old"); });
-    CHECK(failure.code == ExitCode::data);
-    CHECK(
-        failure.line ==
-        "runs/old was trained with tables of n-grams, which are gone; train again (chargpt train quick) and score with "
-        "eval --counts");
+    CHECK(error_of([&] { refuse_gone(tables, "runs/old"); }) ==
+          data_error("runs/old was trained with tables of n-grams, which are gone; train again (chargpt train quick) "
+                     "and score with eval --counts"));
   }
   CHECK(run_with("[2]", sparse).config.train.groups.size() == 1);
 }
@@ -387,9 +382,7 @@ TEST_CASE("a text, an archive or weights in place of a config are called what th
   const TestFolder folder;
   const auto complaint = [&](const std::string& name, std::string_view content) {
     const std::string path = folder.write(name, std::string(content));
-    const Failure failure = error_of([&] { load_config(path); });
-    CHECK(failure.code == ExitCode::usage);
-    return failure.line.substr(path.size());
+    return message_of(ExitCode::usage, [&] { load_config(path); }).substr(path.size());
   };
   const std::string text = folder / "my.txt";
   CHECK(complaint("my.txt", std::string(2 << 20, 'a')) ==

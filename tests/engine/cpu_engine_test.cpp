@@ -13,35 +13,19 @@
 #include "model/variants.h"
 
 #include "kernels/needs_bf16.h"
-#include "kernels/thread_team.h"
 #include "model_in_training.h"
 #include "test.h"
+#include "threads_in_force.h"
 #include "tiny_arena.h"
 
 using namespace chargpt;
 
 namespace {
 
-class Threads {
- public:
-  explicit Threads(int count) { cpu::set_threads_in_force(count); }
-  ~Threads() { cpu::set_threads_in_force(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_ = cpu::threads_in_force();
-};
-
 struct Subject : ModelInTraining {
   Subject(const ModelConfig& config, const std::string& engine_name, const TrainConfig& train = {},
-          bool disturbed = false, std::int64_t vocab = test_vocab)
-      : ModelInTraining(made(config, vocab, disturbed), engine_name, train) {}
-  static std::shared_ptr<LanguageModel> made(const ModelConfig& config, std::int64_t vocab, bool disturbed) {
-    auto model = make_model(config, vocab, 3);
-    if (disturbed) disturb(*model);
-    return model;
-  }
+          bool disturbed = false)
+      : ModelInTraining(disturbed ? disturbed_model(config) : make_model(config, test_vocab, 3), engine_name, train) {}
 };
 
 /// The largest error of a gradient relative to its tensor's norm, and its name.
@@ -214,8 +198,7 @@ TEST_CASE("parts of every micro-batch, each computed as a rank would, sum up to 
 TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the curve by little") {
   const Threads threads(2);
   if (needed_bf16_kernels() == nullptr) return;
-  TrainConfig rounded;
-  rounded.dtype = Dtype::bfloat16;
+  const TrainConfig rounded{.dtype = Dtype::bfloat16};
   ModelConfig odd = small_config();
   odd.bias = true;
   odd.head_size = 5;
@@ -242,8 +225,7 @@ TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the c
 }
 
 TEST_CASE("bfloat16 is covered where the processor has it and nothing limits it") {
-  TrainConfig rounded;
-  rounded.dtype = Dtype::bfloat16;
+  const TrainConfig rounded{.dtype = Dtype::bfloat16};
   const bool limited = cpu::instruction_set() < cpu::processor_instruction_set();
   CHECK(cpu_engine_lacks(small_config(), rounded) ==
         (cpu::bf16_kernels() != nullptr ? ""

@@ -21,12 +21,7 @@ namespace {
 
 struct Subject : ModelInTraining {
   Subject(const ModelConfig& config, const std::string& device, const TrainConfig& train = {})
-      : ModelInTraining(disturbed(config), "libtorch", train, device) {}
-  static std::shared_ptr<LanguageModel> disturbed(const ModelConfig& config) {
-    auto model = make_model(config, test_vocab, 3);
-    disturb(*model);
-    return model;
-  }
+      : ModelInTraining(disturbed_model(config), "libtorch", train, device) {}
   /// With what the engine has made of it.
   const ParameterArena& current() {
     engine->give_back();
@@ -61,9 +56,7 @@ void every_variant_has_the_cpus_figures() {
 }
 
 TrainConfig of_every_rule() {
-  TrainConfig train;
-  train.groups = {{.match = "attn|mlp", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::muon}};
-  return train;
+  return {.groups = {{.match = "attn|mlp", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::muon}}};
 }
 
 void every_update_rule_goes_the_cpus_way() {
@@ -88,8 +81,7 @@ void a_snapshot_is_put_back() {
 }
 
 void averages_follow_on_the_gpu() {
-  TrainConfig train;
-  Subject cpu(small_config(), "cpu", train), gpu(small_config(), "cuda", train);
+  Subject cpu(small_config(), "cpu"), gpu(small_config(), "cuda");
   for (Subject* subject : {&cpu, &gpu}) {
     start_averages(subject->arena);
     subject->engine->take_over();
@@ -108,9 +100,7 @@ void evaluation_is_float32_whatever_training_computes_in() {
   const torch::Tensor expected = losses_of(*Subject(small_config(), "cpu").engine, batch);
   for (const Dtype dtype : {Dtype::float32, Dtype::tf32, Dtype::bfloat16}) {
     INFO(enum_name(dtype));
-    TrainConfig train;
-    train.dtype = dtype;
-    Subject gpu(small_config(), "cuda", train);
+    Subject gpu(small_config(), "cuda", {.dtype = dtype});
     CHECK(largest_difference(losses_of(*gpu.engine, batch), expected) < 1e-4);
   }
 }

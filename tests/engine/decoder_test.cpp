@@ -24,17 +24,10 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// A model away from the values that leave a layer idle.
-std::shared_ptr<LanguageModel> disturbed_model(const ModelConfig& config) {
-  auto model = make_model(config, test_vocab, 3);
-  disturb(*model);
-  return model;
-}
-
 /// A decoder of the model's weights, and what it computes with.
 struct Decoding {
   Decoding(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels())
-      : plan(plan_of(model, values, kernels)), team(plan, values, kernels, threads), decoder(team) {}
+      : plan(plan_of(model, values, kernels)), team(plan, values, threads), decoder(team) {}
 
   std::vector<const float*> values;
   cpu::Plan plan;
@@ -115,8 +108,7 @@ TEST_CASE("logits are the model's within 1e-4, over all options and model types,
     INFO(variant.name);
     const auto model = disturbed_model(variant.config);
     Decoding decoding(*model, 2);
-    Decoder& decoder = decoding.decoder;
-    CHECK(worst_error(*model, decoder, 3, 3, model->block_size() - 1, 12) < 1e-4);
+    CHECK(worst_error(*model, decoding.decoder, 3, 3, model->block_size() - 1, 12) < 1e-4);
     ++compared;
   }
   CHECK(compared > 40);
@@ -131,11 +123,10 @@ TEST_CASE("logits are the model's with every instruction set, number of threads 
   for (const Kernels* kernels : cpu::all_kernels())
     for (const int threads : {1, 2, 3}) {
       Decoding decoding(*model, threads, *kernels);
-      Decoder& decoder = decoding.decoder;
       for (const std::size_t sequences : {1, 2, 5, 17})
         for (const std::int64_t kept : {7, 4, 0}) {
           INFO(kernels->name << ", " << threads << " threads, " << sequences << " sequences, " << kept << " kept");
-          CHECK(worst_error(*model, decoder, 8, sequences, kept, 6) < 1e-4);
+          CHECK(worst_error(*model, decoding.decoder, 8, sequences, kept, 6) < 1e-4);
         }
     }
 }
@@ -151,8 +142,7 @@ TEST_CASE("behind a sliding window logits are those of the whole text, also afte
       INFO(variant.name << ", position " << enum_name(position));
       const auto model = disturbed_model(config);
       Decoding decoding(*model, 2);
-      Decoder& decoder = decoding.decoder;
-      CHECK(worst_error(*model, decoder, 3, 3, model->block_size(), 30) < 1e-4);
+      CHECK(worst_error(*model, decoding.decoder, 3, 3, model->block_size(), 30) < 1e-4);
       ++compared;
     }
   }
@@ -165,8 +155,7 @@ TEST_CASE("a window that has slid can be run again, and slides again") {
   config.position = Position::rope;
   const auto model = disturbed_model(config);
   Decoding decoding(*model, 2);
-  Decoder& decoder = decoding.decoder;
-  Sequences sequences{decoder, 8, 8, {}};
+  Sequences sequences{decoding.decoder, 8, 8, {}};
   sequences.start({1, 2, 3}, 2);
   for (std::int64_t round = 0; round < 40; ++round) {
     sequences.kept = round % 10 == 9 ? 4 : 8;
@@ -189,11 +178,10 @@ TEST_CASE("windows longer than a thread takes at once") {
   for (const auto& model : {disturbed_model(config), disturbed_model(turned)})
     for (const int threads : {1, 2, 3}) {
       Decoding decoding(*model, threads);
-      Decoder& decoder = decoding.decoder;
       for (const std::size_t sequences : {1, 2, 3}) {
         INFO(enum_name(model->config().position) << ", " << threads << " threads, " << sequences << " sequences");
-        CHECK(worst_error(*model, decoder, 299, sequences, 299, 3) < 1e-4);
-        CHECK(worst_error(*model, decoder, 300, sequences, 150, 2) < 1e-4);
+        CHECK(worst_error(*model, decoding.decoder, 299, sequences, 299, 3) < 1e-4);
+        CHECK(worst_error(*model, decoding.decoder, 300, sequences, 150, 2) < 1e-4);
       }
     }
 }
@@ -210,7 +198,7 @@ TEST_CASE("where memory was refused there is no room, and less is taken afterwar
   const auto model = disturbed_model(small_config());
   Decoding decoding(*model, 1);
   constexpr std::int64_t beyond = std::int64_t{1} << 45;  // all address space
-  cpu::SequenceCache cache(decoding.plan, decoding.team.kernels());
+  cpu::SequenceCache cache(decoding.plan);
   CHECK_THROWS_AS(cache.make_room(beyond), std::bad_alloc);
   CHECK(cache.slots() == 0);
   CHECK_THROWS_AS(decoding.team.pass(0).prepare(1, beyond), std::bad_alloc);

@@ -1,17 +1,62 @@
 #include "engine/engine.h"
 
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
+#include <torch/types.h>
+
 #include <cmath>
 
 #include "base/error.h"
-#include "tiny_arena.h"
-#include "tiny_model.h"
-
+#include "model/language_model.h"
 #include "model/registry.h"
+#include "model_in_training.h"
+#include "tiny_arena.h"
+#include "windows_of.h"
+
 #include "test.h"
 
 using namespace chargpt;
 
 namespace {
+
+/// Embedding -> LayerNorm -> Linear, with a head that is the embedding's own matrix: ids (B, T) -> logits (B, T, V).
+class TiedModel : public LanguageModel {
+ public:
+  explicit TiedModel(const ModelConfig& config = {}, std::int64_t vocab_size = 7, std::int64_t width = 5)
+      : LanguageModel(config, vocab_size) {
+    const torch::NoGradGuard no_grad;
+    wte = register_module("wte", torch::nn::Embedding(vocab_size, width));
+    norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})));
+    linear = register_module("linear", torch::nn::Linear(width, width));
+    double phase = 0;  // weights from a formula: sin(1), sin(2), …
+    for (torch::Tensor& parameter : parameters()) {
+      parameter.copy_(
+          torch::sin(torch::arange(1, parameter.numel() + 1, torch::kFloat32) + phase).view(parameter.sizes()));
+      phase += 0.5;
+    }
+  }
+  torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) override {
+    if (context.dropout) last_key = *context.dropout;
+    const torch::Tensor x = linear(norm(wte(ids)));  // (B, T) -> (B, T, C)
+    last_dtype = x.scalar_type();
+    return torch::matmul(x, wte->weight.t());  // (B, T, C) x (C, V) -> (B, T, V)
+  }
+
+  torch::nn::Embedding wte{nullptr};
+  torch::nn::LayerNorm norm{nullptr};
+  torch::nn::Linear linear{nullptr};
+  DropoutKey last_key;
+  torch::ScalarType last_dtype = torch::kFloat32;
+};
+
+/// Windows of ids that follow a formula, different for each `index`.
+WindowBatch formula_batch(std::int64_t index, std::int64_t rows, std::int64_t block_size, std::int64_t vocab_size) {
+  const torch::Tensor ids = (torch::arange(rows * (block_size + 1), torch::kInt64) * 5 + index * 3)
+                                .remainder(vocab_size)
+                                .view({rows, block_size + 1});
+  return windows_of(ids);
+}
 
 struct Setup : ModelInTraining {
   explicit Setup(const TrainConfig& train = {})
@@ -116,10 +161,7 @@ TEST_CASE("two micro-batches of 6 are one batch of 12") {
 }
 
 TEST_CASE("the gradient norm is reported before clipping") {
-  TrainConfig gentle, none;
-  gentle.grad_clip = 1e-3;
-  none.grad_clip = 0;
-  Setup clipped(gentle), unclipped(none);
+  Setup clipped({.grad_clip = 1e-3}), unclipped({.grad_clip = 0});
   const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7)};
   CHECK(clipped.step(0, batches).grad_norm == unclipped.step(0, batches).grad_norm);
 }
@@ -151,9 +193,7 @@ TEST_CASE("a loss that is not finite changes nothing") {
 }
 
 TEST_CASE("bfloat16 rounds the matrix products and keeps the weights") {
-  TrainConfig train;
-  train.dtype = Dtype::bfloat16;
-  Setup rounded(train), exact;
+  Setup rounded({.dtype = Dtype::bfloat16}), exact;
   const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7)};
   const StepResult result = rounded.step(0, batches), expected = exact.step(0, batches);
   CHECK(rounded.tied.last_dtype == torch::kBFloat16);
@@ -167,18 +207,14 @@ TEST_CASE("a loss is evaluated in float32, whatever the type that training compu
   const WindowBatch batch = formula_batch(0, 3, 4, 7);
   const torch::Tensor expected = losses_of(*Setup().engine, batch);
   for (const Dtype dtype : {Dtype::bfloat16, Dtype::tf32}) {
-    TrainConfig train;
-    train.dtype = dtype;
-    Setup setup(train);
+    Setup setup({.dtype = dtype});
     CHECK(torch::equal(losses_of(*setup.engine, batch), expected));
     CHECK(setup.tied.last_dtype == torch::kFloat32);
   }
 }
 
 TEST_CASE("float32 is restored after a bfloat16 step") {
-  TrainConfig train;
-  train.dtype = Dtype::bfloat16;
-  Setup rounded(train), exact;
+  Setup rounded({.dtype = Dtype::bfloat16}), exact;
   rounded.step(0, {formula_batch(0, 3, 4, 7)});
   exact.step(0, {formula_batch(0, 3, 4, 7)});
   CHECK(exact.tied.last_dtype == torch::kFloat32);

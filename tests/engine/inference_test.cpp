@@ -67,8 +67,7 @@ TEST_CASE("losses are the module's, over all options and model types") {
   int compared = 0;
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
-    const auto model = make_model(variant.config, test_vocab, 3);
-    disturb(*model);
+    const auto model = disturbed_model(variant.config);
     const InferenceModel inference = inference_of(*model);
     for (const int threads : {1, 3}) {
       NetworkPredictor scorer(inference, threads);
@@ -90,8 +89,7 @@ TEST_CASE("attention weights are the module's, over all options and model types"
   int compared = 0;
   for (const Variant& variant : variants) {
     INFO(variant.name);
-    const auto model = make_model(variant.config, test_vocab, 3);
-    disturb(*model);
+    const auto model = disturbed_model(variant.config);
     for (const std::int64_t T : {std::int64_t{1}, std::int64_t{5}, model->block_size()}) {
       const torch::NoGradGuard no_grad;
       const std::vector<std::int64_t> ids = ids_of(T, test_vocab);

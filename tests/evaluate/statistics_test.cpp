@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "evaluate/paired.h"
+#include "evaluate/split_loss.h"
 #include "evaluate/student.h"
-#include "evaluate/tenths.h"
 #include "test.h"
 
 namespace chargpt {

@@ -2,18 +2,18 @@
 // run is trained here, and a child that only ends takes its place.
 #include "experiment/compare.h"
 
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/random.h"
 #include "evaluate/split_loss.h"
 #include "experiment/comparison_report.h"
 #include "experiment/planned_run.h"
 #include "failure.h"
+#include "hear.h"
 #include "learner/schedule.h"
+#include "letters.h"
 #include "report/files/metrics.h"
 #include "run/checkpoints.h"
 #include "run/run_lock.h"
@@ -25,43 +25,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A text in which each letter is followed by one of two, in `folder`/NAME.
-std::string text_file(const fs::path& folder, const std::string& name, std::uint64_t seed = 1,
-                      std::size_t size = 4000) {
-  RandomStream random(seed, Purpose::windows);
-  std::string text = "a";
-  while (text.size() < size) text += static_cast<char>('a' + (text.back() - 'a' + 1 + 3 * random.below(2)) % 8);
-  const fs::path path = folder / name;
-  std::ofstream(path) << text;
-  return path.string();
-}
-
-ResolvedConfig config_of(const std::string& name, const std::string& text, const std::string& type = "bigram") {
-  ResolvedConfig resolved = parse_config("{}", name, {});
-  Config& config = resolved.config;
-  config.name = name;
-  config.data.text = {text};
-  config.model.type = type;
-  config.model.n_layer = 1;
-  config.model.n_head = 2;
-  config.model.n_embd = 8;
-  config.model.block_size = 8;
-  config.train.batch_size = 4;
-  config.train.max_iters = 20;
-  config.train.warmup_iters = 2;
-  config.train.learning_rate = 1e-2;
-  config.train.seed = 50;
-  config.eval.eval_interval = 10;
-  config.eval.sample_tokens = 0;
-  return resolved;
-}
-
-CompareOptions options_for(const fs::path& out, std::int64_t seeds = 2) {
-  CompareOptions options;
-  options.out = out;
-  options.seeds = seeds;
-  return options;
-}
+/// A folder with a text in which each letter is followed by one of two, configs that train on it, and options of
+/// comparisons whose runs lie in `out`.
+struct Bench {
+  std::string text_file(const std::string& name, std::uint64_t seed = 1) const {
+    return folder.write(name, letters(4000, seed));
+  }
+  ResolvedConfig config(const std::string& name, const std::string& type = "bigram") const {
+    ResolvedConfig resolved = parse_config("{}", name, {});
+    Config& config = resolved.config;
+    config.name = name;
+    config.data.text = {text};
+    config.model = {.type = type, .n_layer = 1, .n_head = 2, .n_embd = 8, .block_size = 8};
+    config.train = {.batch_size = 4, .max_iters = 20, .learning_rate = 1e-2, .warmup_iters = 2, .seed = 50};
+    config.eval = {.eval_interval = 10, .sample_tokens = 0};
+    return resolved;
+  }
+  CompareOptions options(std::int64_t seeds = 2) const {
+    CompareOptions options;
+    options.out = out;
+    options.seeds = seeds;
+    return options;
+  }
+  const TestFolder folder;
+  const std::string text = text_file("text");
+  const fs::path out = folder / "out";
+};
 
 /// Trains runs in this process.
 struct Here {
@@ -123,78 +112,28 @@ Comparison compared(std::vector<ResolvedConfig> configs, const CompareOptions& o
 }
 using Names = std::vector<std::string>;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+/// Raises a stop flag at one step.
+void stop_at(Trainer& trainer, std::atomic<bool>& stop, std::int64_t step) {
+  hear<StepEvent>(trainer, [&stop, step](const StepEvent& event) {
+    if (event.step == step) stop = true;
+  });
 }
 
-/// Raises a stop flag at one step.
-class StopAt : public Listener {
- public:
-  using Listener::on;
-  StopAt(std::atomic<bool>& stop, std::int64_t step) : stop_(stop), step_(step) {}
-  void on(const StepEvent& event) override {
-    if (event.step == step_) stop_ = true;
-  }
-
- private:
-  std::atomic<bool>& stop_;
-  std::int64_t step_;
-};
-
 /// Time passes where steps are made or measured: so much at each beat of theirs.
-class FakeClock : public Listener {
- public:
-  using Listener::on;
-  void on(const WorkEvent& event) override {
-    if (event.what == "updating" || event.what == "measuring") *now_ += seconds_of_a_beat;
-  }
-  std::function<double()> look() const {
-    return [now = now_] { return *now; };
-  }
-  double seconds_of_a_beat = 0.01;
-
- private:
-  std::shared_ptr<double> now_ = std::make_shared<double>(1.0);
-};
-
-/// Learning rates, the planned length and notices of a run.
-class Watched : public Listener {
- public:
-  using Listener::on;
-  Watched(std::vector<double>& rates, std::vector<std::int64_t>& lengths, std::vector<std::string>& notices)
-      : rates_(rates), lengths_(lengths), notices_(notices) {}
-  void on(const PlanEvent& event) override { lengths_.push_back(event.max_iters); }
-  void on(const StepEvent& event) override { rates_.push_back(event.lr); }
-  void on(const NoticeEvent& event) override { notices_.push_back(event.line); }
-
- private:
-  std::vector<double>& rates_;
-  std::vector<std::int64_t>& lengths_;
-  std::vector<std::string>& notices_;
-};
-
-/// Raises a stop flag when training has ended.
-class StopAtEnd : public Listener {
- public:
-  using Listener::on;
-  explicit StopAtEnd(std::atomic<bool>& stop) : stop_(stop) {}
-  void on(const EndEvent&) override { stop_ = true; }
-
- private:
-  std::atomic<bool>& stop_;
+struct FakeClock {
+  double now = 1.0, seconds_of_a_beat = 0.01;
 };
 
 }  // namespace
 
 TEST_CASE("a comparison trains every config with every seed and ranks them") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
-  ResolvedConfig untrained = config_of("untrained", text), trained = config_of("trained", text);
+  const Bench bench;
+  ResolvedConfig untrained = bench.config("untrained"), trained = bench.config("trained");
   untrained.config.train.learning_rate = 0;
   untrained.config.train.min_lr = 0;
   trained.config.train.max_iters = 60;
   Record record;
-  const Comparison comparison = compare({untrained, trained}, options_for(folder.path() / "out"), record.hooks());
+  const Comparison comparison = compare({untrained, trained}, bench.options(), record.hooks());
 
   CHECK(comparison.complete);
   CHECK(record.ended == Names{"untrained-seed50", "trained-seed50", "untrained-seed51", "trained-seed51"});
@@ -214,16 +153,16 @@ TEST_CASE("a comparison trains every config with every seed and ranks them") {
     CHECK(fs::exists(run.run / "config.json"));
     CHECK(fs::exists(run.run / "checkpoints" / "LATEST"));
   }
-  CHECK(nlohmann::ordered_json::parse(read_file(folder.path() / "out" / "compare.json")) == to_json(comparison));
+  CHECK(nlohmann::ordered_json::parse(read_file(bench.out / "compare.json")) == to_json(comparison));
 }
 
 TEST_CASE("the weights scored are those that the run ended with, however good it once was") {
-  const TestFolder folder;
-  ResolvedConfig config = config_of("unstable", text_file(folder.path(), "text"));
+  const Bench bench;
+  ResolvedConfig config = bench.config("unstable");
   config.config.train.max_iters = 40;
   config.config.train.warmup_iters = 40;  // the rate rises to the end, far above what is good
   config.config.train.learning_rate = 20;
-  const Comparison comparison = compared({config}, options_for(folder.path() / "out", 1));
+  const Comparison comparison = compared({config}, bench.options(1));
   const SeedRun& run = comparison.results.at(0).runs.seeds.at(0);
   const Checkpoint best = load_checkpoint(run.run, "best");
   const Checkpoint last = load_checkpoint(run.run, "last");
@@ -235,36 +174,37 @@ TEST_CASE("the weights scored are those that the run ended with, however good it
 }
 
 TEST_CASE("a comparison started again reuses every run that ended") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  const Bench bench;
+  const ResolvedConfig config = bench.config("a");
   Record first, again, more;
-  const Comparison before = compare({config}, options_for(folder.path() / "out"), first.hooks());
-  const Comparison after = compare({config}, options_for(folder.path() / "out"), again.hooks());
+  const Comparison before = compare({config}, bench.options(), first.hooks());
+  const Comparison after = compare({config}, bench.options(), again.hooks());
   CHECK(again.begun.empty());
   CHECK(again.reused == Names{"a-seed50", "a-seed51"});
   CHECK(to_json(after) == to_json(before));
-  compare({config}, options_for(folder.path() / "out", 3), more.hooks());
+  compare({config}, bench.options(3), more.hooks());
   CHECK(more.ended == Names{"a-seed52"});
 }
 
 TEST_CASE("a comparison that was stopped goes on to the same figures") {
-  const TestFolder folder;
-  ResolvedConfig config = config_of("gpt", text_file(folder.path(), "text"), "gpt");
+  const Bench bench;
+  ResolvedConfig config = bench.config("gpt", "gpt");
   config.config.model.dropout = 0.1;
-  const Comparison whole = compared({config}, options_for(folder.path() / "whole"));
+  CompareOptions options = bench.options();
+  const Comparison whole = compared({config}, options);
 
   std::atomic<bool> stop = false;
-  CompareOptions options = options_for(folder.path() / "broken");
+  options.out = bench.folder / "broken";
   options.stop = &stop;
   Record stopping;
   stopping.here.training.trainer.stop = &stop;
   stopping.here.listen = [&](const PlannedRun& run, Trainer& trainer, std::optional<std::int64_t>) {
-    if (run.seed() == 51) trainer.add_listener(std::make_shared<StopAt>(stop, 13));
+    if (run.seed() == 51) stop_at(trainer, stop, 13);
   };
   const Comparison broken = compare({config}, options, stopping.hooks());
   CHECK_FALSE(broken.complete);
   CHECK(broken.results.empty());
-  CHECK_FALSE(fs::exists(folder.path() / "broken" / "compare.json"));
+  CHECK_FALSE(fs::exists(options.out / "compare.json"));
 
   stop = false;
   Record record;
@@ -282,69 +222,64 @@ TEST_CASE("a comparison that was stopped goes on to the same figures") {
 }
 
 TEST_CASE("damaged losses are made again from the run's checkpoint") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  const Comparison before = compared({config}, options_for(folder.path() / "out", 1));
-  std::ofstream(folder.path() / "out" / "a-seed50" / "val_losses.f32") << "short";
+  const Bench bench;
+  const ResolvedConfig config = bench.config("a");
+  const Comparison before = compared({config}, bench.options(1));
+  bench.folder.write("out/a-seed50/val_losses.f32", "short");
   Record record;
-  const Comparison after = compare({config}, options_for(folder.path() / "out", 1), record.hooks());
+  const Comparison after = compare({config}, bench.options(1), record.hooks());
   REQUIRE_FALSE(record.notices.empty());
-  CHECK(contains(record.notices[0], "val_losses.json cannot be used"));
+  CHECK_THAT(record.notices[0], Catch::Contains("val_losses.json cannot be used"));
   CHECK(after.results[0].runs.seeds[0].losses == before.results[0].runs.seeds[0].losses);
 }
 
 TEST_CASE("a folder that holds a run of other options is refused before anything is trained") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
-  ResolvedConfig config = config_of("a", text);
-  compared({config}, options_for(folder.path() / "out", 1));
-  const std::string before = read_file(folder.path() / "out" / "a-seed50" / "val_losses.json");
+  const Bench bench;
+  ResolvedConfig config = bench.config("a");
+  compared({config}, bench.options(1));
+  const std::string before = read_file(bench.out / "a-seed50" / "val_losses.json");
   config.config.train.learning_rate = 0.5;
   Record record;
-  const Error error = failure_of([&] {
-    compare({config_of("new", text), config}, options_for(folder.path() / "out", 1), record.hooks());
-  });
-  CHECK(error.code() == ExitCode::busy);
-  CHECK(contains(error, "a-seed50 holds a run of other options (train.learning_rate 0.01 -> 0.5)"));
+  CHECK_THAT(message_of(ExitCode::busy,
+                        [&] {
+                          compare({bench.config("new"), config}, bench.options(1), record.hooks());
+                        }),
+             Catch::Contains("a-seed50 holds a run of other options (train.learning_rate 0.01 -> 0.5)"));
   CHECK(record.begun.empty());
-  CHECK(read_file(folder.path() / "out" / "a-seed50" / "val_losses.json") == before);
+  CHECK(read_file(bench.out / "a-seed50" / "val_losses.json") == before);
 }
 
 TEST_CASE("a run in use by another process is refused") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  fs::create_directories(folder.path() / "out" / "a-seed50");
-  const RunLock lock(folder.path() / "out" / "a-seed50");
-  const Error error = failure_of([&] { compared({config}, options_for(folder.path() / "out", 1)); });
-  CHECK(error.code() == ExitCode::busy);
-  CHECK(contains(error, "a with seed 50: "));
+  const Bench bench;
+  const ResolvedConfig config = bench.config("a");
+  fs::create_directories(bench.out / "a-seed50");
+  const RunLock lock(bench.out / "a-seed50");
+  CHECK_THAT(message_of(ExitCode::busy, [&] { compared({config}, bench.options(1)); }),
+             Catch::Contains("a with seed 50: "));
 }
 
 TEST_CASE("configs of different texts, units or splits do not compare") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text"), other = text_file(folder.path(), "other", 2);
-  const std::string copy = text_file(folder.path(), "copy");
-  const auto code_with = [&](const ResolvedConfig& second) {
-    return failure_of([&] { compared({config_of("a", text), second}, options_for(folder.path() / "out", 1)); });
+  const Bench bench;
+  const auto with = [&](const ResolvedConfig& second) {
+    return error_of([&] { compared({bench.config("a"), second}, bench.options(1)); });
   };
-  const Error error = code_with(config_of("b", other));
-  CHECK(error.code() == ExitCode::usage);
-  CHECK(contains(error, "configs a and b differ in their text (data.text"));
-  ResolvedConfig split = config_of("b", text), units = config_of("b", text);
+  ResolvedConfig other = bench.config("b"), copy = other, split = other, units = other;
+  other.config.data.text = {bench.text_file("other", 2)};
+  copy.config.data.text = {bench.text_file("copy")};
   split.config.data.val_fraction = 0.2;
   units.config.data.units = Units::bytes;
-  CHECK(code_with(split).code() == ExitCode::usage);
-  CHECK(code_with(units).code() == ExitCode::usage);
-  CHECK_NOTHROW(compared({config_of("a", text), config_of("b", copy)},  // the same characters in another file
-                         options_for(folder.path() / "out", 1)));
+  CHECK(with(other).code == ExitCode::usage);
+  CHECK_THAT(with(other).line, Catch::Contains("configs a and b differ in their text (data.text"));
+  CHECK(with(split).code == ExitCode::usage);
+  CHECK(with(units).code == ExitCode::usage);
+  CHECK(with(copy) == Failure{});  // the same characters in another file
 }
 
 TEST_CASE("the first config's seed takes the place of every config's own") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
-  ResolvedConfig a = config_of("a", text), b = config_of("b", text);
+  const Bench bench;
+  ResolvedConfig a = bench.config("a"), b = bench.config("b");
   b.config.train.seed = 7;
-  const Comparison comparison = compared({a, b}, options_for(folder.path() / "out", 1));
+  const Comparison comparison = compared({a, b}, bench.options(1));
   for (const ConfigResult& result : comparison.results) CHECK(result.runs.seeds[0].seed == 50);
   // Equal but for their names: the same weights, the same windows, the same loss.
   CHECK(comparison.results[1].versus_best->mean == 0);
@@ -352,23 +287,22 @@ TEST_CASE("the first config's seed takes the place of every config's own") {
 }
 
 TEST_CASE("what configs differ in length is told once, before anything is trained") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
-  ResolvedConfig wide = config_of("wide", text);
+  const Bench bench;
+  ResolvedConfig wide = bench.config("wide");
   wide.config.train.batch_size = 8;
   Record record;
   CompareHooks hooks = record.hooks();
   Names lines;
   hooks.notice = [&](const std::string& line) { lines.push_back(std::to_string(record.begun.size()) + ": " + line); };
-  compare({config_of("first", text), wide}, options_for(folder.path() / "out", 2), hooks);
+  compare({bench.config("first"), wide}, bench.options(2), hooks);
   CHECK(lines == Names{"0: configs differ in length: first 640 tokens in 20 steps, wide 1.28k tokens in 20 steps; "
                        "--max_iters makes steps equal, --max_seconds time"});
 }
 
 TEST_CASE("within the train split, the validation split is neither trained on nor scored") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  CompareOptions options = options_for(folder.path() / "out", 1);
+  const Bench bench;
+  const ResolvedConfig config = bench.config("a");
+  CompareOptions options = bench.options(1);
   options.within_train_split = true;
   Record within;
   within.here.training.within_train_split = true;
@@ -389,39 +323,41 @@ ResolvedConfig timed(ResolvedConfig config, double seconds) {
 
 /// Runs that go by this clock.
 void go_by(const std::shared_ptr<FakeClock>& clock, Record& record) {
-  record.here.training.trainer.clock = clock->look();
+  record.here.training.trainer.clock = [clock] { return clock->now; };
   record.here.listen = [clock, also = record.here.listen](const PlannedRun& run, Trainer& trainer,
                                                           std::optional<std::int64_t> resume_step) {
-    trainer.add_listener(clock);
+    hear<WorkEvent>(trainer, [clock](const WorkEvent& event) {
+      if (event.what == "updating" || event.what == "measuring") clock->now += clock->seconds_of_a_beat;
+    });
     if (also) also(run, trainer, resume_step);
   };
 }
 
 TEST_CASE("a length in seconds is kept by a comparison that is started again") {
-  const TestFolder folder;
-  const ResolvedConfig config = timed(config_of("a", text_file(folder.path(), "text")), 2);
+  const Bench bench;
+  const ResolvedConfig config = timed(bench.config("a"), 2);
   Record first, again;
   go_by(std::make_shared<FakeClock>(), first);
-  compare({config}, options_for(folder.path() / "out", 1), first.hooks());
-  compare({config}, options_for(folder.path() / "out", 1), again.hooks());
+  compare({config}, bench.options(1), first.hooks());
+  compare({config}, bench.options(1), again.hooks());
   CHECK(again.reused == Names{"a-seed50"});
 }
 
 TEST_CASE("a comparison by seconds that was broken off goes on with its seconds, and its config says at which rates") {
-  const TestFolder folder;
-  const ResolvedConfig config = timed(config_of("a", text_file(folder.path(), "text")), 4);
-  CompareOptions options = options_for(folder.path() / "out", 1);
+  const Bench bench;
+  const ResolvedConfig config = timed(bench.config("a"), 4);
+  CompareOptions options = bench.options(1);
   std::atomic<bool> stop = false;
   options.stop = &stop;
   const auto clock = std::make_shared<FakeClock>();
   Record record;
   record.here.training.trainer.stop = &stop;
   std::vector<double> rates;
-  std::vector<std::int64_t> lengths;
   std::vector<std::string> notices;
   record.here.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
-    trainer.add_listener(std::make_shared<StopAt>(stop, 12));
-    trainer.add_listener(std::make_shared<Watched>(rates, lengths, notices));
+    stop_at(trainer, stop, 12);
+    hear<StepEvent>(trainer, [&](const StepEvent& event) { rates.push_back(event.lr); });
+    hear<NoticeEvent>(trainer, [&](const NoticeEvent& event) { notices.push_back(event.line); });
   };
   go_by(clock, record);
   const CompareHooks hooks = record.hooks();
@@ -433,21 +369,19 @@ TEST_CASE("a comparison by seconds that was broken off goes on with its seconds,
   CHECK(std::ssize(rates) == kept.train.decay_steps.back());
   for (std::size_t step = 0; step < rates.size(); ++step)
     CHECK(rates[step] == learning_rate_at(kept.train, static_cast<std::int64_t>(step)));
-  for (const std::string& line : notices) CHECK_FALSE(contains(line, "changed"));
+  for (const std::string& line : notices) CHECK_THAT(line, !Catch::Contains("changed"));
 }
 
 TEST_CASE("seeds of one config share the length that the first has settled, other configs have their own") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
-  ResolvedConfig slow = config_of("slow", text);
+  const Bench bench;
+  ResolvedConfig slow = bench.config("slow");
   slow.config.train.gradient_accumulation_steps = 8;
   const auto clock = std::make_shared<FakeClock>();
   Record record;
   go_by(clock, record);
   CompareHooks hooks = record.hooks();
   hooks.after_run = [&](const PlannedRun&, const SeedRun&, bool) { clock->seconds_of_a_beat *= 0.8; };
-  const Comparison comparison =
-      compare({timed(config_of("a", text), 4), timed(slow, 4)}, options_for(folder.path() / "out", 3), hooks);
+  const Comparison comparison = compare({timed(bench.config("a"), 4), timed(slow, 4)}, bench.options(3), hooks);
   std::map<std::string, std::int64_t> steps;
   for (const ConfigResult& result : comparison.results) {
     steps[result.runs.config] = result.runs.seeds[0].steps;
@@ -458,20 +392,20 @@ TEST_CASE("seeds of one config share the length that the first has settled, othe
   }
   CHECK(steps["a"] > steps["slow"]);
   CHECK(steps["slow"] > 0);
-  CHECK(contains(remarks(comparison).back(), "a " + std::to_string(steps["a"])));
+  CHECK_THAT(remarks(comparison).back(), Catch::Contains("a " + std::to_string(steps["a"])));
   CHECK(to_json(comparison)["results"][0]["seeds"][0]["ended"] == "finished");
 }
 
 TEST_CASE("a stop while the last weights are scored is noticed, and the repeated comparison scores them") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  CompareOptions options = options_for(folder.path() / "out", 1);
+  const Bench bench;
+  const ResolvedConfig config = bench.config("a");
+  CompareOptions options = bench.options(1);
   std::atomic<bool> stop = false;
   options.stop = &stop;
   Record record;
   record.here.training.trainer.stop = &stop;
   record.here.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
-    trainer.add_listener(std::make_shared<StopAtEnd>(stop));
+    hear<EndEvent>(trainer, [&stop](const EndEvent&) { stop = true; });
   };
   CHECK_FALSE(compare({config}, options, record.hooks()).complete);
   stop = false;
@@ -481,15 +415,14 @@ TEST_CASE("a stop while the last weights are scored is noticed, and the repeated
 }
 
 TEST_CASE("runs that end at a target are listed by their steps to it, and go on where they shall not end there") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
-  ResolvedConfig fast = config_of("fast", text), slow = config_of("slow", text);
+  const Bench bench;
+  ResolvedConfig fast = bench.config("fast"), slow = bench.config("slow");
   for (ResolvedConfig* config : {&fast, &slow}) config->config.train.max_iters = 60;
   slow.config.train.learning_rate = 1e-6;
   slow.config.train.min_lr = 0;
   fast.config.train.learning_rate = 1e-1;
   fast.config.train.ema = 0.9;  // the average reaches it later than the trained weights do
-  CompareOptions options = options_for(folder.path() / "out", 1);
+  CompareOptions options = bench.options(1);
   options.target = 1.9;
   options.stop_at_target = true;
   const auto write_metrics = [](const PlannedRun& run, Trainer& trainer, std::optional<std::int64_t> resume_step) {
@@ -521,61 +454,55 @@ TEST_CASE("runs that end at a target are listed by their steps to it, and go on 
 }
 
 TEST_CASE("configs of one name, and of names with a slash, get folders of their own") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
+  const Bench bench;
   Record record;
-  const Comparison comparison = compare({config_of("ladder/a", text), config_of("ladder/a", text)},
-                                        options_for(folder.path() / "out", 1), record.hooks());
+  const Comparison comparison =
+      compare({bench.config("ladder/a"), bench.config("ladder/a")}, bench.options(1), record.hooks());
   CHECK(record.ended == Names{"ladder-a-seed50", "ladder-a-2-seed50"});
   CHECK(comparison.results[0].runs.config == "ladder/a");
   CHECK(comparison.results[1].runs.config == "ladder/a-2");
 }
 
 TEST_CASE("a run that diverges is listed and the others go on") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
-  ResolvedConfig diverging = config_of("diverging", text, "gpt");
+  const Bench bench;
+  ResolvedConfig diverging = bench.config("diverging", "gpt");
   diverging.config.train.learning_rate = 1000;
   diverging.config.train.weight_decay = 1000;
   diverging.config.train.grad_clip = 0;
   diverging.config.train.warmup_iters = 0;
   diverging.config.train.max_iters = 200;
-  const Comparison comparison = compared({diverging, config_of("sound", text)}, options_for(folder.path() / "out", 1));
+  const Comparison comparison = compared({diverging, bench.config("sound")}, bench.options(1));
   REQUIRE(comparison.complete);
   CHECK(comparison.results[0].runs.config == "sound");
-  CHECK(contains(comparison.results[1].runs.seeds[0].failure, "training diverged"));
+  CHECK_THAT(comparison.results[1].runs.seeds[0].failure, Catch::Contains("training diverged"));
   CHECK_FALSE(fs::exists(comparison.results[1].runs.seeds[0].run / "val_losses.json"));
 }
 
 TEST_CASE("a model that sees its own targets is compared but not ranked") {
-  const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
-  ResolvedConfig leaking = config_of("leaking", text, "average");
+  const Bench bench;
+  ResolvedConfig leaking = bench.config("leaking", "average");
   leaking.config.model.causal = false;
-  const Comparison comparison = compared({leaking, config_of("honest", text)}, options_for(folder.path() / "out", 1));
+  const Comparison comparison = compared({leaking, bench.config("honest")}, bench.options(1));
   CHECK(comparison.results[0].runs.config == "honest");
   CHECK(comparison.results[1].runs.leaks);
   CHECK(comparison.results[1].rank == 0);
 }
 
 TEST_CASE("several trainings at once exclude a length in seconds and say why") {
-  const TestFolder folder;
-  CompareOptions options = options_for(folder.path() / "out");
+  const Bench bench;
+  CompareOptions options = bench.options();
   options.jobs = 2;
-  const Error error =
-      failure_of([&] { compared({timed(config_of("timed", text_file(folder.path(), "text")), 1)}, options); });
-  CHECK(error.code() == ExitCode::usage);
-  CHECK(contains(error, "--jobs 2 excludes a length in seconds, and timed has train.max_seconds = 1.0"));
-  CHECK(contains(error, "fewer steps"));
-  CHECK_FALSE(fs::exists(folder.path() / "out"));
+  CHECK_THAT(message_of(ExitCode::usage, [&] { compared({timed(bench.config("timed"), 1)}, options); }),
+             Catch::Contains("--jobs 2 excludes a length in seconds, and timed has train.max_seconds = 1.0") &&
+                 Catch::Contains("fewer steps"));
+  CHECK_FALSE(fs::exists(bench.out));
 }
 
 TEST_CASE("a planned run gets its share of the threads, and removes what a crash left") {
-  const TestFolder folder;
-  CompareOptions options = options_for(folder.path() / "out");
+  const Bench bench;
+  CompareOptions options = bench.options();
   options.jobs = 2;
-  fs::create_directories(options.out / "a-seed51");
-  std::ofstream(options.out / "a-seed51" / ".chargpt-1-1.tmp") << "{";
+  bench.folder.write("out/a-seed51/.chargpt-1-1.tmp", "{");
   Record record;
   record.here.training.jobs = 2;
   record.here.training.trainer.threads = 5;
@@ -583,7 +510,7 @@ TEST_CASE("a planned run gets its share of the threads, and removes what a crash
   record.here.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
     threads.push_back(trainer.state().threads);
   };
-  const Comparison comparison = compare({config_of("a", text_file(folder.path(), "text"))}, options, record.hooks());
+  const Comparison comparison = compare({bench.config("a")}, options, record.hooks());
   CHECK(threads == std::vector<std::int64_t>{2, 2});
   for (const SeedRun& run : comparison.results.at(0).runs.seeds) CHECK(run.jobs == 2);
   CHECK_FALSE(fs::exists(options.out / "a-seed51" / ".chargpt-1-1.tmp"));

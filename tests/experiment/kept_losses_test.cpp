@@ -1,8 +1,6 @@
 // Losses on disk: as written when read, never trusted when damaged.
 #include "experiment/kept_losses.h"
 
-#include <fstream>
-
 #include "base/files.h"
 #include "test.h"
 #include "test_folder.h"
@@ -21,10 +19,6 @@ KeptRun example() {
   return kept;
 }
 
-void overwrite(const std::filesystem::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
 std::string problem_of(const std::filesystem::path& run) {
   std::string problem;
   CHECK_FALSE(kept_losses(run, problem));
@@ -40,7 +34,7 @@ TEST_CASE("losses that an earlier program kept are those of a run's best weights
   header.replace(header.find("\"version\": 2"), 12, "\"version\": 1");
   header.replace(header.find("\"scored\""), 8, "\"others\"");
   header.replace(header.find("\"lowest_loss\""), 13, "\"lowest_lose\"");
-  overwrite(run.path() / "val_losses.json", header);
+  run.write("val_losses.json", header);
   const auto kept = kept_losses(run.path(), problem);
   REQUIRE(kept);
   CHECK(kept->seed.scored == ScoredAt::best);
@@ -90,8 +84,8 @@ TEST_CASE("damaged losses are named, not used") {
   const std::string losses = read_file(run.path() / "val_losses.f32"),
                     header = read_file(run.path() / "val_losses.json");
   const auto with = [&](const std::string& new_losses, const std::string& new_header) {
-    overwrite(run.path() / "val_losses.f32", new_losses);
-    overwrite(run.path() / "val_losses.json", new_header);
+    run.write("val_losses.f32", new_losses);
+    run.write("val_losses.json", new_header);
     return problem_of(run.path());
   };
   CHECK_FALSE(with(losses.substr(0, 8), header).empty());
@@ -110,7 +104,7 @@ TEST_CASE("damaged losses are named, not used") {
   newer.replace(newer.find("\"version\": 2"), 12, "\"version\": 3");
   CHECK_FALSE(with(losses, newer).empty());
   std::filesystem::remove(run.path() / "val_losses.f32");
-  overwrite(run.path() / "val_losses.json", header);
+  run.write("val_losses.json", header);
   CHECK_FALSE(problem_of(run.path()).empty());
 }
 

@@ -36,7 +36,7 @@ TEST_CASE("the ladder is every preset of its folder, and its lessons are short")
   std::set<std::string> of_folder, of_ladder;
   for (const Preset& preset : presets())
     if (preset.name.starts_with("ladder/")) of_folder.insert(preset.name);
-  for (const Rung& rung : ladder()) {
+  for (const Rung& rung : ladder) {
     of_ladder.emplace(rung.preset);
     CHECK(display_width(std::string(rung.lesson)) <= 42);
   }

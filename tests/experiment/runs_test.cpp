@@ -133,9 +133,8 @@ TEST_CASE("what would meet every run ends all, under the name of the one that me
     if (run.config == "a") return "trap 'echo saved > state; exit 143' TERM; touch ready; while :; do sleep 0.01; done";
     return "while [ ! -e ../a/ready ]; do sleep 0.01; done; echo 'chargpt: error: the disk is full' >&2; exit 74";
   };
-  const Error error = failure_of([&] { run_all(planned(folder.path(), 3), {.jobs = 2}, log.hooks(script)); });
-  CHECK(error.code() == ExitCode::io);
-  CHECK(std::string(error.what()) == "b with seed 51: the disk is full");
+  CHECK(error_of([&] { run_all(planned(folder.path(), 3), {.jobs = 2}, log.hooks(script)); }) ==
+        Failure{ExitCode::io, "b with seed 51: the disk is full"});
   CHECK(log.started == Names{"a", "b"});
   CHECK(read_file(folder.path() / "a" / "state") == "saved\n");
 }
@@ -179,15 +178,11 @@ TEST_CASE("beside other processes, a run that one of them trains is left to it a
 
 TEST_CASE("what a child's metrics tell is passed on and shown") {
   const TestFolder folder;
-  const std::string rows = R"({"kind":"plan","step":0,"max_iters":200})"
-                           "\n"
-                           R"({"kind":"train","step":1,"seconds":1.0})"
-                           "\n"
-                           R"({"kind":"eval","step":50,"val_loss":2.25})"
-                           "\n"
-                           R"({"kind":"train","step":51,"seconds":6.0})"
-                           "\n";
-  std::ofstream(folder.path() / "rows") << rows;
+  folder.write("rows", R"({"kind":"plan","step":0,"max_iters":200}
+{"kind":"train","step":1,"seconds":1.0}
+{"kind":"eval","step":50,"val_loss":2.25}
+{"kind":"train","step":51,"seconds":6.0}
+)");
   Log log;
   RunsHooks hooks = log.hooks([](const PlannedRun&) {
     return "cp ../rows metrics.jsonl; while [ ! -e ../seen ]; do sleep 0.01; done; touch figures.json";
@@ -227,10 +222,9 @@ TEST_CASE("a folder that holds something else is refused before anything is star
   auto runs = planned(folder.path(), 2);
   Log log;
   const auto line_of = [&] {
-    const Error error = failure_of([&] { run_all(runs, {}, log.hooks(succeed)); });
-    CHECK(error.code() == ExitCode::busy);
+    const std::string line = message_of(ExitCode::busy, [&] { run_all(runs, {}, log.hooks(succeed)); });
     CHECK(log.started.empty());
-    return std::string(error.what());
+    return line;
   };
   fs::create_directories(runs[1].folder);
   std::ofstream(runs[1].folder / "thesis.txt") << "mine";

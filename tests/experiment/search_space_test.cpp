@@ -12,12 +12,8 @@ namespace {
 
 Config start() {
   Config config;
-  config.model.n_layer = 4;
-  config.model.n_head = 4;
-  config.model.n_embd = 64;
-  config.train.batch_size = 12;
-  config.train.learning_rate = 1e-3;
-  config.train.min_lr = 1e-4;
+  config.model = {.n_layer = 4, .n_head = 4, .n_embd = 64};
+  config.train = {.batch_size = 12, .learning_rate = 1e-3, .min_lr = 1e-4};
   return config;
 }
 

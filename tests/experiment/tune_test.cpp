@@ -9,21 +9,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/random.h"
 #include "experiment/planned_run.h"
 #include "failure.h"
 #include "inference/parameter_groups.h"
+#include "letters.h"
 #include "test.h"
 
 namespace chargpt {
 namespace {
-
-std::string letters(std::size_t size) {
-  RandomStream random(1, Purpose::windows);
-  std::string text = "a";
-  while (text.size() < size) text += static_cast<char>('a' + (text.back() - 'a' + 1 + 3 * random.below(2)) % 8);
-  return text;
-}
 
 Corpus corpus_of(const std::string& text) {
   return corpus_from_text(text, DataConfig{}, "a text");
@@ -33,14 +26,8 @@ Corpus corpus_of(const std::string& text) {
 ResolvedConfig slow_config() {
   ResolvedConfig resolved =
       parse_config(R"({"name": "slow", "data": {"text": "letters.txt"}, "train": {"max_iters": 3000}})", "slow", {});
-  Config& config = resolved.config;
-  config.model.n_layer = 1;
-  config.model.n_head = 2;
-  config.model.n_embd = 16;
-  config.model.block_size = 8;
-  config.train.batch_size = 4;
-  config.train.learning_rate = 1e-5;
-  config.train.min_lr = 1e-6;
+  resolved.config.model = {.n_layer = 1, .n_head = 2, .n_embd = 16, .block_size = 8};
+  resolved.config.train = {.batch_size = 4, .max_iters = 3000, .learning_rate = 1e-5, .min_lr = 1e-6};
   return resolved;
 }
 
@@ -272,9 +259,8 @@ TEST_CASE("where all trainings of a round fail, what was measured before is the 
   CHECK(tuning.any_trained());
   CHECK(tuning.best().last_round() == 1);
   all_fail = true;
-  const Error error = failure_of(search);
-  CHECK(error.code() == ExitCode::memory);
-  CHECK(std::string(error.what()) == "every training of the search failed; slow as it is: it was killed");
+  CHECK(error_of(search) ==
+        Failure{ExitCode::memory, "every training of the search failed; slow as it is: it was killed"});
 }
 
 }  // namespace chargpt

@@ -8,18 +8,21 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from program import PROGRAM, Outcome, ProgramTest, last_wins, metrics, mounts_are_allowed, rewrite, rows, tensors  # noqa: E402, F401
+from program import PROGRAM, Outcome, ProgramTest, files, last_wins, metrics, mounts_are_allowed, rewrite, rows, tensors  # noqa: E402, F401
 
 TEXT = "".join("abcdefghijkl. \n"[(3 * i + i // 11) % 15] for i in range(3000))
 # lr_decay_iters is given, so that a run's length changes nothing of the steps before its end.
 SMALL = ["--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--dropout", "0.1", "--batch_size", "4",
          "--warmup_iters", "2", "--lr_decay_iters", "1000", "--log_interval", "1", "--sample_tokens", "5", "--tokens", "5"]
+SAVES = ["--eval_interval", "2", "--keep", "2"]
+SWEEP = os.environ.get("CHARGPT_SWEEP") == "1"
 LOSSES = ("step", "val_loss", "averaged_val_loss", "best_val_loss", "best_step", "trend")
 SHIM_LOG = "operations.log"
 SEED = os.environ.get("CHARGPT_SEED", str(random.randrange(10**9)))
@@ -75,6 +78,10 @@ def shim(name="failing_files"):
     return library
 
 
+def limit(which, soft, hard=resource.RLIM_INFINITY):
+    return lambda: resource.setrlimit(which, (soft, hard))
+
+
 class FaultTest(ProgramTest):
     """Small runs in a folder of their own."""
 
@@ -100,8 +107,15 @@ class FaultTest(ProgramTest):
     def copy(self, run, name):
         target = self.folder / name
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(run, target)
-        return target
+        return shutil.copytree(run, target)
+
+    def run_in(self, before, *arguments, **keywords):
+        """The program with `before` called between fork and exec."""
+        process = subprocess.run([PROGRAM, *map(str, arguments)], preexec_fn=before, check=False,
+                                 **{"cwd": self.folder, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                                    "timeout": 300, **keywords})
+        process.stdout = process.stdout or b""
+        return Outcome(process)
 
     def spoiled(self, arguments, folder, operations="all", at=0, how="once", reason=0):
         """Runs the program while operation `at` of the set on `folder` fails."""
@@ -154,6 +168,3 @@ class FaultTest(ProgramTest):
     def assert_same_training(self, whole, run, step):
         self.assertEqual(tensors(whole, step), tensors(run, step))
         self.assertEqual(rows(whole), rows(run))
-
-
-__all__ = ["PROGRAM", "Outcome", "FaultTest", "rows", "tensors", "state", "drawn", "fingerprint", "shim", "SMALL", "TEXT"]

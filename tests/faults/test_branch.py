@@ -1,20 +1,13 @@
 """Going on from an earlier step: to the same bits in place, with other options only in a run of its own; the best is what it is throughout."""
 
 import errno
-import json
 import os
 import shutil
 import signal
-import unittest
 
-from harness import FaultTest, rows, state, tensors
+from harness import SAVES, FaultTest, files, rows, state, tensors
 
-SAVES = ["--eval_interval", "2", "--keep", "2"]
 REPLAY = ["--threads", "1"]
-
-
-def files(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def charted_steps(run):
@@ -48,7 +41,7 @@ class BranchTest(FaultTest):
         self.assertEqual(rows(branch)[:len(rows(self.run_folder)) - 3], rows(self.run_folder)[:-3])  # 2 steps and an evaluation
         self.assertEqual(rows(branch)[-1][1], 8)
         self.assertNotEqual(rows(branch)[-1], rows(self.run_folder)[-1])
-        self.assertEqual(json.loads((branch / "config.json").read_text())["train"]["learning_rate"], 1)
+        self.assertEqual(self.json_of("branch/config.json")["train"]["learning_rate"], 1)
         self.assertEqual(tensors(branch, 6), tensors(self.run_folder, 6))
         self.assertEqual(charted_steps(self.run_folder), [[*range(9)]])
         self.assertEqual(charted_steps(branch), [[0, 7, 8]])  # 0: the version of the format
@@ -163,7 +156,3 @@ class BestTest(FaultTest):
         self.assertEqual(best, "step-00000008")
         self.assertRegex(notices[0], r"^the best checkpoint of run/checkpoints, step-00000006 with a validation loss of 2\.5\d{3}, was replaced by "
                                      r"one of another training, with \d\.\d{4}; using the last$")
-
-
-if __name__ == "__main__":
-    unittest.main()

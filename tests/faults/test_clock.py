@@ -1,13 +1,10 @@
 """Somebody sets the clock, while a run trains or between two of its processes: its seconds, rows and bits are those that they would have been."""
 
-import json
 import os
 import time
-import unittest
 
-from harness import FaultTest, drawn, metrics, shim
+from harness import SAVES, FaultTest, drawn, metrics, shim
 
-SAVES = ["--eval_interval", "2", "--keep", "2"]
 DAY, YEARS = 86_400, 10 * 365 * 86_400
 
 
@@ -24,15 +21,12 @@ class ClockTest(FaultTest):
         self.assertGreater(len(asked.read_text()), len(jumps), "the clock was not asked as often as it was to jump")
         return outcome, time.monotonic() - begun
 
-    def seconds(self, run):
-        return [row["seconds"] for row in metrics(run) if "seconds" in row]
-
     def assert_seconds_are_sane(self, run, elapsed):
-        seconds = self.seconds(run)
+        seconds = [row["seconds"] for row in metrics(run) if "seconds" in row]
         self.assertEqual(seconds, sorted(seconds))
         self.assertGreater(seconds[0], 0)
         self.assertLess(seconds[-1], elapsed + 1 / os.sysconf("SC_CLK_TCK"))  # the system tells when a process began in such units
-        state = json.loads((run / f"checkpoints/{(run / 'checkpoints/LATEST').read_text().strip()}/state.json").read_text())
+        state = self.json_of(run / f"checkpoints/step-{self.last_step(run):08}/state.json")
         self.assertLess(0, state["training_seconds"])
         self.assertLess(state["training_seconds"], state["seconds"])
         self.assertLess(state["seconds"], elapsed)
@@ -64,7 +58,3 @@ class ClockTest(FaultTest):
         for jump in (-YEARS, YEARS):
             _, elapsed = self.with_jumps([jump], *self.training("run", 2, *SAVES, "--overwrite"), CHARGPT_LAUNCHED=str(time.time()))
             self.assert_seconds_are_sane(self.folder / "run", elapsed)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,27 +4,17 @@ import errno
 import os
 import resource
 import subprocess
-import unittest
 
-from harness import PROGRAM, FaultTest, Outcome, mounts_are_allowed, rows, tensors
-
-SAVES = ["--eval_interval", "2", "--keep", "2"]
+from harness import PROGRAM, SAVES, FaultTest, Outcome, limit, mounts_are_allowed, rows, tensors
 
 
 class FullDiskTest(FaultTest):
-    def limited(self, arguments, bytes_a_file):
-        """The program where no file may grow beyond a size (ulimit -f)."""
-        process = subprocess.run([PROGRAM, *map(str, arguments)], cwd=self.folder, timeout=300, capture_output=True, check=False,
-                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_a_file, resource.RLIM_INFINITY)))
-        return Outcome(process)
-
     def test_a_limit_of_file_sizes_is_a_notice_on_the_way_and_74_at_the_end(self):
         run = self.whole_run("run", 4, *SAVES)
         before = tensors(run, 4)
-        limit = (run / "checkpoints/step-00000004/optimizer.safetensors").stat().st_size - 1
-        outcome = self.limited(self.resuming(run, 8), limit)
-        self.assertEqual(outcome.code, 74, outcome.err)
-        self.assertIn("File too large", outcome.error)
+        too_little = (run / "checkpoints/step-00000004/optimizer.safetensors").stat().st_size - 1
+        outcome = self.run_in(limit(resource.RLIMIT_FSIZE, too_little), *self.resuming(run, 8))
+        self.assertIn("File too large", self.error_of(outcome, 74))
         self.assertIn("no checkpoint of step 6: ", outcome.err)
         self.assertIn("training goes on", outcome.err)
         self.assertEqual(tensors(run, 4), before)
@@ -56,20 +46,14 @@ class FullDiskTest(FaultTest):
         said = (f"the file system does not support locks ({os.strerror(errno.ENOLCK)}); choose a run folder on another one (--run DIR), or mount it with "
                 "locks (NFS: local_lock=flock, Lustre: flock)")
         for arguments, folder in ((self.resuming("run", 4), run), (self.training("new", 2), self.folder / "new")):
-            outcome = self.spoiled(arguments, folder, "lock", 1, "forever", errno.ENOLCK)
-            self.assertEqual(outcome.code, 74, outcome.err)
-            self.assertTrue(outcome.error.endswith(said), outcome.error)
+            error = self.error_of(self.spoiled(arguments, folder, "lock", 1, "forever", errno.ENOLCK), 74)
+            self.assertTrue(error.endswith(said), error)
         self.assertEqual(tensors(run, 2), before)
         self.assertFalse((self.folder / "new").exists())
         self.assertEqual(self.spoiled(["runs", "."], run, "lock", 1, "forever", errno.ENOLCK).code, 0)
 
     def test_a_full_file_system(self):
-        if not mounts_are_allowed():
-            self.skipTest("mounting a small file system needs root")
-        small = self.folder / "small"
-        small.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", small], check=True)
-        self.addCleanup(subprocess.run, ["umount", "--lazy", small], check=True)
+        small = self.small_file_system("256k")
         options = ["--eval_interval", "2", "--keep", "100"]
         error = self.fail_with(74, *self.training("small/run", 30, *options))
         self.assertIn("No space left on device", error)
@@ -101,17 +85,11 @@ class ReadOnlyTest(FaultTest):
         for command in (["sample", run, "--tokens", "5"], ["eval", run], ["inspect", run, "--verify"]):
             outcome = self.without_writing(run, command)
             self.assertEqual(outcome.code, 0, outcome.err)
-        outcome = self.without_writing(run, self.resuming(run, 4))
-        self.assertEqual(outcome.code, 74, outcome.err)
-        self.assertRegex(outcome.error, r"cannot lock .*run/\.lock: (Read-only file system|Permission denied)")
+        self.assertRegex(self.error_of(self.without_writing(run, self.resuming(run, 4)), 74),
+                         r"cannot lock .*run/\.lock: (Read-only file system|Permission denied)")
 
     def test_a_new_run_in_a_read_only_folder(self):
         closed = self.folder / "closed"
         closed.mkdir()
-        outcome = self.without_writing(closed, self.training("closed/run", 2))
-        self.assertEqual(outcome.code, 74, outcome.err)
-        self.assertRegex(outcome.error, r"cannot make the folder closed/run: .*; choose another place with --run DIR")
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertRegex(self.error_of(self.without_writing(closed, self.training("closed/run", 2)), 74),
+                         r"cannot make the folder closed/run: .*; choose another place with --run DIR")

@@ -3,15 +3,10 @@
 The layouts are drawn anew each time; CHARGPT_SEED=N draws those of seed N again. CHARGPT_SWEEP=1: many more of them.
 """
 
-import os
 import random
 import shutil
-import unittest
 
-from harness import FaultTest, rows, tensors
-
-SWEEP = os.environ.get("CHARGPT_SWEEP") == "1"
-SAVES = ["--eval_interval", "2", "--keep", "2"]
+from harness import SAVES, SEED, SWEEP, FaultTest, drawn, rows, tensors
 
 NOBODYS = [  # names that no run writes
     "report.html", "notes.txt", ".notes", ".letter.tmp-1-2", "config.json~", "events.out.tfevents.1700000000.host.4711.0", "photos/1.jpg",
@@ -57,31 +52,30 @@ class ForeignTest(FaultTest):
                 "tune": (["tune", "nanogpt-cpu", "--minutes", "0.01", "--out", folder, *short], [75])}
 
     def each_draw(self, quick):
-        seed = int(os.environ.get("CHARGPT_SEED", random.randrange(10**9)))
         count = 20 * quick if SWEEP else quick
-        print(f"{self.id()}: {count} layouts, CHARGPT_SEED={seed}")
+        print(f"{self.id()}: {count} layouts, CHARGPT_SEED={SEED}")
         for number in range(count):
             self.mine = {}
-            yield number, random.Random(f"{seed} {number}"), f"CHARGPT_SEED={seed}, layout {number}"
+            yield number, random.Random(f"{SEED} {self.id()} {number}"), f"CHARGPT_SEED={SEED}, layout {number}"
 
     def test_a_folder_that_is_no_run_is_refused_by_every_command_and_stays_as_it_is(self):
-        for number, source, drawn in self.each_draw(6):
+        for number, source, layout in self.each_draw(6):
             folder = self.folder / f"folder-{number}"
             self.draw(source, folder, NOBODYS + 2 * RUNS_NAMES)
             before = self.names_in(folder)
             for command, (arguments, codes) in self.commands(folder).items():
-                with self.subTest(drawn, command=command):
+                with self.subTest(layout, command=command):
                     outcome = self.run_program(*arguments)
                     self.assertIn(outcome.code, codes, outcome.err)
-                    self.assert_untouched(f"{drawn}, {command}")
+                    self.assert_untouched(f"{layout}, {command}")
                     self.assertEqual(self.names_in(folder), before)
 
     def test_a_run_is_gone_on_with_around_foreign_files_which_move_with_it(self):
         base, whole = self.whole_run("base", 4, *SAVES), self.whole_run("whole", 8, *SAVES)
-        for number, source, drawn in self.each_draw(6):
+        for number, source, layout in self.each_draw(6):
             run = self.copy(base, f"run-{number}")
             self.draw(source, run, NOBODYS)
-            with self.subTest(drawn):
+            with self.subTest(layout):
                 names = self.names_in(run)
                 self.assertIn("is now", self.succeed(*self.training(run, 4, *SAVES, "--overwrite")).err)
                 old = run.with_name(run.name + ".old-1")
@@ -89,22 +83,22 @@ class ForeignTest(FaultTest):
                 shutil.rmtree(run)
                 old.rename(run)
                 self.fail_with(75, *self.training(run, 4, *SAVES))
-                self.assert_untouched(f"{drawn}, train")
+                self.assert_untouched(f"{layout}, train")
                 self.succeed(*self.resuming(run, 6))
-                self.assert_untouched(f"{drawn}, resume")
+                self.assert_untouched(f"{layout}, resume")
                 self.succeed(*self.resuming(run, 6, "--checkpoint", source.choice(["step-4", "step-6"])))
-                self.assert_untouched(f"{drawn}, resume from before")
+                self.assert_untouched(f"{layout}, resume from before")
                 self.succeed(*self.resuming(run, 8))
-                self.assert_untouched(f"{drawn}, resume further")
+                self.assert_untouched(f"{layout}, resume further")
                 self.assertEqual(tensors(run, 8), tensors(whole, 8))
                 self.assertEqual(rows(run), rows(whole))
 
     def test_nothing_is_followed_out_of_a_run_by_a_link(self):
         base = self.whole_run("base", 4, *SAVES)
-        for number, source, drawn in self.each_draw(4):
+        for number, source, layout in self.each_draw(4):
             run, outside = self.copy(base, f"run-{number}"), self.folder / f"outside-{number}"
             name = source.choice(LINKS)
-            with self.subTest(drawn, link=name):
+            with self.subTest(layout, link=name):
                 target = outside / source.choice(["there", ".x.tmp-1-2"])
                 outside.mkdir()
                 (run / name).rename(target) if (run / name).exists() else target.write_text("elsewhere")
@@ -114,8 +108,8 @@ class ForeignTest(FaultTest):
                     if command == "overwrite":
                         continue  # the link moves with the run
                     outcome = self.run_program(*arguments)
-                    self.assertEqual(outcome.code, 75, f"{drawn}, {command}: {outcome.err}")
-                    self.assert_untouched(f"{drawn}, {command}")
+                    self.assertEqual(outcome.code, 75, f"{layout}, {command}: {outcome.err}")
+                    self.assert_untouched(f"{layout}, {command}")
                     self.assertTrue((run / name).is_symlink())
                 (run / name).unlink()
                 target.rename(run / name)
@@ -137,20 +131,20 @@ class ForeignTest(FaultTest):
         return ["compare", "nanogpt-cpu", "--seeds", "1", "--out", out, *self.training("unused", 4, *SAVES)[4:]]
 
     def test_a_comparison_refuses_folders_of_others_and_goes_on_around_foreign_files(self):
-        for number, source, drawn in self.each_draw(3):
+        for number, source, layout in self.each_draw(3):
             out = self.folder / f"out-{number}"
             run = out / "nanogpt-cpu-seed1337"
-            with self.subTest(drawn):
+            with self.subTest(layout):
                 self.draw(source, run, NOBODYS + RUNS_NAMES)
                 self.put(out, "thesis.txt", b"years of work")
                 self.fail_with(75, *self.comparison(out))
-                self.assert_untouched(drawn)
+                self.assert_untouched(layout)
                 shutil.rmtree(run)
                 self.mine = {}
                 self.succeed(*self.comparison(out))
                 self.draw(source, run, NOBODYS)
                 self.succeed(*self.comparison(out))
-                self.assert_untouched(drawn)
+                self.assert_untouched(layout)
 
     def test_a_comparison_replaces_only_its_own_results(self):
         self.mine = {}
@@ -213,10 +207,9 @@ class CrashTest(FaultTest):
         operations = [operation for operation in self.operations() if operation.number]
         before_training = next(i for i, operation in enumerate(operations) if "metrics.jsonl" in operation.path)
         self.assertGreater(before_training, 5)
-        seed = int(os.environ.get("CHARGPT_SEED", random.randrange(10**9)))
         places = range(1, before_training + 10)
-        places = places if SWEEP else sorted(random.Random(seed).sample(places, 5)) + [before_training]
-        print(f"{self.id()}: killed before operations {[*places]} of {len(operations)}, CHARGPT_SEED={seed}")
+        places = places if SWEEP else sorted(drawn(self.id()).sample(places, 5)) + [before_training]
+        print(f"{self.id()}: killed before operations {[*places]} of {len(operations)}")
         marked = 0
         for at in places:
             with self.subTest(at=at, operation=operations[at - 1]):
@@ -225,9 +218,8 @@ class CrashTest(FaultTest):
                 again = self.run_program(*training)
                 if again.code != 0:
                     marked += 1
-                    self.assertEqual(again.error, "run already holds a run, which ended before it saved a checkpoint: choose another folder "
-                                                  "with --run DIR, or start over with --overwrite")
-                    self.assertEqual(again.code, 75)
+                    self.assertEqual(self.error_of(again, 75), "run already holds a run, which ended before it saved a checkpoint: choose "
+                                                               "another folder with --run DIR, or start over with --overwrite")
                     self.succeed(*training, "--overwrite")
         self.assertGreater(marked, 0)
 
@@ -244,7 +236,3 @@ class CrashTest(FaultTest):
                     self.assertEqual(outcome.code, 74, outcome.err)
                     self.assertFalse(run.exists(), outcome.err)
                 shutil.rmtree(run, ignore_errors=True)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,14 +5,10 @@ Quick: a selection of values, drawn anew each time. CHARGPT_SWEEP=1: every place
 """
 
 import json
-import os
 import resource
-import subprocess
-import unittest
 
-from harness import PROGRAM, FaultTest, Outcome, drawn, rewrite
+from harness import SWEEP, FaultTest, drawn, limit, rewrite
 
-SWEEP = os.environ.get("CHARGPT_SWEEP") == "1"
 SELECTION = 12
 VALUES = [None, True, -1, 2**53, 2**64, 1e308, "", "../../etc/passwd", "9" * 5000, ["/dev/zero"], [[]], {"\x1b[31m": 1}]
 COMMANDS = (["inspect", "run", "--verify", "--json"], ["sample", "run", "--tokens", "3", "--threads", "1"],
@@ -38,11 +34,6 @@ def replaced(document, path, value):
 
 
 class HostileTest(FaultTest):
-    def open(self, command):
-        process = subprocess.run([PROGRAM, *command], cwd=self.folder, timeout=60, capture_output=True, check=False,
-                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)))
-        return Outcome(process)
-
     def answers(self, name, whole, run):
         document = json.loads((whole / "checkpoints/step-00000002" / name).read_text())
         cases = [(path, value) for path in places(document) for value in VALUES]
@@ -54,7 +45,7 @@ class HostileTest(FaultTest):
             rewrite(folder / "checkpoints/step-00000002", name, json.dumps(replaced(document, path, value)).encode())
             command = COMMANDS[(number + number // len(VALUES)) % len(COMMANDS)] if SWEEP else draw.choice(COMMANDS)
             with self.subTest(file=name, path=path, value=value, command=command[0]):
-                outcome = self.open(command)
+                outcome = self.run_in(limit(resource.RLIMIT_AS, MEMORY, MEMORY), *command, timeout=60)
                 self.assertIn(outcome.code, ANSWERS, outcome.err[-2000:])
                 self.assertNotIn("\x1b", outcome.err)
                 codes[outcome.code] = codes.get(outcome.code, 0) + 1
@@ -64,7 +55,3 @@ class HostileTest(FaultTest):
         whole = self.whole_run("whole", 2, "--eval_interval", "2", "--on_nonfinite", "rollback", "--ema", "0.9")
         for name in ("state.json", "vocab.json", "config.json"):
             self.answers(name, whole, "run")
-
-
-if __name__ == "__main__":
-    unittest.main()

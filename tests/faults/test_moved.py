@@ -3,103 +3,77 @@
 import contextlib
 import shutil
 import signal
-import subprocess
 import time
-import unittest
 
-from harness import PROGRAM, FaultTest
+from harness import SAVES, FaultTest, files
 
-SAVES = ["--eval_interval", "2", "--keep", "2"]
 ENDLESS = 10**9
 
 
 class MovedTest(FaultTest):
-    @contextlib.contextmanager
-    def started(self, *arguments):
-        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
-            process.stderr.close()
-
-    def latest(self, run):
-        try:
-            return int((run / "checkpoints/LATEST").read_text()[5:])
-        except FileNotFoundError:
-            return 0
-
-    def stop(self, process):
-        process.send_signal(signal.SIGTERM)
-        return process.communicate(timeout=120)[1].decode()
-
     def assert_one_whole_run(self, run, *resumed_by):
         self.assertTrue(self.succeed("inspect", run, "--verify", "--json").json["verified"])
-        last = self.latest(run) + 2
+        last = self.last_step(run) + 2
         self.succeed("resume", *resumed_by, "--threads", "1", "--max_iters", last)
         self.assert_same_training(self.whole_run("whole", last, *SAVES), run, last)
 
     def assert_ended(self, process, run):
-        err = process.communicate(timeout=120)[1].decode()
+        err = process.communicate(timeout=120)[1]
         self.assertEqual(process.returncode, 74, err)
         self.assertRegex(err, rf"chargpt: error: the folder {run} was renamed or removed while it was in use, so nothing more is saved in it; "
                               r"if it was renamed, resume it under its new name\n$")
 
     def test_a_run_whose_folder_is_renamed_ends_and_is_resumed_where_it_is(self):
         run, moved = self.folder / "run", self.folder / "moved"
-        with self.started(*self.training("run", ENDLESS, *SAVES)) as process:
-            self.wait_for(lambda: self.latest(run) > 2)
-            run.rename(moved)
-            self.assert_ended(process, "run")
+        process = self.started(*self.training("run", ENDLESS, *SAVES))
+        self.wait_for(lambda: self.last_step(run) > 2)
+        run.rename(moved)
+        self.assert_ended(process, "run")
         self.assertFalse(run.exists())
         self.assert_one_whole_run(moved, "moved")
 
     def test_a_folder_above_is_renamed_and_another_run_takes_the_old_name(self):
         run, moved = self.folder / "runs/run", self.folder / "old/run"
-        with self.started(*self.training("runs/run", ENDLESS, *SAVES)) as process:
-            self.wait_for(lambda: self.latest(run) > 2)
-            process.send_signal(signal.SIGSTOP)
-            (self.folder / "runs").rename(self.folder / "old")
-            self.succeed(*self.training("runs/run", 2, *SAVES))
-            other = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-            process.send_signal(signal.SIGCONT)
-            self.assert_ended(process, "runs/run")
-        self.assertEqual({path: path.read_bytes() for path in run.rglob("*") if path.is_file()}, other)
+        process = self.started(*self.training("runs/run", ENDLESS, *SAVES))
+        self.wait_for(lambda: self.last_step(run) > 2)
+        process.send_signal(signal.SIGSTOP)
+        (self.folder / "runs").rename(self.folder / "old")
+        self.succeed(*self.training("runs/run", 2, *SAVES))
+        other = files(run)
+        process.send_signal(signal.SIGCONT)
+        self.assert_ended(process, "runs/run")
+        self.assertEqual(files(run), other)
         self.assert_one_whole_run(moved, moved)
 
     def test_a_run_whose_folder_is_removed_ends_with_one_line_and_makes_no_other(self):
         run = self.folder / "run"
-        with self.started(*self.training("run", ENDLESS, *SAVES)) as process:
-            self.wait_for(lambda: self.latest(run) > 2)
-            run.rename(self.folder / "gone")  # at once, so that no save finds half of it
-            shutil.rmtree(self.folder / "gone", ignore_errors=True)
-            self.assert_ended(process, "run")
+        process = self.started(*self.training("run", ENDLESS, *SAVES))
+        self.wait_for(lambda: self.last_step(run) > 2)
+        run.rename(self.folder / "gone")  # at once, so that no save finds half of it
+        shutil.rmtree(self.folder / "gone", ignore_errors=True)
+        self.assert_ended(process, "run")
         self.assertFalse(run.exists())
 
     def test_a_link_that_takes_the_place_of_the_checkpoints_is_not_followed(self):
         run, other = self.folder / "run", self.whole_run("other", 6, *SAVES)
-        before = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
-        with self.started(*self.training("run", ENDLESS, *SAVES)) as process:
-            self.wait_for(lambda: self.latest(run) > 2)
-            while not (run / "checkpoints").is_symlink():
-                (run / "checkpoints").rename(self.folder / f"aside-{time.time()}")
-                with contextlib.suppress(FileExistsError):  # a save was quicker
-                    (run / "checkpoints").symlink_to(other / "checkpoints")
-            time.sleep(1)  # some hundred saves fail; training goes on, as the next may succeed
-            err = self.stop(process)
+        before = files(other)
+        process = self.started(*self.training("run", ENDLESS, *SAVES))
+        self.wait_for(lambda: self.last_step(run) > 2)
+        while not (run / "checkpoints").is_symlink():
+            (run / "checkpoints").rename(self.folder / f"aside-{time.time()}")
+            with contextlib.suppress(FileExistsError):  # a save was quicker
+                (run / "checkpoints").symlink_to(other / "checkpoints")
+        time.sleep(1)  # some hundred saves fail; training goes on, as the next may succeed
+        process.terminate()
+        err = process.communicate(timeout=120)[1]
         self.assertEqual(process.returncode, 74, err)
         self.assertRegex(err, r"chargpt: error: no checkpoint of step \d+: cannot make the folder run/checkpoints: a symbolic link has that name")
-        self.assertEqual({path: path.read_bytes() for path in other.rglob("*") if path.is_file()}, before)
+        self.assertEqual(files(other), before)
 
     def test_a_run_is_verified_while_it_trains(self):
         run = self.folder / "run"
-        with self.started(*self.training("run", ENDLESS, "--eval_interval", "1", "--keep", "1")) as process:
-            self.wait_for(lambda: self.latest(run) > 2)
-            for _ in range(40):
-                self.assertTrue(self.succeed("inspect", run, "--verify", "--json").json["verified"])
-            self.stop(process)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        process = self.started(*self.training("run", ENDLESS, "--eval_interval", "1", "--keep", "1"))
+        self.wait_for(lambda: self.last_step(run) > 2)
+        for _ in range(40):
+            self.assertTrue(self.succeed("inspect", run, "--verify", "--json").json["verified"])
+        self.ended_by(process, timeout=120)

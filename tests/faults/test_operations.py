@@ -11,11 +11,9 @@ import os
 import re
 import shutil
 import signal
-import unittest
 
-from harness import FaultTest, drawn, fingerprint, rows, state, tensors
+from harness import SWEEP, FaultTest, drawn, fingerprint, rows, state, tensors
 
-SWEEP = os.environ.get("CHARGPT_SWEEP") == "1"
 SELECTION = 2
 READS = ("open", "opendir", "read", "stat", "mmap")
 UNSTEADY = ["--learning_rate", "0.3", "--seed", "34"]  # validation losses 2.86, 2.99, 2.56, 2.73, 2.53, 2.72
@@ -71,7 +69,7 @@ class OperationsTest(FaultTest):
         places = self.places(f"{how} {reason} {operations}", count)
         codes, behind, without_best, before = {}, 0, 0, len(self.verified)
         for at in places:
-            with self.subTest(at=at, how=how, errno=reason):
+            with self.subTest(at=at, of=operations, how=how, errno=reason):
                 run = self.copy(self.base, "run")
                 outcome = self.spoiled(self.resuming(run, 8), run, operations, at, how, reason)
                 spoilt = [operation for operation in self.operations() if operation.number == at]
@@ -89,28 +87,14 @@ class OperationsTest(FaultTest):
               f"mean: differences 0, where the save of a new best failed and was said to have ({without_best}) the lowest of those saved; "
               f"the file BEST behind until the next save or resume: {behind}", flush=True)
 
-    def test_any_operation_fails_once(self):
-        self.sweep("all", "once", errno.EIO, {0, 74})
-
-    def test_the_disk_is_full_once(self):
-        self.sweep("change", "once", errno.ENOSPC, {0, 74})
-
-    def test_the_disk_is_full_from_some_moment_on(self):
-        self.sweep("change", "forever", errno.ENOSPC, {0, 74})
-
-    def test_the_folder_becomes_read_only(self):
-        self.sweep("change", "forever", errno.EROFS, {0, 74})
-
-    def test_a_write_takes_only_half(self):
+    def test_any_operation_fails_or_is_the_last_of_the_process(self):
+        for operations, how, reason in (("all", "once", errno.EIO), ("change", "once", errno.ENOSPC),
+                                        ("change", "forever", errno.ENOSPC), ("change", "forever", errno.EROFS)):
+            self.sweep(operations, how, reason, {0, 74})
         self.sweep("write", "short", 0, {0})
-
-    # At an operation that only reads, the disk is as after the one before it.
-    def test_the_process_is_killed_before_any_operation(self):
-        self.sweep("change", "kill", 0, {-signal.SIGKILL})
-
-    def test_the_process_is_killed_after_any_operation(self):
-        self.sweep("change", "kill-after", 0, {-signal.SIGKILL})
-
+        # At an operation that only reads, the disk is as after the one before it.
+        for how in ("kill", "kill-after"):
+            self.sweep("change", how, 0, {-signal.SIGKILL})
 
     def test_a_start_is_killed_before_any_operation(self):
         run, start = self.folder / "run", self.training("run", 4, *SAVES)
@@ -160,7 +144,3 @@ class OrderTest(FaultTest):
             self.assertTrue(any(i > pointer for i in parent_synced))
         old_goes = places("rename", f"{folder}/step-00000002")[-1]
         self.assertTrue(any(pointers[0] < i < old_goes for i in parent_synced))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,12 +8,8 @@ import os
 import resource
 import shutil
 import struct
-import subprocess
-import unittest
 
-from harness import PROGRAM, FaultTest, Outcome, rewrite
-
-SAVES = ["--eval_interval", "2", "--keep", "2"]
+from harness import SAVES, FaultTest, files, limit, rewrite
 
 
 def safetensors(named):
@@ -31,26 +27,26 @@ def safetensors(named):
 
 def is_finite(path):
     data = path.read_bytes()
-    values = array.array("f", data[8 + struct.unpack("<Q", data[:8])[0]:])
-    return all(map(math.isfinite, values))
+    return all(map(math.isfinite, array.array("f", data[8 + struct.unpack("<Q", data[:8])[0]:])))
 
 
 class ResumeTruthTest(FaultTest):
     def setUp(self):
         super().setUp()
         self.run_folder = self.whole_run("run", 4, *SAVES)
-        self.newest = self.run_folder / "checkpoints/step-00000004"
+
+    def written_by(self, **values):
+        """The last checkpoint says other things of who wrote it."""
+        newest = self.run_folder / "checkpoints/step-00000004"
+        rewrite(newest, "state.json", json.dumps(self.json_of(newest / "state.json") | values).encode())
 
     def test_more_threads_than_are_here_are_announced_and_those_that_are_taken(self):
-        state = json.loads((self.newest / "state.json").read_text())
-        rewrite(self.newest, "state.json", json.dumps(state | {"threads": 999}).encode())
+        self.written_by(threads=999)
         err = self.succeed("resume", "run", "--max_iters", "6").err
         self.assertRegex(err, r"not bit-exact: the number of threads was 999 when the checkpoint was written and is \d{1,2} now")
 
     def test_another_build_processor_library_device_and_engine_are_announced(self):
-        state = json.loads((self.newest / "state.json").read_text())
-        state.update(program_version="0.0.1", libtorch_version="1.0", cpu_capability="VSX", device="cuda:7", engine="abacus")
-        rewrite(self.newest, "state.json", json.dumps(state).encode())
+        self.written_by(program_version="0.0.1", libtorch_version="1.0", cpu_capability="VSX", device="cuda:7", engine="abacus")
         err = self.succeed(*self.resuming("run", 6)).err
         for what, then in (("chargpt", "0.0.1"), ("the CPU capability", "VSX"), ("the device", "cuda:7"), ("the engine", "abacus")):
             self.assertIn(f"not bit-exact: {what} was {then} when the checkpoint was written and is ", err)
@@ -115,13 +111,6 @@ class StartTest(FaultTest):
 
     TOO_LARGE = ["--n_embd", "65536", "--n_layer", "100"]
 
-    def setUp(self):
-        super().setUp()
-        self.before = self.files()
-
-    def files(self):
-        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
-
     def assert_refused(self, code, *more):
         for where in (["--run", "made/run"], []):
             self.fail_with(code, "train", "nanogpt-cpu", *where, "--text", "text.txt", "--threads", "1", *more)
@@ -136,12 +125,12 @@ class StartTest(FaultTest):
         self.assert_refused(69, "--device", "cuda:99")
 
     def test_a_run_that_was_to_be_overwritten_is_whole_after_a_refusal(self):
-        run = self.whole_run("run", 2, *SAVES)
-        before = self.files()
+        self.whole_run("run", 2, *SAVES)
+        before = files(self.folder)
         for code, *more in ((81, *self.TOO_LARGE), (66, "--init_from", "nothing"), (69, "--device", "cuda:99")):
             self.fail_with(code, *self.training("run", 4, "--overwrite", *more))
-        after = self.files()
-        after.pop(run / ".lock", None), before.pop(run / ".lock", None)  # who held it last
+        after = files(self.folder)
+        after.pop("run/.lock", None), before.pop("run/.lock", None)  # who held it last
         self.assertEqual(after, before)
         self.succeed(*self.resuming("run", 4))
 
@@ -158,8 +147,7 @@ class StartTest(FaultTest):
         run = self.folder / "run"
         for at in (1, 2):
             outcome = self.spoiled(self.training("run", 2, *SAVES), run, "write", at, "forever", errno.ENOSPC)
-            self.assertEqual(outcome.code, 74, outcome.err)
-            self.assertFalse(run.exists(), outcome.err)
+            self.assertEqual((outcome.code, run.exists()), (74, False), outcome.err)
         self.succeed(*self.training("run", 2, *SAVES))
 
 
@@ -176,30 +164,25 @@ class MemoryTest(FaultTest):
 
     def within(self, mebibytes, *arguments):
         """The program where no more than so much may be mapped (ulimit -v)."""
-        limit = mebibytes << 20
-        process = subprocess.run([PROGRAM, *map(str, arguments)], cwd=self.folder, timeout=300, capture_output=True, check=False,
-                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        return Outcome(process)
+        return self.run_in(limit(resource.RLIMIT_AS, mebibytes << 20, mebibytes << 20), *arguments)
 
     def enough_to_start(self):
         """Mebibytes in which the program can be loaded."""
-        return next(limit for limit in range(100, 1000, 100) if self.within(limit, "--version").code == 0)
+        return next(most for most in range(100, 1000, 100) if self.within(most, "--version").code == 0)
 
     def test_running_out_of_memory_ends_with_advice_and_leaves_nothing(self):
         """At the weights, the moments, the first step, or what a library asks for: the limits are apart by a few of these."""
         least = self.enough_to_start()
-        for limit in (least + 200, least + 400, least + 600, least + 800):
-            with self.subTest(limit):
-                outcome = self.within(limit, *self.training("run", 2, *self.LARGE))
-                self.assertEqual(outcome.code, 81, outcome.err)
-                self.assertRegex(outcome.error, r"^out of host memory( \(\S+ bytes more were asked for\))?; lower train\.batch_size ")
+        for most in (least + 200, least + 400, least + 600, least + 800):
+            with self.subTest(most):
+                self.assertRegex(self.error_of(self.within(most, *self.training("run", 2, *self.LARGE)), 81),
+                                 r"^out of host memory( \(\S+ bytes more were asked for\))?; lower train\.batch_size ")
                 self.assertFalse((self.folder / "run").exists())
 
     def test_too_little_memory_for_libtorch_is_said_to_be_that(self):
         outcome = self.within(self.enough_to_start() + 100, *self.training("run", 2, "--engine", "libtorch"))
-        self.assertEqual(outcome.code, 81, outcome.err)
-        self.assertEqual(outcome.error, "out of memory: LibTorch, which --engine libtorch needs, takes about 0.5 GB of address space; raise the limit "
-                                        "(ulimit -v)")
+        self.assertEqual(self.error_of(outcome, 81), "out of memory: LibTorch, which --engine libtorch needs, takes about 0.5 GB of address space; "
+                                                     "raise the limit (ulimit -v)")
         self.assertFalse((self.folder / "run").exists())
 
 
@@ -233,7 +216,7 @@ class TerminalTest(FaultTest):
         shown = self.without_colour("runs")
         self.assertNotIn("\x1b", shown)
         self.assertIn("r\\x1B]0;owned\\x07", shown)
-        config = json.loads((run / "checkpoints/step-00000002/config.json").read_text())
+        config = self.json_of("run/checkpoints/step-00000002/config.json")
         config["name"] = "n" + self.ESCAPES
         rewrite(run / "checkpoints/step-00000002", "config.json", json.dumps(config).encode())
         error = self.fail_with(65, "inspect", "run")
@@ -253,9 +236,4 @@ class TerminalTest(FaultTest):
         shown = self.without_colour("inspect", "run")
         self.assertNotIn("\x1b", shown)
         self.assertIn("w\\x1B]0;owned\\x07", shown)
-        error = self.fail_with(65, "sample", "run")
-        self.assertNotIn("\x1b", error)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertNotIn("\x1b", self.fail_with(65, "sample", "run"))

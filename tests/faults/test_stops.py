@@ -7,24 +7,16 @@ import pty
 import signal
 import subprocess
 import termios
-import unittest
 
-from harness import PROGRAM, FaultTest, tensors
-
+from harness import FaultTest, tensors
 
 
 class StopTest(FaultTest):
     def started(self, *more, **keywords):
         """A long run that has saved once."""
-        process = subprocess.Popen([PROGRAM, *map(str, self.training("run", 10**9, "--eval_interval", "5", *more))], cwd=self.folder,
-                                   **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **keywords})
-        self.addCleanup(lambda: [pipe.close() for pipe in (process.stdout, process.stderr) if pipe])
-        self.addCleanup(process.kill)
+        process = super().started(*self.training("run", 10**9, "--eval_interval", "5", *more), **keywords)
         self.wait_for_save("run")
         return process
-
-    def step(self):
-        return int((self.folder / "run/checkpoints/LATEST").read_text()[5:])
 
     def test_a_second_signal_ends_at_once_and_saves_nothing(self):
         process = self.started("--keep", "1000000")
@@ -34,37 +26,36 @@ class StopTest(FaultTest):
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGCONT)
-        err = process.communicate(timeout=60)[1].decode()
+        err = process.communicate(timeout=60)[1]
         self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM), err)
         self.assertNotIn("go on by", err)
         self.assertEqual(sorted(path.name for path in (self.folder / "run/checkpoints").glob("step-*")), before)
-        self.succeed(*self.resuming("run", self.step() + 1))
+        self.succeed(*self.resuming("run", self.last_step("run") + 1))
 
     def test_closing_the_terminal_saves(self):
         ours, theirs = pty.openpty()
         process = self.started(stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
                                preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0))
         os.close(theirs)
-        before = self.step()
+        before = self.last_step("run")
         os.close(ours)
         self.assertEqual(process.wait(timeout=60), 128 + signal.SIGHUP)
-        self.assertGreaterEqual(self.step(), before)
+        self.assertGreaterEqual(self.last_step("run"), before)
         self.assertTrue(self.succeed("inspect", "run", "--verify", "--json").json["verified"])
 
     def test_nohup_is_respected(self):
         process = self.started(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        before = self.step()
+        before = self.last_step("run")
         process.send_signal(signal.SIGHUP)
-        self.wait_for(lambda: self.step() > before)
-        process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(timeout=60), 128 + signal.SIGTERM)
+        self.wait_for(lambda: self.last_step("run") > before)
+        self.ended_by(process)
 
     def test_a_reader_that_goes_away_does_not_end_a_training(self):
         process = self.started(stdout=subprocess.PIPE)
         process.stderr.close()
         process.stdout.close()
-        before = self.step()
-        self.wait_for(lambda: self.step() > before)
+        before = self.last_step("run")
+        self.wait_for(lambda: self.last_step("run") > before)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=60), 128 + signal.SIGTERM)
 
@@ -75,10 +66,6 @@ class StopTest(FaultTest):
                                 "with --run")
         process.kill()
         process.communicate()
-        step = self.step()
+        step = self.last_step("run")
         self.succeed(*self.resuming("run", step + 1))
         self.assertEqual(len(tensors(self.folder / "run", step + 1)), 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

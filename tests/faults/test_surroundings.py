@@ -11,11 +11,7 @@ import subprocess
 import time
 import unittest
 
-from harness import PROGRAM, FaultTest, Outcome, last_wins
-
-
-def limit(which, soft, hard=resource.RLIM_INFINITY):
-    return lambda: resource.setrlimit(which, (soft, hard))
+from harness import PROGRAM, FaultTest, Outcome, last_wins, limit
 
 
 class SurroundingsTest(FaultTest):
@@ -23,44 +19,27 @@ class SurroundingsTest(FaultTest):
         super().setUp()
         self.whole_run("run", 4)
 
-    def run_in(self, before, *arguments, **keywords):
-        """The program with `before` called between fork and exec."""
-        process = subprocess.run([PROGRAM, *map(str, arguments)], preexec_fn=before, timeout=300, check=False,
-                                 **{"cwd": self.folder, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords})
-        process.stdout = process.stdout or b""
-        return Outcome(process)
-
-    def entries(self, folder="."):
-        return sorted(os.listdir(self.folder / folder))
-
     # signals
 
     def test_ignored_sigchld_is_no_obstacle(self):
-        def before():
-            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-
-        self.assertEqual(self.run_in(before, "doctor", "--json").code, 0)
-        outcome = self.run_in(before, *self.training("other", 2))
-        self.assertEqual(outcome.code, 0, outcome.err)
+        for words in (["doctor", "--json"], self.training("other", 2)):
+            outcome = self.run_in(lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), *words)
+            self.assertEqual(outcome.code, 0, outcome.err)
 
     def test_the_limit_of_cpu_time_saves(self):
-        process = subprocess.Popen([PROGRAM, *map(str, self.training("long", 10**9, "--eval_interval", 1000))], cwd=self.folder,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=limit(resource.RLIMIT_CPU, 2, 30))
-        self.addCleanup(process.kill)
-        err = process.communicate(timeout=120)[1].decode()
+        process = self.started(*self.training("long", 10**9, "--eval_interval", 1000), preexec_fn=limit(resource.RLIMIT_CPU, 2, 30))
+        err = process.communicate(timeout=120)[1]
         self.assertEqual(process.returncode, 128 + signal.SIGXCPU, err)
         self.assertIn("chargpt: stopping: the limit of CPU time (ulimit -t) is reached\n", err)
         self.assertRegex(err, r"stopped at step \d+ and saved; to continue:\nchargpt: → chargpt resume long\n")
-        step = int((self.folder / "long/checkpoints/LATEST").read_text()[5:])
-        self.succeed(*self.resuming("long", step + 1))
+        self.succeed(*self.resuming("long", self.last_step("long") + 1))
 
     def test_a_parent_that_is_none(self):
         for parent in ("garbage", "", "-1", "12x"):
             with self.subTest(parent=parent):
                 self.succeed("--version", env={"CHARGPT_PARENT": parent})
-        outcome = self.run_program("--version", env={"CHARGPT_PARENT": "1"})
-        self.assertEqual(outcome.code, -signal.SIGTERM)
-        self.assertIn("process 1, which started this one (CHARGPT_PARENT in the environment), has ended", outcome.error)
+        self.assertIn("process 1, which started this one (CHARGPT_PARENT in the environment), has ended",
+                      self.fail_with(-signal.SIGTERM, "--version", env={"CHARGPT_PARENT": "1"}))
 
     # memory and threads
 
@@ -97,18 +76,14 @@ class SurroundingsTest(FaultTest):
     def peak_memory(self, *arguments):
         """In bytes; stdout goes to the file `out`."""
         with open(self.folder / "out", "wb") as out:
-            process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdout=out)
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        self.assertEqual(process.returncode, 0)
-        return used.ru_maxrss * 1024
+            return super().peak_memory(*arguments, stdout=out)
 
     def test_score_takes_little_memory_per_character(self):
         self.write("long.txt", self.text.read_text() * 1000)
         peaks = []
         for name in ("text.txt", "long.txt"):
             peaks.append(self.peak_memory("score", "run", name, "--json", "--threads", "1"))
-            self.assertEqual(len(json.loads((self.folder / "out").read_text())["scores"]), (self.folder / name).stat().st_size)
+            self.assertEqual(len(self.json_of("out")["scores"]), (self.folder / name).stat().st_size)
         self.assertLess((peaks[1] - peaks[0]) / (self.folder / "long.txt").stat().st_size, 80)
 
     def test_metrics_of_any_length_take_the_same_memory(self):
@@ -133,34 +108,30 @@ class SurroundingsTest(FaultTest):
         for words in (["eval", "run"], self.training("cpu", 2, "--engine", "cpu"), self.training("libtorch", 2, "--engine", "libtorch")):
             process = subprocess.run([*another_user, "prlimit", "--nproc=5", PROGRAM, *last_wins([*words, "--threads", "8"])], cwd=self.folder,
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
-            outcome = Outcome(process)
             with self.subTest(words=words):
-                self.assertEqual(outcome.code, 81, outcome.err)
-                self.assertEqual(outcome.error, "the system refused to start another thread; limits here: 5 processes and threads of this user "
-                                                "(ulimit -u); lower --threads, or raise the limit")
+                self.assertEqual(self.error_of(Outcome(process), 81),
+                                 "the system refused to start another thread; limits here: 5 processes and threads of this user "
+                                 "(ulimit -u); lower --threads, or raise the limit")
 
     # files
 
     def test_a_limit_on_file_size_is_74_and_leaves_nothing(self):
         self.succeed("export", "run", "--format", "nanogpt", "--out", "exported")
         self.write("long.txt", self.text.read_text() * 20)
-        before = self.entries()
+        before = set(os.listdir(self.folder))
         few = limit(resource.RLIMIT_FSIZE, 4096)
         for words in (["page", "run"], ["export", "run", "--format", "nanogpt", "--out", "x"], ["export", "run", "--format", "huggingface", "--out", "x"],
                       ["export", "run", "--format", "gguf", "--out", "x.gguf"], ["import", "exported", "--out", "imported"],
                       ["score", "run", "long.txt", "--html", "x.html"]):
             with self.subTest(words=words):
-                outcome = self.run_in(few, *words)
-                self.assertEqual(outcome.code, 74, outcome.err)
-                self.assertIn("File too large", outcome.error)
-                self.assertEqual(self.entries(), before)
+                self.assertIn("File too large", self.error_of(self.run_in(few, *words), 74))
+                self.assertEqual(set(os.listdir(self.folder)), before)
 
     def test_a_limit_on_file_size_of_what_is_printed_is_74(self):
         for words in (["sample", "run", "--tokens", "100000"], ["score", "run", "text.txt", "--json"], ["configs", "--schema"]):
             with self.subTest(words=words), open(self.folder / "out", "wb") as out:
                 outcome = self.run_in(limit(resource.RLIMIT_FSIZE, 4096), *words, stdout=out)
-                self.assertEqual(outcome.code, 74, outcome.err)
-                self.assertEqual(outcome.error, "writing to standard output failed: File too large")
+                self.assertEqual(self.error_of(outcome, 74), "writing to standard output failed: File too large")
 
     # standard input
 
@@ -170,8 +141,7 @@ class SurroundingsTest(FaultTest):
         for words in self.STDIN:
             with self.subTest(words=words), open("/dev/zero", "rb") as zero:
                 outcome = self.run_in(limit(resource.RLIMIT_AS, 1 << 30), *words, stdin=zero)
-                self.assertEqual(outcome.code, 65, outcome.err)
-                self.assertRegex(outcome.error, "standard input is larger than 67108864 bytes, the limit")
+                self.assertRegex(self.error_of(outcome, 65), "standard input is larger than 67108864 bytes, the limit")
 
     def test_a_standard_input_that_cannot_be_read_is_74(self):
         for words in self.STDIN:
@@ -179,14 +149,13 @@ class SurroundingsTest(FaultTest):
                 folder = os.open(self.folder, os.O_RDONLY)
                 outcome = self.run_in(None, *words, stdin=folder)
                 os.close(folder)
-                self.assertEqual(outcome.code, 74, outcome.err)
-                self.assertEqual(outcome.error, "cannot read standard input: Is a directory")
+                self.assertEqual(self.error_of(outcome, 74), "cannot read standard input: Is a directory")
 
     def test_a_standard_input_that_does_not_block_is_waited_for(self):
         for words in self.STDIN:
             ours, theirs = os.pipe()
             fcntl.fcntl(ours, fcntl.F_SETFL, os.O_NONBLOCK)
-            process = subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdin=ours, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process = self.started(*words, stdin=ours, stdout=subprocess.PIPE)
             os.close(ours)
             for piece in (b"ab", b"cd\n"):
                 time.sleep(0.2)
@@ -195,7 +164,7 @@ class SurroundingsTest(FaultTest):
             out, err = process.communicate(timeout=60)
             with self.subTest(words=words):
                 self.assertEqual(process.returncode, 0, err)
-                self.assertEqual(out, self.succeed(*words, stdin=b"abcd\n").out.encode())
+                self.assertEqual(out, self.succeed(*words, stdin=b"abcd\n").out)
 
     def test_a_byte_order_mark_is_no_part_of_the_text(self):
         for words in (self.STDIN[0], self.STDIN[2]):
@@ -221,17 +190,16 @@ class SurroundingsTest(FaultTest):
             os.chdir("gone")
             os.rmdir("../gone")
 
-        outcome = self.run_in(removed, *self.training("run", 2))
-        self.assertEqual((outcome.code, outcome.error), (66, "the working folder has been removed; change to another one (cd)"))
+        self.assertEqual(self.error_of(self.run_in(removed, *self.training("run", 2)), 66),
+                         "the working folder has been removed; change to another one (cd)")
 
         def deep():
             for _ in range(25):
                 os.makedirs("d" * 200, exist_ok=True)
                 os.chdir("d" * 200)
 
-        outcome = self.run_in(deep, *self.training("run", 2))
-        self.assertEqual((outcome.code, outcome.error),
-                         (74, "the path of the working folder cannot be told: File name too long; change to another one (cd)"))
+        self.assertEqual(self.error_of(self.run_in(deep, *self.training("run", 2)), 74),
+                         "the path of the working folder cannot be told: File name too long; change to another one (cd)")
         subprocess.run(["rm", "-rf", "d" * 200], cwd=self.folder, check=True)
 
     def on_a_terminal_called(self, term, *arguments):
@@ -251,8 +219,8 @@ class SurroundingsTest(FaultTest):
         self.assertEqual(json.loads((self.folder / name / "compare.json").read_text(errors="strict"))["results"][0]["rank"], 1)
 
     def compared(self):
-        self.write("small.json", json.dumps({"extends": "nanogpt-cpu", "data": {"text": "text.txt"}, "train": {"max_iters": 3, "batch_size": 4},
-                                             "model": {"n_layer": 1, "n_head": 1, "n_embd": 16, "block_size": 8}}))
+        self.write("small.json", {"extends": "nanogpt-cpu", "data": {"text": "text.txt"}, "train": {"max_iters": 3, "batch_size": 4},
+                                  "model": {"n_layer": 1, "n_head": 1, "n_embd": 16, "block_size": 8}})
         return "small.json"
 
     def test_two_searches_do_not_share_a_folder(self):
@@ -263,31 +231,21 @@ class SurroundingsTest(FaultTest):
         self.assertEqual(error, "another tune is writing to out; wait for it, stop it, or choose another folder with --out DIR")
 
     def test_a_search_that_is_stopped_keeps_what_it_has_found(self):
-        process = subprocess.Popen([PROGRAM, "tune", self.compared(), "--minutes", "5", "--out", "out"], cwd=self.folder, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)
-        self.addCleanup(process.kill)
+        process = self.started("tune", self.compared(), "--minutes", "5", "--out", "out")
         said = b""
         while b"as it is: " not in said:
             piece = os.read(process.stderr.fileno(), 65536)
             self.assertTrue(piece, said)
             said += piece
-        process.send_signal(signal.SIGTERM)
-        said += process.communicate(timeout=60)[1]
-        self.assertEqual(process.returncode, 128 + signal.SIGTERM, said)
-        self.assertIn(b"stopped; the best config found so far is in out/tuned.json", said)
-        self.assertFalse(json.loads((self.folder / "out/tune.json").read_text())["complete"])
+        self.assertIn("stopped; the best config found so far is in out/tuned.json", self.ended_by(process))
+        self.assertFalse(self.json_of("out/tune.json")["complete"])
         self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()), ["tune.json", "tuned.json"])
         self.succeed("train", "out/tuned.json", "--run", "after", "--max_iters", "2", "--quiet")
 
     def test_a_search_that_is_stopped_before_it_found_anything_leaves_nothing(self):
-        process = subprocess.Popen([PROGRAM, "tune", self.compared(), "--minutes", "5", "--out", "out"], cwd=self.folder, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)
-        self.addCleanup(process.kill)
+        process = self.started("tune", self.compared(), "--minutes", "5", "--out", "out")
         self.wait_for((self.folder / "out").exists, process)
-        process.send_signal(signal.SIGTERM)
-        said = process.communicate(timeout=60)[1]
-        self.assertEqual(process.returncode, 128 + signal.SIGTERM, said)
-        self.assertIn(b"stopped before a candidate was measured; nothing was saved", said)
+        self.assertIn("stopped before a candidate was measured; nothing was saved", self.ended_by(process))
         self.assertFalse((self.folder / "out").exists())
 
     def test_what_tune_found_extends_what_it_began_from_and_says_how_it_was_asked(self):
@@ -299,7 +257,7 @@ class SurroundingsTest(FaultTest):
         self.assertIn('"dropout": 0.1', tuned)
         self.assertNotIn("beta1", tuned)
         config = self.succeed("inspect", "out/tuned.json", "--json").json["config"]
-        self.assertEqual(config, json.loads((self.folder / "out/tune.json").read_text())["best"]["config"])
+        self.assertEqual(config, self.json_of("out/tune.json")["best"]["config"])
 
     @unittest.skipUnless(shutil.which("bash"), "no bash")
     def test_completion_is_not_led_astray_by_cdpath(self):
@@ -314,7 +272,3 @@ class SurroundingsTest(FaultTest):
         self.assertIn('"bigram"', self.succeed("configs", "--show", "bigram").out)
         self.assertEqual(self.succeed("configs", "--show", self.compared()).out, (self.folder / "small.json").read_text())
         self.assertEqual(self.succeed("configs", "--show", "small.json", "--json").json["extends"], "nanogpt-cpu")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -40,9 +40,8 @@ class Case {
  public:
   Case() : path_(folder_.path()) {
     fs::create_directory(path_ / "runs");
-    fs::copy(source_path("/tests/fixtures/run"), run(), fs::copy_options::recursive);
-    fs::create_directory(path_ / "runs/sound");
-    fs::copy(source_path("/tests/fixtures/run"), path_ / "runs/sound", fs::copy_options::recursive);
+    for (const fs::path& copy : {run(), path_ / "runs/sound"})
+      fs::copy(source_path("/tests/fixtures/run"), copy, fs::copy_options::recursive);
     for (const char* name :
          {"outside", "outside/checkpoints", "outside/checkpoints/step-00000020", "outside/samples"}) {
       fs::create_directory(path_ / name);
@@ -54,48 +53,30 @@ class Case {
   fs::path run() const { return path_ / "runs/mine"; }
   const fs::path& path() const { return path_; }
 
+  /// What takes the place of a file; those before `fifo` are links.
+  enum Kind { link_to_secret, link_to_outside, fifo = 9, empty_folder, empty_file, huge_file, nothing, kinds };
+
   void put(const std::string& name, int kind) const {
     const fs::path path = run() / name;
     std::error_code loops;  // of links, where a folder above is one to itself
     for (fs::path folder = path.parent_path(); folder != run().parent_path(); folder = folder.parent_path())
       if (!fs::is_directory(fs::symlink_status(folder, loops))) return;  // it is something else already
     fs::remove_all(path);
-    switch (kind) {
-      case 0:
-        return fs::create_symlink(path_ / "outside/secret.txt", path);
-      case 1:
-        return fs::create_directory_symlink(path_ / "outside", path);
-      case 2:
-        return fs::create_symlink("/dev/zero", path);
-      case 3:
-        return fs::create_symlink("/dev/urandom", path);
-      case 4:
-        return fs::create_symlink(path.filename(), path);
-      case 5:
-        return fs::create_symlink("nothing", path);
-      case 6:
-        REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
-        return;
-      case 7:
-        fs::create_directory(path);
-        return;
-      case 8:
-        write_file_atomically(path, "");
-        return;
-      case 9:
-        write_file_atomically(path, "");
-        return fs::resize_file(path, std::uintmax_t{1} << 38);  // within what AddressSanitizer can ask for
-      case 10:
-        return fs::create_directory_symlink(path_ / "outside/checkpoints", path);
-      case 11:
-        return fs::create_directory_symlink(path_ / "outside/checkpoints/step-00000020", path);
-      case 12:
-        return fs::create_directory_symlink(path_ / "runs/sound", path);
-      default:
-        return;  // not there
-    }
+    const fs::path links[fifo] = {path_ / "outside/secret.txt",
+                                  path_ / "outside",
+                                  "/dev/zero",
+                                  "/dev/urandom",
+                                  path.filename(),
+                                  "nothing",
+                                  path_ / "outside/checkpoints",
+                                  path_ / "outside/checkpoints/step-00000020",
+                                  path_ / "runs/sound"};
+    if (kind < fifo) fs::create_symlink(links[kind], path);
+    if (kind == fifo) REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
+    if (kind == empty_folder) fs::create_directory(path);
+    if (kind == empty_file || kind == huge_file) write_file_atomically(path, "");
+    if (kind == huge_file) fs::resize_file(path, std::uintmax_t{1} << 38);  // within what AddressSanitizer can ask for
   }
-  static constexpr int kinds = 14;
 
   /// Names, sizes, contents and times of all that is outside.
   std::map<std::string, std::string> outside() const {
@@ -263,18 +244,17 @@ TEST_CASE("ten thousand hostile run folders", "[soak]") {
 
 TEST_CASE("a link in place of samples, or of one, is named and not followed") {
   const Case hostile;
-  hostile.put("samples/step-00000010.txt", 0);
-  Answer answer = answer_of(hostile.path(), {"page", "runs/mine", "-o", "page.html", "--no-model"});
-  CHECK(WEXITSTATUS(answer.status) == 0);
-  CHECK(answer.output.find("samples/step-00000010.txt is a symbolic link, and should be a regular file; left out") !=
-        std::string::npos);
-  CHECK(written(hostile.path(), answer).find(secret_word) == std::string::npos);
-  fs::remove_all(hostile.run() / "samples");
-  hostile.put("samples", 1);
-  answer = answer_of(hostile.path(), {"page", "runs/mine", "-o", "page.html", "--no-model"});
-  CHECK(WEXITSTATUS(answer.status) == 0);
-  CHECK(answer.output.find("samples is a symbolic link") != std::string::npos);
-  CHECK(written(hostile.path(), answer).find(secret_word) == std::string::npos);
+  const auto check_page = [&](const std::string& said) {
+    const Answer answer = answer_of(hostile.path(), {"page", "runs/mine", "-o", "page.html", "--no-model"});
+    INFO(said << ": " << answer.output);
+    CHECK(WEXITSTATUS(answer.status) == 0);
+    CHECK(answer.output.find(said) != std::string::npos);
+    CHECK(written(hostile.path(), answer).find(secret_word) == std::string::npos);
+  };
+  hostile.put("samples/step-00000010.txt", Case::link_to_secret);
+  check_page("samples/step-00000010.txt is a symbolic link, and should be a regular file; left out");
+  hostile.put("samples", Case::link_to_outside);
+  check_page("samples is a symbolic link");
 }
 
 TEST_CASE("a run of a newer version is refused by every command that needs to know it") {
@@ -292,7 +272,7 @@ TEST_CASE("one entry that nobody can read does not end the list of runs") {
   const Case hostile;
   fs::create_symlink("loop", hostile.path() / "runs/loop");
   fs::create_symlink("nothing", hostile.path() / "runs/nothing");
-  hostile.put("metrics.jsonl", 7);
+  hostile.put("metrics.jsonl", Case::empty_folder);
   const Answer answer = answer_of(hostile.path(), {"runs", "runs"});
   INFO(answer.output);
   CHECK(WEXITSTATUS(answer.status) == 0);

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/safetensors.h"
-#include "checkpoint/state_json.h"
 #include "checkpoint/strict_json.h"
 #include "config/load.h"
 #include "exchange/formats.h"

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "failure.h"
 #include "inference/drawn_weights.h"
-#include "inference/variants.h"
 #include "predict/network.h"
 #include "test.h"
 
@@ -119,10 +118,10 @@ TEST_CASE("a network writes what its logits of each window say, alone and among 
   for (const Position position : {Position::learned, Position::rope}) {
     ModelConfig config = small_config();
     config.position = position;
-    DrawnWeights weights;
-    const InferenceModel model(config, test_vocab, std::ref(weights));
+    const DrawnModel drawn(config);
     for (const Context context : {Context::full, Context::half}) {
-      NetworkPredictor by_hand(model, 1, context), network(model, 3, context), alone(model, 1, context);
+      NetworkPredictor by_hand(drawn.model, 1, context), network(drawn.model, 3, context),
+          alone(drawn.model, 1, context);
       Ids window{1, 2, 3}, written;
       for (int i = 0; i < 25; ++i) {
         const float* const logits = by_hand.start(window, 1).first;

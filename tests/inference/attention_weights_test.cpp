@@ -2,14 +2,12 @@
 #include "inference/attention_weights.h"
 
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "inference/drawn_weights.h"
-#include "inference/variants.h"
 
 #include "test.h"
 
@@ -22,8 +20,7 @@ using Floats = std::vector<float>;
 
 /// Weights of a model whose parameters are drawn.
 AttentionWeights weights_of(const ModelConfig& config, const Ids& ids) {
-  DrawnWeights drawn;
-  return attention_weights(InferenceModel(config, test_vocab, std::ref(drawn)), ids);
+  return attention_weights(DrawnModel(config).model, ids);
 }
 
 /// What every token gives to all that it sees, where it gives them alike.

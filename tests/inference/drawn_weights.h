@@ -1,11 +1,14 @@
 // Weights for a model of any options, without LibTorch and without a file.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
+#include "inference/model.h"
+#include "inference/variants.h"
 
 namespace chargpt {
 
@@ -24,6 +27,15 @@ class DrawnWeights {
  private:
   RandomStream random_;
   std::map<std::string, std::vector<float>> weights_;
+};
+
+/// A model that has them.
+struct DrawnModel {
+  explicit DrawnModel(const ModelConfig& config = small_config(), std::int64_t vocab_size = test_vocab,
+                      std::uint64_t seed = 1)
+      : weights(seed), model(config, vocab_size, std::ref(weights)) {}
+  DrawnWeights weights;
+  InferenceModel model;
 };
 
 }  // namespace chargpt

@@ -19,13 +19,7 @@ struct Variant {
 constexpr std::int64_t test_vocab = 13;
 
 inline ModelConfig small_config(const std::string& type = "gpt") {
-  ModelConfig config;
-  config.type = type;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.n_embd = 24;
-  config.block_size = 8;
-  return config;
+  return {.type = type, .n_layer = 2, .n_head = 2, .n_embd = 24, .block_size = 8};
 }
 
 template <class Change>

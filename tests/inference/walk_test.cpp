@@ -2,13 +2,11 @@
 // arithmetic.
 #include "inference/walk.h"
 
-#include <functional>
 #include <numeric>
 #include <vector>
 
 #include "base/error.h"
 #include "inference/drawn_weights.h"
-#include "inference/variants.h"
 #include "predict/network.h"
 #include "test.h"
 
@@ -20,10 +18,9 @@ using Ids = std::vector<std::int64_t>;
 TEST_CASE("a walk's logits are those of the window, and every parameter is counted once") {
   for (const auto& [name, config] : all_variants()) {
     INFO(name);
-    DrawnWeights drawn;
-    const InferenceModel model(config, test_vocab, std::ref(drawn));
+    const DrawnModel drawn(config);
     const Ids ids = {1, 5, 2, 5};
-    const std::vector<Operation> operations = walk(model, ids);
+    const std::vector<Operation> operations = walk(drawn.model, ids);
     REQUIRE(operations.size() >= 3);
     const Operation &logits = operations[operations.size() - 2], &probabilities = operations.back();
     CHECK(logits.name == "logits");
@@ -31,7 +28,8 @@ TEST_CASE("a walk's logits are those of the window, and every parameter is count
     stored.push_back(0);  // a target
     std::vector<float> scored(logits.values.size());
     const std::int64_t start = 0, T = std::ssize(ids);
-    NetworkPredictor(model, 1).logits({TokenView(stored.data(), sizeof stored[0], T + 1), {&start, 1}, T}, scored);
+    NetworkPredictor(drawn.model, 1)
+        .logits({TokenView(stored.data(), sizeof stored[0], T + 1), {&start, 1}, T}, scored);
     CHECK(logits.values == scored);
     CHECK(std::accumulate(probabilities.values.begin(), probabilities.values.end(), 0.0) == Approx(1));
     std::int64_t parameters = 0;
@@ -44,9 +42,8 @@ TEST_CASE("a walk's logits are those of the window, and every parameter is count
 }
 
 std::string formula_of(const std::string& name, const ModelConfig& config) {
-  DrawnWeights drawn;
-  const InferenceModel model(config, test_vocab, std::ref(drawn));
-  for (const Operation& operation : walk(model, Ids{1, 2}))
+  const DrawnModel drawn(config);
+  for (const Operation& operation : walk(drawn.model, Ids{1, 2}))
     if (operation.name == name) return operation.formula;
   return "none";
 }
@@ -93,12 +90,10 @@ TEST_CASE("a norm is shown with the gain and the bias that it has") {
 }
 
 TEST_CASE("a walk of no ids, too many or unknown ones is an error") {
-  const ModelConfig config = small_config();
-  DrawnWeights drawn;
-  const InferenceModel model(config, test_vocab, std::ref(drawn));
-  CHECK_THROWS_AS(walk(model, Ids{}), Error);
-  CHECK_THROWS_AS(walk(model, Ids(9, 0)), Error);
-  CHECK_THROWS_AS(walk(model, Ids{test_vocab}), Error);
+  const DrawnModel drawn;
+  CHECK_THROWS_AS(walk(drawn.model, Ids{}), Error);
+  CHECK_THROWS_AS(walk(drawn.model, Ids(9, 0)), Error);
+  CHECK_THROWS_AS(walk(drawn.model, Ids{test_vocab}), Error);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // A team of threads: all of them work. ThreadSanitizer runs these too.
 #include "kernels/thread_team.h"
 
-#include "base/error.h"
-
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,11 +10,11 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
+#include "failure.h"
 #include "test.h"
 
 using chargpt::cpu::on_threads;
@@ -50,16 +48,10 @@ TEST_CASE("threads that the system refuses to start are an error in one line, an
   const rlim_t room_for_a_few = 40 << 20;  // a thread takes 8 MB
   const struct rlimit little { pages* static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + room_for_a_few, before.rlim_max };
   REQUIRE(setrlimit(RLIMIT_AS, &little) == 0);
-  std::optional<chargpt::Error> refusal;
-  try {
-    ThreadTeam team(64);
-  } catch (const chargpt::Error& error) {
-    refusal = error;
-  }
+  const chargpt::Failure refusal = chargpt::error_of([] { ThreadTeam team(64); });
   REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
-  REQUIRE(refusal);
-  CHECK(refusal->code() == chargpt::ExitCode::memory);
-  CHECK(std::string(refusal->what()).find("kB of address space (ulimit -v)") != std::string::npos);
+  CHECK(refusal.code == chargpt::ExitCode::memory);
+  CHECK_THAT(refusal.line, Catch::Contains("kB of address space (ulimit -v)"));
 }
 #endif
 

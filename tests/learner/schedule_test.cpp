@@ -7,13 +7,7 @@ using namespace chargpt;
 namespace {
 
 TrainConfig schedule(LrSchedule shape) {
-  TrainConfig train;
-  train.learning_rate = 1e-3;
-  train.min_lr = 1e-4;
-  train.warmup_iters = 100;
-  train.max_iters = 2000;
-  train.lr_schedule = shape;
-  return train;
+  return {.max_iters = 2000, .learning_rate = 1e-3, .min_lr = 1e-4, .lr_schedule = shape, .warmup_iters = 100};
 }
 
 }  // namespace
@@ -113,10 +107,7 @@ TEST_CASE("a warm-up as long as the run or longer divides by nothing") {
 }
 
 TEST_CASE("groups follow the schedule as a part of the peak, and its shape alone where the peak is 0") {
-  TrainConfig train;
-  train.learning_rate = 1e-3;
-  train.min_lr = 1e-4;
-  train.lr_schedule = LrSchedule::linear;
+  TrainConfig train = schedule(LrSchedule::linear);
   train.warmup_iters = 10;
   train.max_iters = 110;
   for (const std::int64_t step : {0, 5, 10, 50, 109, 110})

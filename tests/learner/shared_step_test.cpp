@@ -1,5 +1,5 @@
 // What a rank does with its own part and the other's.
-#include "learner/shared_step.h"
+#include "learner/step.h"
 
 #include <cmath>
 #include <limits>
@@ -56,9 +56,9 @@ TEST_CASE("losses and gradients of two ranks are added, and an infinite sum of e
   const Gradients plain = whole(3, 0, 0.25);
   CHECK(plain.loss == 1.75);
   CHECK(plain.norm == 3);
-  CHECK(plain.finite);
-  CHECK_FALSE(whole(3e38F, 3e38F, 0.25).finite);
-  CHECK_FALSE(whole(3, 0, std::numeric_limits<double>::infinity()).finite);
+  CHECK(plain.finite());
+  CHECK_FALSE(whole(3e38F, 3e38F, 0.25).finite());
+  CHECK_FALSE(whole(3, 0, std::numeric_limits<double>::infinity()).finite());
 }
 
 TEST_CASE("the second of two ranks computes and scores the last windows, and has all losses") {

@@ -29,6 +29,11 @@ int status_of(Work&& work) {
   }
 }
 
+/// The fixture's model.
+struct Opened {
+  const Model model{run};
+};
+
 double sum(const std::vector<float>& values) {
   double total = 0;
   for (const float value : values) total += value;
@@ -37,8 +42,7 @@ double sum(const std::vector<float>& values) {
 
 }  // namespace
 
-TEST_CASE("an opened model says what it is") {
-  const Model model(run);
+TEST_CASE_METHOD(Opened, "an opened model says what it is") {
   CHECK(model.step() == 20);
   CHECK(model.block_size() == 24);
   CHECK(model.parameters() > 1000);
@@ -56,8 +60,7 @@ TEST_CASE("the weights are those that were asked for") {
   CHECK(losses("trained") == losses("better"));
 }
 
-TEST_CASE("a text's ids and back") {
-  const Model model(run);
+TEST_CASE_METHOD(Opened, "a text's ids and back") {
   const std::string text = "the end\n";
   std::string back;
   for (const std::int64_t id : model.encode(text)) back += model.symbol(id);
@@ -65,8 +68,7 @@ TEST_CASE("a text's ids and back") {
   CHECK(model.encode("").empty());
 }
 
-TEST_CASE("a sample is a function of its seed and number, whatever pieces it comes in") {
-  const Model model(run);
+TEST_CASE_METHOD(Opened, "a sample is a function of its seed and number, whatever pieces it comes in") {
   const std::string whole = model.generate({.prompt = "the ", .tokens = 60});
   CHECK(model.generate({.prompt = "the ", .tokens = 60}) == whole);
   CHECK(model.generate({.prompt = "the ", .tokens = 60, .seed = 2}) != whole);
@@ -76,8 +78,7 @@ TEST_CASE("a sample is a function of its seed and number, whatever pieces it com
   CHECK(model.generate({.prompt = "the ", .tokens = 60, .stops = {stop}}) == whole.substr(0, whole.find(stop)));
 }
 
-TEST_CASE("whoever listens may end a text, and what they throw comes out") {
-  const Model model(run);
+TEST_CASE_METHOD(Opened, "whoever listens may end a text, and what they throw comes out") {
   std::string text;
   model.generate({.tokens = 60}, [&](std::string_view piece) {
     text += piece;
@@ -89,8 +90,7 @@ TEST_CASE("whoever listens may end a text, and what they throw comes out") {
                   std::length_error);
 }
 
-TEST_CASE("logits, losses and attention agree with one another") {
-  const Model model(run);
+TEST_CASE_METHOD(Opened, "logits, losses and attention agree with one another") {
   const std::string text = "of the ";
   const std::vector<float> logits = model.logits(text.substr(0, text.size() - 1));
   REQUIRE(std::ssize(logits) == model.vocabulary_size());
@@ -112,16 +112,14 @@ TEST_CASE("logits, losses and attention agree with one another") {
                attention.values.begin() + static_cast<std::ptrdiff_t>(row + T)}) == Approx(1));
 }
 
-TEST_CASE("attention is that of a text's end where the text is longer than the context") {
-  const Model model(run);
+TEST_CASE_METHOD(Opened, "attention is that of a text's end where the text is longer than the context") {
   const std::string text = "to be or not to be at the end";
   const chargpt::Attention attention = model.attention(text);
   CHECK(attention.T == 24);
   CHECK(attention.values == model.attention(text.substr(text.size() - 24)).values);
 }
 
-TEST_CASE("logits of ids are those of each of a text's beginnings") {
-  const Model model(run);
+TEST_CASE_METHOD(Opened, "logits of ids are those of each of a text's beginnings") {
   const std::string text = "of the ";
   const std::vector<float> all = model.logits_of_ids(model.encode(text));
   const auto V = static_cast<std::size_t>(model.vocabulary_size());
@@ -182,7 +180,6 @@ TEST_CASE("NULL, and arrays without room, write nothing") {
 }
 
 TEST_CASE("a program built with a header of fewer options has the defaults of the others") {
-  const Model opened(run);
   chargpt_model* model = nullptr;
   REQUIRE(chargpt_open(run.c_str(), nullptr, &model) == CHARGPT_OK);
   chargpt_generate_options options{};
@@ -208,8 +205,7 @@ TEST_CASE("a call leaves the caller's way of computing alone") {
   CHECK(small / 4 > 0);
 }
 
-TEST_CASE("eight threads share one model, and each gets what it would get alone") {
-  const Model model(run);
+TEST_CASE_METHOD(Opened, "eight threads share one model, and each gets what it would get alone") {
   const auto text_of = [&](int thread) { return model.generate({.prompt = "the ", .tokens = 40, .sample = thread}); };
   std::vector<std::string> alone, together(8);
   std::vector<double> losses(8);

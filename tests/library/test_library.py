@@ -93,7 +93,3 @@ class LibraryTest(unittest.TestCase):
 
     def test_the_installed_program_works_where_it_lies(self):
         self.assertEqual(run(self.prefix / "bin/chargpt", "sample", RUN, "--prompt", TEXT, "--tokens", 20, "--quiet"), self.sampled(TEXT, 20))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,11 +1,9 @@
 // Logits and every gradient of each model against scripts/reference/models.py, which shares no code with them.
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "variants.h"
 //
 #include "golden_weights.h"
-#include "source_path.h"
 #include "test.h"
 
 namespace chargpt {
@@ -56,8 +54,7 @@ TEST_CASE(
     "logits and every gradient are the reference's, for each type and each option, with attention fused and written "
     "out") {
   const OneThread one_thread;
-  std::ifstream file(source_path("/tests/golden/models.json"));
-  const json document = json::parse(file);
+  const json document = golden_figures("models");
   CHECK(document.at("cases").size() == 15);
   for (const auto& figures : document.at("cases")) {
     INFO(figures.at("name"));

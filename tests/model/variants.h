@@ -5,7 +5,7 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <torch/types.h>
 
-#include <string>
+#include <memory>
 
 #include "inference/variants.h"
 #include "model/language_model.h"
@@ -35,6 +35,12 @@ inline void disturb(LanguageModel& model) {
         torch::sin(torch::arange(1, parameter.numel() + 1, torch::kFloat32) * 1.7 + phase).view(parameter.sizes()));
     phase += 0.5;
   }
+}
+
+inline std::shared_ptr<LanguageModel> disturbed_model(const ModelConfig& config) {
+  auto model = make_model(config, test_vocab, 3);
+  disturb(*model);
+  return model;
 }
 
 /// (B, T) ids that follow no rule but never repeat the first column: a prefix tells its row.

@@ -3,11 +3,10 @@
 
 #include "golden_updates.h"
 #include "kernels/kernels.h"
-#include "kernels/thread_team.h"
-#include "optimizer/orthogonal.h"
 #include "tiny_arena.h"
 
 #include "test.h"
+#include "threads_in_force.h"
 
 using namespace chargpt;
 
@@ -21,13 +20,11 @@ std::vector<ParameterInfo> parameters_of(const nlohmann::json& rows) {
 }
 
 TrainConfig muon_config(double rate, double decay = 0, double momentum = 0.95) {
-  TrainConfig train;
-  train.groups = {{.match = ".",
-                   .learning_rate = rate,
-                   .weight_decay = decay,
-                   .optimizer = UpdateRule::muon,
-                   .momentum = momentum}};
-  return train;
+  return {.groups = {{.match = ".",
+                      .learning_rate = rate,
+                      .weight_decay = decay,
+                      .optimizer = UpdateRule::muon,
+                      .momentum = momentum}}};
 }
 
 using Doubles = std::vector<double>;
@@ -70,7 +67,7 @@ Doubles orthogonalised(Doubles x, long rows, long columns) {
 }  // namespace
 
 TEST_CASE("three updates of stacked, square, tall and wide matrices are the reference's") {
-  const nlohmann::json golden = golden_updates()["muon"];
+  const nlohmann::json golden = golden_figures("updates")["muon"];
   ParameterArena arena(parameters_of(golden["parameters"]), Decay::matrices,
                        muon_config(golden["learning_rate"], golden["weight_decay"], golden["momentum"]));
   REQUIRE(arena.groups().size() == 1);
@@ -109,15 +106,13 @@ TEST_CASE("matrices of every shape are orthogonalised as the formula says, by ev
 
 TEST_CASE("threads change no bit of an update by Muon") {
   const auto updated = [](int threads) {
-    const int before = cpu::threads_in_force();
-    cpu::set_threads_in_force(threads);
+    const Threads in_force(threads);
     ParameterArena arena({{.name = "a", .shape = {96, 40}, .stacked = 3}, {.name = "b", .shape = {200, 100}}},
                          Decay::matrices, muon_config(0.1, 0.1));
     ParameterGroup& group = arena.groups()[0];
     fill_golden(group.values.all(), 1);
     fill_golden(group.gradients.all(), 2);
     update(arena, {});
-    cpu::set_threads_in_force(before);
     return std::vector<float>(group.values.all().begin(), group.values.all().end());
   };
   CHECK(updated(1) == updated(2));

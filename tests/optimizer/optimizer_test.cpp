@@ -2,15 +2,15 @@
 #include "optimizer/optimizer.h"
 
 #include "golden_updates.h"
-#include "kernels/thread_team.h"
 #include "tiny_arena.h"
 
 #include "test.h"
+#include "threads_in_force.h"
 
 using namespace chargpt;
 
 TEST_CASE("three updates are those of torch.optim.AdamW, with decay and scaled gradients") {
-  const nlohmann::json golden = golden_updates()["adamw"];
+  const nlohmann::json golden = golden_figures("updates")["adamw"];
   TrainConfig train;
   train.learning_rate = golden["learning_rate"];
   train.weight_decay = golden["weight_decay"];
@@ -34,10 +34,7 @@ TEST_CASE("three updates are those of torch.optim.AdamW, with decay and scaled g
 }
 
 TEST_CASE("one update of one weight, by hand") {
-  TrainConfig train;
-  train.learning_rate = 0.1;
-  train.weight_decay = 0.5;
-  TinyArena arena(train);
+  TinyArena arena({.learning_rate = 0.1, .weight_decay = 0.5});
   ParameterGroup& group = arena.groups()[0];
   std::ranges::fill(group.values.all(), 1.0F);
   std::ranges::fill(group.gradients.all(), -4.0F);
@@ -51,9 +48,7 @@ TEST_CASE("one update of one weight, by hand") {
 }
 
 TEST_CASE("an epsilon of 0 leaves weights without a gradient, and padding, as they are") {
-  TrainConfig train;
-  train.adam_eps = 0;
-  train.weight_decay = 0;
+  const TrainConfig train{.weight_decay = 0, .adam_eps = 0};
   TinyArena arena(train);
   arena.zero_gradients();
   const ArenaSnapshot before = arena.snapshot();
@@ -63,9 +58,7 @@ TEST_CASE("an epsilon of 0 leaves weights without a gradient, and padding, as th
 }
 
 TEST_CASE("a group's own rate follows the schedule's factor") {
-  TrainConfig train;
-  train.groups = {{.match = "wte", .learning_rate = 10, .weight_decay = 0, .optimizer = UpdateRule::adamw}};
-  TinyArena arena(train);
+  TinyArena arena({.groups = {{.match = "wte", .learning_rate = 10, .weight_decay = 0}}});
   ParameterGroup& group = arena.groups()[0];
   std::ranges::fill(group.values.all(), 0.0F);
   std::ranges::fill(group.gradients.all(), 1.0F);
@@ -75,15 +68,13 @@ TEST_CASE("a group's own rate follows the schedule's factor") {
 
 TEST_CASE("threads change no bit of an update by AdamW") {
   const auto updated = [](int threads) {
-    const int before = cpu::threads_in_force();
-    cpu::set_threads_in_force(threads);
+    const Threads in_force(threads);
     ParameterArena arena({{.name = "x", .shape = {333, 301}}}, Decay::matrices, {});
     ParameterGroup& group = arena.groups()[0];
     fill_golden(group.values.all(), 1);
     fill_golden(group.gradients.all(), 2);
     update(arena, {});
     update(arena, {.gradient_scale = 0.5});
-    cpu::set_threads_in_force(before);
     return std::vector<float>(group.values.all().begin(), group.values.all().end());
   };
   CHECK(updated(1) == updated(2));

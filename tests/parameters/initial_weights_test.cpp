@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "inference/parameter_list.h"
 #include "test.h"
 
 using namespace chargpt;
@@ -15,26 +16,18 @@ namespace {
 constexpr std::uint64_t seed = 7;
 
 ModelConfig eight_layers() {
-  ModelConfig config;
-  config.n_layer = 8;
-  config.n_embd = 256;
-  config.bias = true;
-  config.tie_weights = false;
-  config.conv_places = {Place::attention};
-  return config;
+  return {.n_layer = 8, .n_embd = 256, .bias = true, .tie_weights = false, .conv_places = {Place::attention}};
 }
 
 using Weights = std::map<std::string, std::vector<float>>;
 
 Weights weights_of(const ModelConfig& config, std::int64_t vocab_size, std::uint64_t of_seed = seed,
-                   std::vector<std::string> symbols = {}) {
+                   const std::vector<std::string>& symbols = {}) {
   Weights weights;
-  const std::vector<ParameterInfo> parameters = parameter_list(config, vocab_size);
-  for (const ParameterInfo& parameter : parameters)
+  for (const ParameterInfo& parameter : parameter_list(config, vocab_size))
     weights[parameter.name].assign(static_cast<std::size_t>(parameter.numel()), -1);
-  InitialWeights(config, of_seed, std::move(symbols)).fill_all(parameters, [&](const std::string& name) {
-    return std::span(weights.at(name));
-  });
+  draw_initial_weights(config, vocab_size, of_seed, symbols,
+                       [&](const std::string& name) { return std::span(weights.at(name)); });
   return weights;
 }
 
@@ -77,9 +70,7 @@ TEST_CASE("residual initialisation: zero silences every branch, plain leaves it 
 }
 
 TEST_CASE("the attention model's projection ends no residual branch and is never silenced") {
-  ModelConfig config;
-  config.type = "attention";
-  config.residual_init = ResidualInit::zero;
+  const ModelConfig config{.type = "attention", .residual_init = ResidualInit::zero};
   CHECK(std_of(weights_of(config, 65).at("attn.c_proj.weight")) == Approx(0.02).epsilon(0.05));
 }
 

@@ -3,7 +3,6 @@
 #include "predict/adaptive_network.h"
 
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -12,8 +11,6 @@
 #include "engine/cpu_engine.h"
 #include "golden_weights.h"
 #include "inference/drawn_weights.h"
-#include "inference/variants.h"
-#include "source_path.h"
 #include "test.h"
 
 namespace chargpt {
@@ -49,15 +46,8 @@ double mean_of(std::span<const float> losses) {
   return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
 
-struct Network {
-  explicit Network(const ModelConfig& config = small_config()) : model(config, test_vocab, std::ref(weights)) {}
-  DrawnWeights weights;
-  InferenceModel model;
-};
-
 TEST_CASE("losses of an adapting network are the reference's") {
-  std::ifstream file(source_path("/tests/golden/adaptation.json"));
-  const nlohmann::json document = nlohmann::json::parse(file);
+  const nlohmann::json document = golden_figures("adaptation");
   REQUIRE(document.at("cases").size() == 3);
   for (const auto& figures : document.at("cases")) {
     INFO(figures.at("name"));
@@ -83,7 +73,7 @@ TEST_CASE("losses of an adapting network are the reference's") {
 }
 
 TEST_CASE("a later character changes no earlier loss, to the bit") {
-  const Network network;
+  const DrawnModel network;
   Text text = text_of(60);
   const auto losses = [&] {
     AdaptiveNetwork adaptive(network.model, 1, {.rate = 0.01, .decay = 0.001});
@@ -105,7 +95,7 @@ TEST_CASE("at rate 0 the losses are those of the trained network, to the bit, fo
   int can = 0;
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
-    const Network network(variant.config);
+    const DrawnModel network(variant.config);
     if (!cpu_engine_lacks(variant.config, {}).empty()) {
       CHECK_THROWS_AS(AdaptiveNetwork(network.model, 1, {}), Error);
       continue;
@@ -119,7 +109,7 @@ TEST_CASE("at rate 0 the losses are those of the trained network, to the bit, fo
 }
 
 TEST_CASE("an adapting network learns a text that repeats, and the trained one stays as it was") {
-  const Network network;
+  const DrawnModel network;
   Text text;
   for (int i = 0; i < 400; ++i) text.push_back(static_cast<std::uint8_t>(i % 5));
   NetworkPredictor frozen(network.model, 1);
@@ -133,7 +123,7 @@ TEST_CASE("an adapting network learns a text that repeats, and the trained one s
 
 TEST_CASE(
     "the losses and the logits of a window are those from before it was learned, to the bit, and teach the same") {
-  const Network network;
+  const DrawnModel network;
   const Text text = text_of(60);
   const Adaptation adaptation{.rate = 0.01, .decay = 0.01};
   AdaptiveNetwork by_losses(network.model, 1, adaptation), by_logits(network.model, 2, adaptation);
@@ -153,7 +143,7 @@ TEST_CASE(
 }
 
 TEST_CASE("of documents, the next one's beginning is not learned from before its own window") {
-  const Network network;
+  const DrawnModel network;
   constexpr std::uint8_t end = test_vocab - 1;
   Text text = {end, 1, 2, 3, end, 4, 5, 6, 7, 8, 9, end};  // the second document does not fit beside the first
   const auto losses = [&] {

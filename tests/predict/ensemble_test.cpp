@@ -7,7 +7,6 @@
 
 #include "generate/generate.h"
 #include "inference/drawn_weights.h"
-#include "inference/variants.h"
 #include "predict/counted.h"
 #include "predict/mixture.h"
 #include "predict/network.h"
@@ -18,12 +17,10 @@ namespace {
 
 using Floats = std::vector<float>;
 
-struct Network {
+struct Network : DrawnModel {
   explicit Network(std::uint64_t seed, const ModelConfig& config = small_config())
-      : weights(seed), model(config, test_vocab, std::ref(weights)), predictor(model, 1) {}
-  DrawnWeights weights;
-  InferenceModel model;
-  NetworkPredictor predictor;
+      : DrawnModel(config, test_vocab, seed) {}
+  NetworkPredictor predictor{model, 1};
 };
 
 const Ids starts{0, 5, 9};

@@ -1,5 +1,4 @@
 // Counts and their mixture with a network, against scripts/reference/counts.py, which computes the same in Python.
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "golden_weights.h"
@@ -14,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 const json& golden() {
-  static const json figures = json::parse(std::ifstream(source_path("/tests/golden/counts.json")));
+  static const json figures = golden_figures("counts");
   return figures;
 }
 

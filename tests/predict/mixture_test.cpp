@@ -8,7 +8,6 @@
 
 #include "generate/generate.h"
 #include "inference/drawn_weights.h"
-#include "inference/variants.h"
 #include "predict/adaptive_network.h"
 #include "predict/counted.h"
 #include "predict/ensemble.h"
@@ -20,13 +19,6 @@ namespace chargpt {
 namespace {
 
 using Floats = std::vector<float>;
-
-struct Network {
-  explicit Network(const ModelConfig& config = small_config(), std::int64_t vocab_size = test_vocab)
-      : model(config, vocab_size, std::ref(weights)) {}
-  DrawnWeights weights;
-  InferenceModel model;
-};
 
 Floats losses_of(Predictor& predictor, const Stored& text, const Ids& starts, std::int64_t T) {
   Floats losses(starts.size() * static_cast<std::size_t>(T));
@@ -44,6 +36,15 @@ Floats adaptive_losses(Predictor& predictor, const Stored& text) {
   return losses;
 }
 
+/// A network mixed with counts that have learned a text of all its symbols.
+struct Mixed {
+  explicit Mixed(int threads = 1) : alone(network.model, threads) {}
+  const DrawnModel network;
+  NetworkPredictor alone;
+  const Stored train = text_of(12'000, test_vocab);
+  Mixture mixture{alone, 1, letters(test_vocab), view_of(train)};
+};
+
 double mean_of(const Floats& losses) {
   return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
@@ -55,7 +56,7 @@ TEST_CASE("the probabilities of all symbols sum to one, those never seen among t
     for (const std::int64_t vocab_size : {test_vocab, std::int64_t{256}}) {
       ModelConfig config = small_config();
       config.block_size = block_size;
-      const Network network(config, vocab_size);
+      const DrawnModel network(config, vocab_size);
       NetworkPredictor alone(network.model, 1);
       const Stored train = text_of(12'000, 9);  // symbols from 9 on are never seen
       Mixture mixture(alone, 1, letters(vocab_size), view_of(train));
@@ -75,17 +76,15 @@ TEST_CASE("the probabilities of all symbols sum to one, those never seen among t
 }
 
 TEST_CASE("a later symbol changes no earlier probability") {
-  const Network network;
-  NetworkPredictor alone(network.model, 1);
-  const Stored train = text_of(12'000, test_vocab), text = text_of(60, test_vocab);
-  Mixture mixture(alone, 1, letters(test_vocab), view_of(train));
+  Mixed mixed;
+  const Stored text = text_of(60, test_vocab);
   const Ids starts = {0, 8, 16, 40};
-  const Floats before = losses_of(mixture, text, starts, 8);
+  const Floats before = losses_of(mixed.mixture, text, starts, 8);
   for (const std::size_t changed : {3, 20, 47}) {
     Stored other = text;
     for (std::size_t i = changed; i < other.size(); ++i)
       other[i] = static_cast<std::uint8_t>((other[i] + 1) % test_vocab);
-    const Floats after = losses_of(mixture, other, starts, 8);
+    const Floats after = losses_of(mixed.mixture, other, starts, 8);
     for (std::size_t i = 0; i < before.size(); ++i)
       if (starts[i / 8] + static_cast<std::int64_t>(i % 8) + 1 < static_cast<std::int64_t>(changed))
         CHECK(after[i] == before[i]);
@@ -94,20 +93,16 @@ TEST_CASE("a later symbol changes no earlier probability") {
 }
 
 TEST_CASE("the counts see the text before a window, and the network does not") {
-  const Network network;
-  NetworkPredictor alone(network.model, 1);
-  const Stored train = text_of(12'000, test_vocab);
-  Mixture mixture(alone, 1, letters(test_vocab), view_of(train));
+  Mixed mixed;
   Stored text = text_of(20, test_vocab);
-  const Floats by_network = losses_of(alone, text, {6}, 8), by_both = losses_of(mixture, text, {6}, 8);
+  const Floats by_network = losses_of(mixed.alone, text, {6}, 8), by_both = losses_of(mixed.mixture, text, {6}, 8);
   text[5] = static_cast<std::uint8_t>((text[5] + 1) % test_vocab);
-  CHECK(losses_of(alone, text, {6}, 8) == by_network);
-  const Floats with_another_before = losses_of(mixture, text, {6}, 8);
-  CHECK(with_another_before != by_both);
+  CHECK(losses_of(mixed.alone, text, {6}, 8) == by_network);
+  CHECK(losses_of(mixed.mixture, text, {6}, 8) != by_both);
 }
 
 TEST_CASE("with all weight on the network the mixture is the network") {
-  const Network network;
+  const DrawnModel network;
   NetworkPredictor alone(network.model, 2);
   const Stored train = text_of(3000, test_vocab), text = text_of(200, test_vocab);
   Mixture mixture(alone, 2, counts_of(letters(test_vocab), train), MixtureWeights{1, 0});
@@ -118,7 +113,7 @@ TEST_CASE("with all weight on the network the mixture is the network") {
 }
 
 TEST_CASE("weights that were learned are better than halves with a poor network, and alike on any number of threads") {
-  const Network network;
+  const DrawnModel network;
   const Stored train = text_of(40'000, test_vocab), whole = text_of(44'000, test_vocab);
   const Stored text(whole.begin() + 40'000, whole.end());
   Ids starts(400);
@@ -161,10 +156,9 @@ TEST_CASE("a network that knows what the weights are learned on has half of them
 }
 
 TEST_CASE("sequences that grow are given what windows are") {
-  const Network network;
-  NetworkPredictor alone(network.model, 2);
-  const Stored train = text_of(12'000, test_vocab), text = text_of(20, test_vocab);
-  Mixture mixture(alone, 1, letters(test_vocab), view_of(train));
+  Mixed mixed(2);
+  Mixture& mixture = mixed.mixture;
+  const Stored text = text_of(20, test_vocab);
   const Ids ids(text.begin(), text.end());
   const std::int64_t V = test_vocab;
   Predictor::Rows rows = mixture.start(std::span(ids).first(3), 4);
@@ -185,20 +179,17 @@ TEST_CASE("sequences that grow are given what windows are") {
 }
 
 TEST_CASE("symbols are drawn as often as the mixture says") {
-  const Network network;
-  NetworkPredictor alone(network.model, 1);
-  const Stored train = text_of(12'000, test_vocab);
-  Mixture mixture(alone, 1, letters(test_vocab), view_of(train));
+  Mixed mixed;
   const Ids prompt = {1, 5, 2};
   constexpr std::int64_t draws = 20'000;
   const Stored text = {1, 5, 2, 0};
   Floats logits(3 * test_vocab);
-  mixture.logits({.tokens = view_of(text), .starts = Ids{0}, .T = 3}, logits);
+  mixed.mixture.logits({.tokens = view_of(text), .starts = Ids{0}, .T = 3}, logits);
   const std::span row = std::span(logits).last(test_vocab);
   double total = 0;
   for (const float logit : row) total += std::exp(logit);
   std::vector<double> counted(test_vocab, 0.0);
-  generate(mixture, prompt, {.tokens = 1, .num_samples = draws, .temperature = 1, .top_k = 0}, 1337,
+  generate(mixed.mixture, prompt, {.tokens = 1, .num_samples = draws, .temperature = 1, .top_k = 0}, 1337,
            [&](std::int64_t, std::int64_t id) { return ++counted[static_cast<std::size_t>(id)], true; });
   double chi_square = 0;
   for (std::size_t v = 0; v < counted.size(); ++v) {
@@ -209,7 +200,7 @@ TEST_CASE("symbols are drawn as often as the mixture says") {
 }
 
 TEST_CASE("a text too short to learn from is counted all the same") {
-  const Network network;
+  const DrawnModel network;
   NetworkPredictor alone(network.model, 1);
   for (const std::size_t length : {0, 1, 2, 100, 5000}) {
     const Stored train = text_of(5000, test_vocab), text = text_of(30, test_vocab);
@@ -267,7 +258,7 @@ TEST_CASE("what was scored is learned, and only then") {
 }
 
 TEST_CASE("a mixture that restarts has forgotten all that it learned, to the bit, each time") {
-  const Network network;
+  const DrawnModel network;
   const Stored train = text_of(3000, 9), one = text_of(700, 7), two = text_of(900, 13);
   AdaptiveNetwork adaptive(network.model, 1, {.rate = 0.01, .decay = 0.001});
   Ensemble both({&adaptive});
@@ -284,7 +275,8 @@ TEST_CASE("a mixture that restarts has forgotten all that it learned, to the bit
   }
   mixture.restart();
   CHECK(losses_of(mixture, two, {0, 100}, 8) == [&] {
-    NetworkPredictor trained(network.model, 1);
+    NetworkPredictor alone(network.model, 1);
+    Ensemble trained({&alone});  // whose logits are the network's but for rounding
     Mixture fresh(trained, 1, counts_of(vocabulary, train), {0.4, 0.6});
     return losses_of(fresh, two, {0, 100}, 8);
   }());

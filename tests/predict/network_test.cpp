@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "inference/drawn_weights.h"
-#include "inference/variants.h"
 #include "test.h"
 
 namespace chargpt {
@@ -29,15 +28,14 @@ TEST_CASE("the loss of each position of a window is that of its logits, and the 
   int compared = 0;
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
-    DrawnWeights weights;
-    const InferenceModel model(variant.config, test_vocab, std::ref(weights));
-    NetworkPredictor network(model, 2);
+    const DrawnModel drawn(variant.config);
+    NetworkPredictor network(drawn.model, 2);
     Ids ids;
-    for (std::int64_t i = 0; i <= model.block_size(); ++i) ids.push_back((i * i * 7 + 3 * i + 2) % test_vocab);
+    for (std::int64_t i = 0; i <= variant.config.block_size; ++i) ids.push_back((i * i * 7 + 3 * i + 2) % test_vocab);
     const std::vector<std::uint8_t> text(ids.begin(), ids.end());
     const std::array<std::int64_t, 1> start{0};
     Predictor::Rows rows{};
-    for (std::int64_t T = 1; T <= model.block_size(); ++T) {
+    for (std::int64_t T = 1; T <= variant.config.block_size; ++T) {
       const auto count = static_cast<std::size_t>(T);
       const WindowBatch window{.tokens = TokenView(text.data(), 1, std::ssize(text)), .starts = start, .T = T};
       Floats losses(count), logits(count * test_vocab);
@@ -56,17 +54,12 @@ TEST_CASE("the loss of each position of a window is that of its logits, and the 
 }
 
 TEST_CASE("a network says the same to the bit with any number of threads") {
-  ModelConfig config = small_config();
-  config.n_embd = 96;
-  config.n_head = 3;
-  config.block_size = 40;
-  DrawnWeights weights;
-  const InferenceModel model(config, test_vocab, std::ref(weights));
+  const DrawnModel drawn({.n_layer = 2, .n_head = 3, .n_embd = 96, .block_size = 40});
   std::vector<std::uint8_t> text(400);
   for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint8_t>((7 * i * i + 3 * i) % test_vocab);
   const Ids starts = {0, 5, 300, 41, 7}, prompt(text.begin(), text.begin() + 36);
   const auto all_logits = [&](int threads) {
-    NetworkPredictor network(model, threads);
+    NetworkPredictor network(drawn.model, threads);
     Floats all(starts.size() * 40 * test_vocab);
     network.logits({.tokens = TokenView(text.data(), 1, std::ssize(text)), .starts = starts, .T = 40}, all);
     Predictor::Rows rows = network.start(prompt, 5);
@@ -85,9 +78,8 @@ TEST_CASE("a network says the same to the bit with any number of threads") {
 }
 
 TEST_CASE("of a prompt longer than block_size the last block_size ids count") {
-  DrawnWeights weights;
-  const InferenceModel model(small_config(), test_vocab, std::ref(weights));
-  NetworkPredictor network(model, 1);
+  const DrawnModel drawn;
+  NetworkPredictor network(drawn.model, 1);
   const auto row = [&](const Ids& ids) {
     const Predictor::Rows rows = network.start(ids, 1);
     return Floats(rows.first, rows.first + test_vocab);

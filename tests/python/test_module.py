@@ -1,5 +1,6 @@
 """The module `chargpt` beside the command line of the same build: the same bits, sentences and codes; threads, forks, Ctrl-C."""
 
+import concurrent.futures
 import contextlib
 import importlib.util
 import io
@@ -7,7 +8,6 @@ import json
 import os
 import pathlib
 import pickle
-import re
 import shutil
 import signal
 import subprocess
@@ -35,13 +35,7 @@ from program import Terminal  # noqa: E402
 
 def needs(package):
     """For a case that cannot run without the package."""
-    def decorate(case):
-        def run(self):
-            if importlib.util.find_spec(package) is None:
-                return print(f"skipped because {package} is not here: {self.id()}", flush=True)
-            return case(self)
-        return run
-    return decorate
+    return unittest.skipUnless(importlib.util.find_spec(package), f"{package} is not here")
 
 
 def program(*words, stdin=None):
@@ -61,6 +55,12 @@ class ModuleTest(unittest.TestCase):
             call()
         self.assertNotIn("\n", str(caught.exception))
         return str(caught.exception), caught.exception.code
+
+    def python(self, *words, timeout=100, **options):
+        """What a script that succeeds writes."""
+        process = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=timeout, check=False, **options)
+        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
+        return process.stdout
 
     def interrupted(self, code, say=b"begun\n"):
         """What a script writes to stderr that is interrupted once it has said so, and how many seconds it then takes."""
@@ -155,31 +155,21 @@ class ModuleTest(unittest.TestCase):
 
     def test_eight_threads_share_a_model(self):
         alone = ["".join(self.model.generate("the ", tokens=200, sample=sample)) for sample in range(8)]
-        together = [""] * 8
-
-        def write(sample):
-            together[sample] = "".join(self.model.generate("the ", tokens=200, sample=sample))
-
-        threads = [threading.Thread(target=write, args=(sample,)) for sample in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(together, alone)
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            together = threads.map(lambda sample: "".join(self.model.generate("the ", tokens=200, sample=sample)), range(8))
+        self.assertEqual(list(together), alone)
 
     def test_a_fork_opens_its_own(self):
         code = ("import os, chargpt\nmodel = chargpt.load(RUN, threads=2)\nlist(model.generate(tokens=3))\nif os.fork() == 0:\n"
                 "    try:\n        model.encode('a')\n    except chargpt.Error as error:\n        print(error)\n"
                 "    print(len(''.join(chargpt.load(RUN).generate(tokens=3))))\nelse:\n    os.wait()\n").replace("RUN", repr(RUN))
-        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-        self.assertEqual(process.stdout, "this model was opened before a fork; open it in the new process with chargpt.load\n3\n")
+        self.assertEqual(self.python("-c", code), "this model was opened before a fork; open it in the new process with chargpt.load\n3\n")
 
     def test_a_fork_cannot_go_on_with_a_text_that_its_parent_began(self):
         code = (f"import os, chargpt\nstream = chargpt.load({RUN!r}).generate(tokens=5000)\nnext(stream)\nif os.fork() == 0:\n"
                 "    try:\n        list(stream)\n    except chargpt.Error as error:\n        print(error, flush=True)\n    os._exit(0)\n"
                 "os.wait()\nprint(len(''.join(stream)))\n")
-        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-        self.assertEqual(process.stdout, "this model was opened before a fork; open it in the new process with chargpt.load\n4999\n")
+        self.assertEqual(self.python("-c", code), "this model was opened before a fork; open it in the new process with chargpt.load\n4999\n")
 
     @needs("numpy")
     def test_a_model_closed_during_a_call_lasts_until_that_ends(self):
@@ -188,8 +178,7 @@ class ModuleTest(unittest.TestCase):
                 "def announced(*arguments):\n    begun.set()\n    call(*arguments)\n_library._call = announced\n"
                 "thread = threading.Thread(target=lambda: print((model.score(text) == alone).all()))\nthread.start()\nbegun.wait()\n"
                 "model.close()\nthread.join()\n")
-        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-        self.assertEqual((process.returncode, process.stdout), (0, "True\n"), process.stderr)
+        self.assertEqual(self.python("-c", code), "True\n")
 
     def test_calls_end_when_they_are_interrupted(self):
         calls = ["for _ in model.generate(tokens=10**9): pass"]
@@ -267,9 +256,8 @@ class ModuleTest(unittest.TestCase):
         self.assertEqual(json.loads(failure), {"error": {"message": "gone"}})
         self.assertEqual(shown.getvalue(), 'a sample: {"error": "none"}\nmore\n\x1b[K')
 
+    @needs("numpy")
     def test_documents_are_kept_apart_and_texts_end_with_them(self):
-        if importlib.util.find_spec("numpy") is None:
-            return print(f"skipped because numpy is not here: {self.id()}", flush=True)
         pathlib.Path("names.txt").write_text("\n".join(f"{a}{b}{c}" for a in "abc" for b in "def" for c in "ghi"))
         options = dict(SMALL, text="names.txt", documents="lines", units="bytes", max_iters=5, block_size=8)
         model = chargpt.train("quick", run="names", **options).load()
@@ -301,20 +289,12 @@ class ModuleTest(unittest.TestCase):
         self.assertTrue(isinstance(table, list) or [*list(table)[:2], *list(table)[-2:]] == ["rank", "config", "versus_best.difference", "mean"])
         self.assertIn("0.01", rows[0]["config"])
 
+    @needs("numpy")
     def test_the_example_runs(self):
         (self.folder / "data").mkdir()
         shutil.copy(TEXT, "data")
-        if importlib.util.find_spec("numpy") is None:
-            return print(f"skipped because numpy is not here: {self.id()}", flush=True)
-        process = subprocess.run([sys.executable, MODULE / "example.py"], capture_output=True, text=True, timeout=100, check=False)
-        self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertRegex(process.stdout, r"(?s)kind.*The .*nats.*config.*mean")
+        self.assertRegex(self.python(MODULE / "example.py"), r"(?s)kind.*The .*nats.*config.*mean")
 
     @needs("mypy")
     def test_types_hold(self):
-        process = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", self.folder, "chargpt", "example.py"], cwd=MODULE, capture_output=True, text=True, check=False)
-        self.assertEqual(process.returncode, 0, process.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.python("-m", "mypy", "--cache-dir", self.folder, "chargpt", "example.py", cwd=MODULE, timeout=None)

@@ -1,5 +1,5 @@
 // What a run's end is called, in words and in its metrics.
-#include "report/ending.h"
+#include "report/events.h"
 
 #include "base/files.h"
 #include "report/files/metrics.h"

@@ -1,5 +1,5 @@
 // A line of parts: which of them give way, and in what order.
-#include "report/fitted_line.h"
+#include "report/wrap.h"
 
 #include "test.h"
 

@@ -43,14 +43,13 @@ TEST_CASE("each event is one row, there when the call returns") {
   CHECK(read_file(folder / "metrics.jsonl") ==
         R"({"kind":"train","step":1,"loss":2.5,"lr":0.001,"grad_norm":0.75,"tokens_per_second":45000.0,"seconds":1.5})"
         "\n");
-  EvalEvent eval{.step = 1,
-                 .train_loss = 1.75,
-                 .val_loss = 1.875,
-                 .best = true,
-                 .best_val_loss = 1.875,
-                 .seconds = 2,
-                 .training_seconds = 1.5};
-  metrics.on(eval);
+  metrics.on(EvalEvent{.step = 1,
+                       .train_loss = 1.75,
+                       .val_loss = 1.875,
+                       .best = true,
+                       .best_val_loss = 1.875,
+                       .seconds = 2,
+                       .training_seconds = 1.5});
   metrics.on(CheckpointEvent{1, "runs/a/checkpoints/step-00000001", true});
   metrics.on(NoticeEvent{"a \"quoted\" line"});
   const std::string rows = read_file(folder / "metrics.jsonl");
@@ -67,9 +66,7 @@ TEST_CASE("each event is one row, there when the call returns") {
 TEST_CASE("a loss of averaged weights stands beside that of the trained ones") {
   const TestFolder folder;
   MetricsWriter metrics(folder / "metrics.jsonl");
-  EvalEvent event;
-  event.averaged_val_loss = 1.75;
-  metrics.on(event);
+  metrics.on(EvalEvent{.train_loss = {}, .averaged_val_loss = 1.75});
   CHECK(nlohmann::json::parse(read_file(folder / "metrics.jsonl")).at("averaged_val_loss") == 1.75);
 }
 
@@ -161,17 +158,16 @@ TEST_CASE("a file is not gone on with through a link") {
   const TestFolder folder;
   const std::string outside = folder.write("outside", "mine");
   std::filesystem::create_symlink(outside, folder / "metrics.jsonl");
-  const Error error = failure_of(
-      [&] { OutputFile(folder / "metrics.jsonl", OutputFile::Start::append).write(std::string_view("row")); });
-  CHECK(error.code() == ExitCode::io);
+  const Failure failure =
+      error_of([&] { OutputFile(folder / "metrics.jsonl", OutputFile::Start::append).write(std::string_view("row")); });
+  CHECK(failure.code == ExitCode::io);
   CHECK(read_file(outside) == "mine");
 }
 
 TEST_CASE("a full disk is an error that names the file") {
   OutputFile full("/dev/full", OutputFile::Start::append);
-  const Error error = failure_of([&] { full.write(std::string_view("row\n")); });
-  CHECK(error.code() == ExitCode::io);
-  CHECK(std::string(error.what()) == "cannot write /dev/full: No space left on device; free some space");
+  CHECK(error_of([&] { full.write(std::string_view("row\n")); }) ==
+        Failure{ExitCode::io, "cannot write /dev/full: No space left on device; free some space"});
 }
 
 TEST_CASE("the plan of a row is the plan that wrote it") {

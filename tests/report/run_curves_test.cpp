@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "report/files/metrics_reader.h"
+#include "report/files/metrics.h"
 #include "test.h"
 #include "test_folder.h"
 

@@ -1,5 +1,9 @@
-// Colours by surprise, blocks and pictures of weights.
+// Colours by surprise, blocks and pictures of weights, lines of blocks.
 #include "report/charts/heat_map.h"
+
+#include <limits>
+#include <vector>
+
 #include "report/charts/surprise.h"
 #include "test.h"
 
@@ -45,6 +49,19 @@ TEST_CASE("a picture has a frame for each map, a square for each weight worth sh
   CHECK(count(R"(x="0" y="18" width="18" height="18" opacity="0.40")") == 2);  // of the second row, the first
   CHECK(count("<rect class=\"frame\"") == 2);
   CHECK(count("&lt;") == 4);
+}
+
+TEST_CASE("the lowest value is the lowest block, and the top is reached at the largest alone") {
+  CHECK(sparkline(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}, 8) == "▁▂▃▄▅▆▇█");
+  CHECK(sparkline(std::vector<double>{100, 7, 0}, 7) == "██▁");
+  CHECK(sparkline(std::vector<double>{2, 2}, 2) == "▁▁");
+  CHECK(sparkline(std::vector<double>{}, 1).empty());
+}
+
+TEST_CASE("a value that is not finite is a gap") {
+  const double not_a_number = std::numeric_limits<double>::quiet_NaN();
+  CHECK(sparkline(std::vector<double>{1, not_a_number, 0}, 1) == "█ ▁");
+  CHECK(sparkline(std::vector<double>{not_a_number}, 1) == " ");
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 // TensorBoard files against bytes made by TensorFlow's own libraries, and against the published CRC vectors.
 #include "report/files/tensorboard.h"
 
-#include <filesystem>
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
+#include "base/open_folder.h"
 #include "test.h"
 #include "test_folder.h"
 
@@ -15,10 +16,9 @@ using namespace std::string_literals;
 namespace {
 
 std::string only_file_in(const TestFolder& folder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) files.push_back(entry.path());
-  REQUIRE(files.size() == 1);
-  return read_file(files[0]);
+  const std::vector<std::string> names = entries_of(folder.path());
+  REQUIRE(names.size() == 1);
+  return read_file(folder / names[0]);
 }
 
 std::string from_hex(const std::string& hex) {
@@ -58,20 +58,9 @@ TEST_CASE("crc32c gives the published figures") {
 TEST_CASE("a TensorBoard file is what TensorFlow's libraries write") {
   const TestFolder folder;
   TensorBoardWriter writer(folder.path(), std::nullopt, 100, fixed_time);
-  StepEvent step;
-  step.step = 299;
-  writer.on(step);  // not logged
-  step.step = 300;
-  step.loss = 2.5;
-  step.lr = 0.001;
-  step.grad_norm = 0.75;
-  step.tokens_per_second = 45000;
-  writer.on(step);
-  EvalEvent eval;
-  eval.step = 300;
-  eval.train_loss = 1.75;
-  eval.val_loss = 1.875;
-  writer.on(eval);
+  writer.on(StepEvent{.step = 299});  // not logged
+  writer.on(StepEvent{.step = 300, .loss = 2.5, .lr = 0.001, .grad_norm = 0.75, .tokens_per_second = 45000});
+  writer.on(EvalEvent{.step = 300, .train_loss = 1.75, .val_loss = 1.875});
   writer.on(SampleEvent{300, "To be\nor"});
   CHECK(only_file_in(folder) == version_record + step_record + eval_record + text_record);
 }
@@ -87,21 +76,18 @@ TEST_CASE("a later file comes after those before it by its name, whatever the cl
   for (const char* name : {"events.out.tfevents.500.host", "events.out.tfevents.99999999999999999999", "other.900"})
     write_file_atomically(folder / name, "");
   const TensorBoardWriter writer(folder.path(), std::nullopt, 1, fixed_time);
-  bool found = false;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-    found = found || entry.path().filename().string().starts_with("events.out.tfevents.501.");
-  CHECK(found);
+  CHECK(std::ranges::any_of(entries_of(folder.path()),
+                            [](const std::string& name) { return name.starts_with("events.out.tfevents.501."); }));
 }
 
 TEST_CASE("two writers in the same second have a file each") {
   const TestFolder folder;
   TensorBoardWriter first(folder.path(), std::nullopt, 1, fixed_time);
   TensorBoardWriter second(folder.path(), std::nullopt, 1, fixed_time);
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    CHECK(entry.path().filename().string().starts_with("events.out.tfevents.1."));
-    CHECK(read_file(entry.path()) == version_record);
-    ++files;
+  const std::vector<std::string> names = entries_of(folder.path());
+  CHECK(names.size() == 2);
+  for (const std::string& name : names) {
+    CHECK_THAT(name, Catch::StartsWith("events.out.tfevents.1."));
+    CHECK(read_file(folder / name) == version_record);
   }
-  CHECK(files == 2);
 }

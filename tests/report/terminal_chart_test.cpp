@@ -18,6 +18,14 @@ DrawnCurve falling() {
   return {.name = "train", .points = {{0, 4}, {10, 3}, {20, 2}}, .as = As::line, .color = "36"};
 }
 
+/// That a chart has so many rows, none of them wider than its canvas.
+void check_size(const std::string& chart, std::size_t columns, std::size_t rows) {
+  std::istringstream lines(chart);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) CHECK(display_width(line) <= columns);
+  CHECK(count == rows);
+}
+
 }  // namespace
 
 TEST_CASE("a curve falls from the upper left to the lower right, in ASCII too") {
@@ -97,10 +105,8 @@ TEST_CASE("no line is wider than the canvas, whatever its size, and there are as
   const DrawnCurve level{.name = "counted 5-grams 2.5", .points = {{0, 2.5}}, .as = As::level};
   for (const std::size_t columns : {30, 60, 80, 120})
     for (const std::size_t rows : {6, 10, 24, 50}) {
-      std::istringstream lines(terminal_chart({falling(), level}, {.columns = columns, .rows = rows}));
-      std::size_t count = 0;
-      for (std::string line; std::getline(lines, line); ++count) CHECK(display_width(line) <= columns);
-      CHECK(count == rows);
+      INFO(columns << " x " << rows);
+      check_size(terminal_chart({falling(), level}, {.columns = columns, .rows = rows}), columns, rows);
     }
 }
 
@@ -117,9 +123,7 @@ TEST_CASE("points that are not finite are passed over; a single one has room; wi
 TEST_CASE("losses of any size leave room for the curve") {
   for (const double loss : {std::nextafter(2.0, 3.0), 1e15, 1e30, 1e300}) {
     const DrawnCurve steep{.name = "train", .points = {{0, 2}, {20, loss}}};
-    std::istringstream lines(terminal_chart({steep}, {.columns = 30, .rows = 10}));
-    std::size_t count = 0;
-    for (std::string line; std::getline(lines, line); ++count) CHECK(display_width(line) <= 30);
-    CHECK(count == 10);
+    INFO(loss);
+    check_size(terminal_chart({steep}, {.columns = 30, .rows = 10}), 30, 10);
   }
 }

@@ -22,11 +22,6 @@ std::string pointer(const SavedRun& run, const char* name) {
   return read_file(run.checkpoints() / name);
 }
 
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  write_file_atomically(path, text);
-}
-
 /// Saved at 100, 200 and 300, and best at 200; each is kept.
 void save_three(SavedRun& run) {
   run.save_with_loss(100, 2.5);
@@ -44,6 +39,11 @@ RunState save_and_block_best(SavedRun& run) {
 
 std::int64_t best_step(SavedRun& run) {
   return run.load("best").state.step;
+}
+
+/// What is said of a checkpoint beside the others of its run.
+std::string said(SavedRun& run, const std::string& which) {
+  return to_text(standing_of(run.load(which)));
 }
 
 }  // namespace
@@ -198,11 +198,9 @@ TEST_CASE("a LATEST that cannot be written leaves the run where it stood, and sa
   run.save_with_loss(100, 2.5);
   fs::remove(run.checkpoints() / "LATEST");
   fs::create_directories(run.checkpoints() / "LATEST" / "in the way");
-  const Error error = failure_of([&] { run.save_with_loss(200, 2.0); });
-  CHECK(error.code() == ExitCode::io);
-  CHECK(std::string(error.what())
-            .starts_with("step-00000200 is there, but LATEST does not name it, so the run stays at the one before: "
-                         "cannot replace "));
+  CHECK_THAT(message_of(ExitCode::io, [&] { run.save_with_loss(200, 2.0); }),
+             Catch::StartsWith("step-00000200 is there, but LATEST does not name it, so the run stays at the one "
+                               "before: cannot replace "));
 }
 
 TEST_CASE("a pipe in place of a checkpoint's file is damage, and nothing is waited for") {
@@ -218,4 +216,34 @@ TEST_CASE("a pipe in place of a checkpoint's file is damage, and nothing is wait
     CHECK(failure_of([&] { run.load("step-300"); }).code() == ExitCode::data);
     CHECK_FALSE(verify_checkpoint(run.step(300)).empty());
   }
+}
+
+TEST_CASE("a checkpoint is named with what is better or later") {
+  SavedRun run;
+  run.save_with_loss(1000, 2.5);
+  CHECK(said(run, "best") == "step 1,000, the best and the last");
+  run.save_with_loss(2000, 2.0);
+  run.save_with_loss(3000, 2.25);
+  CHECK(said(run, "best") == "step 2,000, the best; the last is step 3,000");
+  CHECK(said(run, "last") == "step 3,000, the last; the best is step 2,000");
+  CHECK(said(run, "step-1000") == "step 1,000; the last is step 3,000; the best is step 2,000");
+}
+
+TEST_CASE("weights that were never evaluated are said to be so") {
+  SavedRun run;
+  run.save(500, /*best=*/false, /*keep=*/9);
+  CHECK(said(run, "last") == "step 500, the last (not evaluated)");
+  run.save_with_loss(1000, 2.5);
+  run.save(1234, /*best=*/false, /*keep=*/9);
+  CHECK(said(run, "best") == "step 1,000, the best; the last is step 1,234 (not evaluated)");
+  CHECK(said(run, "last") == "step 1,234, the last (not evaluated); the best is step 1,000");
+}
+
+TEST_CASE("of a checkpoint outside a run only its step is known") {
+  SavedRun run;
+  run.save_with_loss(1000, 2.5);
+  const TestFolder folder;
+  fs::copy(run.step(1000), folder / "copy", fs::copy_options::recursive);
+  const Checkpoint copy = load_checkpoint(folder / "copy", "last");
+  CHECK(to_text(standing_of(copy)) == "step 1,000");
 }

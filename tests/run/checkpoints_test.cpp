@@ -1,7 +1,6 @@
 // Checkpoints as a user meets them: saved, chosen, kept, damaged, and left behind by crashes.
 #include "checkpoint/checkpoint.h"
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -10,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/files.h"
-#include "checkpoint/checkpoint_name.h"
+#include "base/open_folder.h"
 #include "checkpoint/manifest.h"
 #include "failure.h"
 #include "run/checkpoint_folder.h"
@@ -25,22 +24,10 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  write_file_atomically(path, text);
-}
-
 std::string first_weight(const Checkpoint& checkpoint) {
   float value = 0;
   std::memcpy(&value, checkpoint.model->find("w")->bytes.data(), sizeof value);
   return std::to_string(static_cast<int>(value));
-}
-
-Names entries(const fs::path& folder) {
-  Names names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 /// Damages one byte in the middle of a file.
@@ -56,8 +43,8 @@ TEST_CASE("a checkpoint comes back as it was saved") {
   SavedRun run;
   const fs::path path = run.save(500, true);
   CHECK(path == run.step(500));
-  CHECK(entries(path) == Names{"MANIFEST.json", "config.json", "model.safetensors", "optimizer.safetensors",
-                               "state.json", "vocab.json"});
+  CHECK(entries_of(path) == Names{"MANIFEST.json", "config.json", "model.safetensors", "optimizer.safetensors",
+                                  "state.json", "vocab.json"});
   CHECK(read_file(run.checkpoints() / "LATEST") == "step-00000500\n");
   CHECK(read_file(run.checkpoints() / "BEST") == "step-00000500\n");
   const Checkpoint checkpoint = run.load();
@@ -108,13 +95,6 @@ TEST_CASE("best, last, a step and a folder are found") {
   CHECK(load_checkpoint(run.path(), "last").optimizer == nullptr);
 }
 
-TEST_CASE("best falls back to last with a notice") {
-  SavedRun run;
-  run.save(100);
-  CHECK(first_weight(run.load("best")) == "100");
-  CHECK(run.notices == Names{"no best checkpoint in " + run.checkpoints().string() + "; using the last"});
-}
-
 TEST_CASE("a checkpoint that was copied out of its run loads under any name") {
   SavedRun run;
   fs::copy(run.save(100), run.path() / "copy");
@@ -124,8 +104,8 @@ TEST_CASE("a checkpoint that was copied out of its run loads under any name") {
 TEST_CASE("what is missing is named, with what is there") {
   SavedRun run("mine-1");
   const auto failure = [&](const fs::path& path, const std::string& which) {
-    const Error error = failure_of([&] { load_checkpoint(path, which); });
-    return std::to_string(static_cast<int>(error.code())) + " " + error.what();
+    const auto [code, line] = error_of([&] { load_checkpoint(path, which); });
+    return std::to_string(static_cast<int>(code)) + " " + line;
   };
   const std::string path = run.path().string(), parent = run.path().parent_path().string();
   CHECK(failure(run.path(), "last") ==
@@ -153,9 +133,8 @@ TEST_CASE("what is missing is named, with what is there") {
 TEST_CASE("what cannot be looked at is not said to be missing") {
   const TestFolder folder;
   fs::create_symlink("loop", folder / "loop");
-  const Error error = failure_of([&] { load_checkpoint(folder / "loop", "last", true); });
-  CHECK(error.code() == ExitCode::io);
-  CHECK(error.what() == "cannot read " + (folder / "loop").string() + ": Too many levels of symbolic links");
+  CHECK(error_of([&] { load_checkpoint(folder / "loop", "last", true); }) ==
+        Failure{ExitCode::io, "cannot read " + (folder / "loop").string() + ": Too many levels of symbolic links"});
 }
 
 TEST_CASE("the newest `keep` and the best are kept") {
@@ -191,7 +170,7 @@ TEST_CASE("a step that is saved again replaces its files") {
   run.save(100);
   CHECK_FALSE(fs::exists(run.step(100) / "averaged.safetensors"));
   CHECK(first_weight(run.load()) == "100");
-  CHECK(entries(run.checkpoints()) == Names{"LATEST", "step-00000100"});
+  CHECK(entries_of(run.checkpoints()) == Names{"LATEST", "step-00000100"});
 }
 
 TEST_CASE("what somebody else put among the checkpoints stays, whatever it is called") {
@@ -220,11 +199,11 @@ TEST_CASE("what somebody else put into the folder that a checkpoint is written i
     write(run.checkpoints() / name, "mine");
   run.save(200);  // takes the place of another
   run.save(300);
-  CHECK(entries(run.checkpoints() / ".tmp-step-00000200") == Names{"new.txt"});
-  CHECK(entries(run.checkpoints() / ".tmp-step-00000300") == Names{"deep"});
+  CHECK(entries_of(run.checkpoints() / ".tmp-step-00000200") == Names{"new.txt"});
+  CHECK(entries_of(run.checkpoints() / ".tmp-step-00000300") == Names{"deep"});
   CHECK(read_file(run.step(200) / "old.txt") == "old");
   CHECK_FALSE(fs::exists(run.step(200) / "new.txt"));
-  CHECK(entries(run.step(300)).size() == 6);
+  CHECK(entries_of(run.step(300)).size() == 6);
   CHECK(first_weight(run.load()) == "300");
 }
 
@@ -251,7 +230,7 @@ TEST_CASE("what a crashed save left is passed over, and removed by the next save
   CHECK(run.names() == Names{"step-00000100"});
   CHECK(first_weight(run.load()) == "100");
   run.save(300);
-  CHECK(entries(run.checkpoints()) == Names{"LATEST", "step-00000300"});
+  CHECK(entries_of(run.checkpoints()) == Names{"LATEST", "step-00000300"});
 }
 
 TEST_CASE("a replacement cut short between its two renames loses nothing") {
@@ -262,11 +241,11 @@ TEST_CASE("a replacement cut short between its two renames loses nothing") {
   CHECK(first_weight(run.load("step-100")) == "100");
   CHECK(run.names() == Names{".old-step-00000100"});
   run.save(200, false, 2);
-  CHECK(entries(run.checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200"});
+  CHECK(entries_of(run.checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200"});
   fs::copy(run.step(100), run.checkpoints() / ".old-step-00000100");  // cut short before the old one was removed
   CHECK(run.names() == Names{"step-00000100", "step-00000200"});
   run.save(300, false, 9);
-  CHECK(entries(run.checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200", "step-00000300"});
+  CHECK(entries_of(run.checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200", "step-00000300"});
 }
 
 TEST_CASE("a pointer to a checkpoint that is not there gives the newest, with a notice") {
@@ -299,9 +278,8 @@ TEST_CASE("a damaged checkpoint gives way to the newest earlier good one, loudly
   fs::resize_file(run.step(200) / "state.json", 10);
   CHECK(first_weight(run.load("last")) == "100");
   write(run.step(100) / "MANIFEST.json", "{\"format\":\"chargpt chec");
-  const Error error = failure_of([&] { run.load("last"); });
-  CHECK(error.code() == ExitCode::data);
-  CHECK(contains(error, "; no other checkpoint of " + run.path().string() + " is whole"));
+  CHECK_THAT(message_of(ExitCode::data, [&] { run.load("last"); }),
+             Catch::Contains("; no other checkpoint of " + run.path().string() + " is whole"));
 }
 
 TEST_CASE("before a damaged last an earlier checkpoint stands in, and a later one where there is none") {
@@ -331,10 +309,8 @@ TEST_CASE("a checkpoint that was asked for by name is never replaced by another"
   run.save(200, false, 9);
   fs::remove(run.step(200) / "MANIFEST.json");
   CHECK(failure_of([&] { run.load("step-200"); }).code() == ExitCode::data);
-  const Error error = failure_of([&] { load_checkpoint(run.step(200), "last"); });
-  CHECK(error.code() == ExitCode::data);
-  CHECK(std::string(error.what()) ==
-        (run.step(200) / "MANIFEST.json").string() + " is missing, so the checkpoint is not complete");
+  CHECK(error_of([&] { load_checkpoint(run.step(200), "last"); }) ==
+        data_error((run.step(200) / "MANIFEST.json").string() + " is missing, so the checkpoint is not complete"));
 }
 
 TEST_CASE("sampling does not need the optimizer's file") {
@@ -364,20 +340,16 @@ TEST_CASE("a checkpoint of a newer program is an error, not a reason to use an o
   std::string manifest = read_file(run.step(200) / "MANIFEST.json");
   manifest.replace(manifest.find("\"version\": 1"), 12, "\"version\": 7");
   write(run.step(200) / "MANIFEST.json", manifest);
-  const Error error = failure_of([&] { run.load("last"); });
-  CHECK(error.code() == ExitCode::data);
-  CHECK(std::string(error.what()) ==
-        (run.step(200) / "MANIFEST.json").string() +
-            ": checkpoint format of version 7, written by a newer chargpt; this one reads up to version 1");
+  CHECK(error_of([&] { run.load("last"); }) ==
+        data_error((run.step(200) / "MANIFEST.json").string() +
+                   ": checkpoint format of version 7, written by a newer chargpt; this one reads up to version 1"));
 }
 
 TEST_CASE("files that agree with the manifest are still read strictly") {
   SavedRun run;
   run.save(100);
   const auto failure = [&] {
-    const Error error = failure_of([&] { load_checkpoint(run.step(100), "last", true); });
-    CHECK(error.code() == ExitCode::data);
-    return std::string(error.what());
+    return message_of(ExitCode::data, [&] { load_checkpoint(run.step(100), "last", true); });
   };
   replace(run.step(100), "state.json", to_json(state_of(99)).dump());
   CHECK(failure() == (run.step(100) / "state.json").string() + " is of step 99, its folder of step 100");
@@ -402,8 +374,8 @@ TEST_CASE("the manifest's names are never followed") {
   std::string manifest = read_file(run.step(100) / "MANIFEST.json");
   const std::string more = "\"../../../secret\": {\"bytes\": 1, \"crc64\": \"0000000000000000\"},\n    \"config.json\"";
   manifest.replace(manifest.find("\"config.json\""), 13, more);
-  CHECK(contains(failure_of([&] { parse_manifest(manifest, "MANIFEST.json"); }),
-                 "MANIFEST.json lists files that are no part of a checkpoint"));
+  CHECK_THAT(error_of([&] { parse_manifest(manifest, "MANIFEST.json"); }).line,
+             Catch::Contains("MANIFEST.json lists files that are no part of a checkpoint"));
 }
 
 TEST_CASE("verify names every file and what is wrong with it") {
@@ -441,9 +413,7 @@ TEST_CASE("names of checkpoints are exactly the step's, others are no checkpoint
 TEST_CASE("a run folder that cannot hold checkpoints is an Error that names it") {
   SavedRun run;
   write(run.checkpoints(), "a file in the way");
-  const Error error = failure_of([&] { run.save(100); });
-  CHECK(error.code() == ExitCode::io);
-  CHECK(contains(error, run.checkpoints().string()));
+  CHECK_THAT(message_of(ExitCode::io, [&] { run.save(100); }), Catch::Contains(run.checkpoints().string()));
 }
 
 TEST_CASE("the checkpoint that a rollback returns to outlives newer ones") {
@@ -451,7 +421,7 @@ TEST_CASE("the checkpoint that a rollback returns to outlives newer ones") {
   run.save(10);
   run.save(12, false, 1, 10);
   run.save(14, false, 1, 10);
-  CHECK(run.names() == std::vector<std::string>{"step-00000010", "step-00000014"});
+  CHECK(run.names() == Names{"step-00000010", "step-00000014"});
   run.save(20, false, 1, 20);
   CHECK(run.names() == std::vector<std::string>{"step-00000020"});
 }
@@ -492,14 +462,12 @@ TEST_CASE("a link in place of the checkpoints is not followed, to save, to prune
   for (const std::int64_t step : {50, 100, 150}) other.save_with_loss(step, 2.0 - 0.001 * static_cast<double>(step));
   fs::rename(run.checkpoints(), run.path() / "aside");
   fs::create_directory_symlink(other.checkpoints(), run.checkpoints());
-  const auto before = entries(other.checkpoints());
+  const auto before = entries_of(other.checkpoints());
   const std::string latest = read_file(other.checkpoints() / "LATEST"), best = read_file(other.checkpoints() / "BEST");
-  const Error error = failure_of([&] { run.save(200, true); });
-  CHECK(error.code() == ExitCode::io);
-  CHECK_THAT(error.what(),
+  CHECK_THAT(message_of(ExitCode::io, [&] { run.save(200, true); }),
              Catch::Contains("no checkpoint of step 200") && Catch::Contains("a symbolic link has that name"));
   CHECK(failure_of([&] { run.load(); }).code() == ExitCode::data);
-  CHECK(entries(other.checkpoints()) == before);
+  CHECK(entries_of(other.checkpoints()) == before);
   CHECK(read_file(other.checkpoints() / "LATEST") == latest);
   CHECK(read_file(other.checkpoints() / "BEST") == best);
 }
@@ -532,7 +500,5 @@ TEST_CASE("a run of a newer version is not read") {
   SavedRun run;
   run.save(100);
   write(run.path() / "run.json", R"({"format": "chargpt run", "version": 99})");
-  const Error error = failure_of([&] { run.load(); });
-  CHECK(error.code() == ExitCode::data);
-  CHECK_THAT(error.what(), Catch::Contains("99"));
+  CHECK_THAT(message_of(ExitCode::data, [&] { run.load(); }), Catch::Contains("99"));
 }

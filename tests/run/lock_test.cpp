@@ -73,11 +73,10 @@ class LockingProcess {
 TEST_CASE("a run in use by another process is refused, naming it") {
   const TestFolder run;
   const LockingProcess other(run.path());
-  const Error error = failure_of([&] { RunLock lock(run.path()); });
-  CHECK(error.code() == ExitCode::busy);
-  CHECK(std::string(error.what()) == run.path().string() + " is in use by another process (process " +
-                                         std::to_string(other.id()) +
-                                         "); wait for it, stop it, or choose another folder with --run");
+  CHECK(error_of([&] { RunLock lock(run.path()); }) ==
+        Failure{ExitCode::busy, run.path().string() + " is in use by another process (process " +
+                                    std::to_string(other.id()) +
+                                    "); wait for it, stop it, or choose another folder with --run"});
 }
 
 TEST_CASE("the lock of a killed process is gone") {
@@ -98,8 +97,7 @@ TEST_CASE("a lock given up can be taken again, two at once cannot be held") {
 
 TEST_CASE("locking a run that is not there says so") {
   const TestFolder folder;
-  const Error error = failure_of([&] { RunLock lock(folder / "none"); });
-  CHECK(error.code() == ExitCode::missing);
+  CHECK(error_of([&] { RunLock lock(folder / "none"); }).code == ExitCode::missing);
 }
 
 TEST_CASE("a lock file that went with its folder between opening and locking locks nothing, and another is locked") {
@@ -128,8 +126,7 @@ TEST_CASE("a link in place of the lock is no lock, and what it leads to stays as
   const TestFolder run;
   const std::string outside = run.write("outside", "mine");
   std::filesystem::create_symlink(outside, run / ".lock");
-  const Error error = failure_of([&] { RunLock lock(run.path()); });
-  CHECK(error.code() == ExitCode::data);
-  CHECK(contains(error, ".lock is not a regular file"));
+  CHECK_THAT(message_of(ExitCode::data, [&] { RunLock lock(run.path()); }),
+             Catch::Contains(".lock is not a regular file"));
   CHECK(read_file(outside) == "mine");
 }

@@ -2,7 +2,6 @@
 #include "run/run_files.h"
 
 #include <atomic>
-#include <fstream>
 #include <thread>
 
 #include "base/files.h"
@@ -15,24 +14,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void write(const fs::path& path, const std::string& content = "x") {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path) << content;
-}
-
 using Names = std::vector<std::string>;
 
 /// What refuse_replaced() names; empty where it refuses nothing.
 std::string refused(const fs::path& run) {
-  try {
-    refuse_replaced(run);
-    return "";
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::busy);
-    const std::string line = error.what();
-    const std::size_t open = line.find('(') + 1;
-    return line.substr(open, line.find(')') - open);
-  }
+  const auto [code, line] = error_of([&] { refuse_replaced(run); });
+  if (code == ExitCode::ok) return "";
+  CHECK(code == ExitCode::busy);
+  const std::size_t open = line.find('(') + 1;
+  return line.substr(open, line.find(')') - open);
 }
 
 /// The files below a folder, in order.
@@ -141,7 +131,7 @@ TEST_CASE("a start that was broken off leaves nothing that is in the way of anot
   write(folder / ".chargpt-4711-0.tmp", "{\"format\": \"char");
   refuse_strangers(folder.path(), "--run DIR");
   write(folder / ".chargpt-4711-1.tmp", "mine");
-  CHECK(std::string(failure_of([&] { refuse_strangers(folder.path(), "--run DIR"); }).what()) ==
+  CHECK(error_of([&] { refuse_strangers(folder.path(), "--run DIR"); }).line ==
         folder.path().string() +
             " holds files that no run wrote (.chargpt-4711-1.tmp); choose another folder with --run DIR");
   fs::remove(folder / ".chargpt-4711-1.tmp");
@@ -152,9 +142,8 @@ TEST_CASE("a start that was broken off leaves nothing that is in the way of anot
 TEST_CASE("a file in the place of a run's folder is refused") {
   const TestFolder folder;
   write_file_atomically(folder / "run", "hello");
-  const Error error = failure_of([&] { refuse_strangers(folder / "run", "--run DIR"); });
-  CHECK(error.code() == ExitCode::io);
-  CHECK(std::string(error.what()) == "cannot open the folder " + (folder / "run").string() + ": Not a directory");
+  CHECK(error_of([&] { refuse_strangers(folder / "run", "--run DIR"); }) ==
+        Failure{ExitCode::io, "cannot open the folder " + (folder / "run").string() + ": Not a directory"});
 }
 
 TEST_CASE("a save under way in another process is in nobody's way, at any moment") {
@@ -184,13 +173,9 @@ TEST_CASE("a start under way in another process is no stranger, at any moment") 
       mark_run(run);
       marked = true;
     });
-    std::string refusal;
-    while (!marked && refusal.empty()) try {
-        refuse_strangers(run, "--run DIR");
-      } catch (const Error& error) {
-        refusal = error.what();
-      }
+    Failure refusal;
+    while (!marked && refusal == Failure{}) refusal = error_of([&] { refuse_strangers(run, "--run DIR"); });
     other.join();
-    REQUIRE(refusal == "");
+    REQUIRE(refusal == Failure{});
   }
 }

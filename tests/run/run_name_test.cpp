@@ -16,19 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A working folder of its own.
-class WorkingFolder {
- public:
-  WorkingFolder() { fs::current_path(folder_.path()); }
-  ~WorkingFolder() { fs::current_path(before_); }
-  WorkingFolder(const WorkingFolder&) = delete;
-  WorkingFolder& operator=(const WorkingFolder&) = delete;
-
- private:
-  const fs::path before_ = fs::current_path();
-  const TestFolder folder_;
-};
-
 /// A run that began `minutes` ago.
 void make_run(const fs::path& run, int minutes = 0) {
   fs::create_directories(run / "checkpoints");
@@ -71,9 +58,8 @@ TEST_CASE("where configs are taken too, presets and paths come before the runs o
 
 TEST_CASE("the newest run is the one that began last, and never one that was replaced") {
   const WorkingFolder here;
-  const Error none = failure_of([] { newest_run(); });
-  CHECK(none.code() == ExitCode::missing);
-  CHECK(contains(none, "there is no run in runs/, and none was named: name a run's folder, or train one with"));
+  CHECK_THAT(message_of(ExitCode::missing, [] { newest_run(); }),
+             Catch::Contains("there is no run in runs/, and none was named: name a run's folder, or train one with"));
   make_run("runs/first", 30);
   make_run("runs/second", 20);
   make_run("runs/second.old-1", 10);

@@ -7,12 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/state_json.h"
+#include "base/files.h"
+#include "checkpoint/checkpoint.h"
 #include "run/checkpoints.h"
 #include "run_state.h"
 #include "test_folder.h"
 
 namespace chargpt {
+
+/// Writes a file, and the folders it lies in.
+inline void write(const std::filesystem::path& path, const std::string& text = "x") {
+  std::filesystem::create_directories(path.parent_path());
+  write_file_atomically(path, text);
+}
 
 class SavedRun {
  public:

@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "inference/model_types.h"
-#include "model/gpt.h"
 #include "model/layers.h"
 #include "model/registry.h"
 #include "model_in_training.h"
@@ -68,12 +67,26 @@ void set_attention(torch::nn::Module& attention, const Vector& v) {
   set_parameter(attention, "c_proj.bias", v.input("out_proj_bias"));
 }
 
-void set_feed_forward(torch::nn::Module& mlp, const torch::Tensor& W1, const torch::Tensor& b1, const torch::Tensor& W2,
-                      const torch::Tensor& b2) {
-  set_parameter(mlp, "c_fc.weight", W1);
-  set_parameter(mlp, "c_fc.bias", b1);
-  set_parameter(mlp, "c_proj.weight", W2);
-  set_parameter(mlp, "c_proj.bias", b2);
+/// The parameters prefix + "c_fc.weight" and so on, from the inputs path + "W1" and so on.
+void set_feed_forward(torch::nn::Module& module, const Vector& v, const std::string& prefix = "",
+                      const std::string& path = "") {
+  set_parameter(module, prefix + "c_fc.weight", v.input(path + "W1"));
+  set_parameter(module, prefix + "c_fc.bias", v.input(path + "b1"));
+  set_parameter(module, prefix + "c_proj.weight", v.input(path + "W2"));
+  set_parameter(module, prefix + "c_proj.bias", v.input(path + "b2"));
+}
+
+void set_embedding_and_head(LanguageModel& model, const Vector& v) {
+  set_parameter(model, "wte.weight", v.input("embedding"));
+  set_parameter(model, "lm_head.weight", v.input("proj_weight"));
+  set_parameter(model, "lm_head.bias", v.input("proj_bias"));
+}
+
+/// Three symbols whose embeddings are the rows of x, and logits that are what the head is given.
+void set_rows_and_no_head(LanguageModel& model, const Vector& v) {
+  set_parameter(model, "wte.weight", v.input("x"));
+  set_parameter(model, "lm_head.weight", torch::eye(3));
+  set_parameter(model, "lm_head.bias", torch::zeros(3));
 }
 
 template <class Layer>
@@ -102,10 +115,7 @@ void set_transformer_block(torch::nn::Module& model, const std::string& prefix, 
   set("ln_1.bias", v.input(block + "/ln1_beta"));
   set("ln_2.weight", v.input(block + "/ln2_gamma"));
   set("ln_2.bias", v.input(block + "/ln2_beta"));
-  set("mlp.c_fc.weight", v.input(block + "/ffn_W1"));
-  set("mlp.c_fc.bias", v.input(block + "/ffn_b1"));
-  set("mlp.c_proj.weight", v.input(block + "/ffn_W2"));
-  set("mlp.c_proj.bias", v.input(block + "/ffn_b2"));
+  set_feed_forward(model, v, prefix + "mlp.", block + "/ffn_");
 }
 
 std::shared_ptr<LanguageModel> toy_transformer(const Vector& v) {
@@ -120,59 +130,46 @@ std::shared_ptr<LanguageModel> toy_transformer(const Vector& v) {
   return model;
 }
 
-/// One free parameter, for the update rule alone.
-class SingleParameter : public LanguageModel {
- public:
-  explicit SingleParameter(const ModelConfig& config, const torch::Tensor& w) : LanguageModel(config, 2) {
-    register_parameter("w", w.clone());
-  }
-  torch::Tensor forward(const torch::Tensor&, const ForwardContext&) override { return {}; }
-};
-
 }  // namespace
 
-VECTOR_CASE(L08_layernorm,
-            "each token over its features: biased variance, epsilon inside the root, a constant row gives the shift") {
-  for (const auto& v : in_both_precisions("L08_layernorm")) {
-    NormLayer norm(NormLayerOptions{.size = 4, .bias = true, .eps = v.value("eps").get<double>()});
-    norm->to(v.dtype());
-    set_parameter(*norm, "weight", v.input("gamma"));
-    set_parameter(*norm, "bias", v.input("beta"));
-    const auto x = v.input("x");
-    v.check("y", norm(x));
-    v.check("mean", x.mean(-1));
-    v.check("var", x.var(-1, /*unbiased=*/false));
+VECTOR_CASES(L08_layernorm,
+             "each token over its features: biased variance, epsilon inside the root, a constant row gives the shift") {
+  NormLayer norm(NormLayerOptions{.size = 4, .bias = true, .eps = v.value("eps").get<double>()});
+  norm->to(v.dtype());
+  set_parameter(*norm, "weight", v.input("gamma"));
+  set_parameter(*norm, "bias", v.input("beta"));
+  const auto x = v.input("x");
+  v.check("y", norm(x));
+  v.check("mean", x.mean(-1));
+  v.check("var", x.var(-1, /*unbiased=*/false));
+}
+
+VECTOR_CASES(L09_ffn_relu_gelu, "widen, bend, narrow, with ReLU and both forms of GELU") {
+  const std::pair<Activation, std::string> forms[] = {
+      {Activation::relu, "relu"}, {Activation::gelu, "gelu_erf"}, {Activation::gelu_tanh, "gelu_tanh"}};
+  for (const auto& [activation, name] : forms) {
+    ModelConfig config;
+    config.n_embd = 4;
+    config.mlp_size = 3;
+    config.bias = true;
+    config.activation = activation;
+    MLP mlp(config);
+    mlp->to(v.dtype());
+    set_feed_forward(*mlp, v);
+    v.check(name, run(mlp, v.input("x")));
   }
 }
 
-VECTOR_CASE(L09_ffn_relu_gelu, "widen, bend, narrow, with ReLU and both forms of GELU") {
-  const std::pair<Activation, std::string> forms[] = {
-      {Activation::relu, "relu"}, {Activation::gelu, "gelu_erf"}, {Activation::gelu_tanh, "gelu_tanh"}};
-  for (const auto& v : in_both_precisions("L09_ffn_relu_gelu"))
-    for (const auto& [activation, name] : forms) {
-      ModelConfig config;
-      config.n_embd = 4;
-      config.mlp_size = 3;
-      config.bias = true;
-      config.activation = activation;
-      MLP mlp(config);
-      mlp->to(v.dtype());
-      set_feed_forward(*mlp, v.input("W1"), v.input("b1"), v.input("W2"), v.input("b2"));
-      v.check(name, run(mlp, v.input("x")));
+VECTOR_CASES(L10_block_post_vs_pre_ln, "one block in both orders of norm and residual sum, from the same parameters") {
+  for (const auto& [place, name] : {std::pair{NormPlace::post, "post_ln"}, std::pair{NormPlace::pre, "pre_ln"}})
+    for (const bool feed_forward : {false, true}) {
+      Block block(lecture_block_config(place, feed_forward));
+      block->to(v.dtype());
+      set_attention(*block->attn, v);
+      if (feed_forward) set_feed_forward(*block->mlp, v);
+      const auto output = each_token_last(v.input("X"), [&](const torch::Tensor& x) { return run(block, x); });
+      v.check(name + std::string(feed_forward ? "_out" : "_mid"), output);
     }
-}
-
-VECTOR_CASE(L10_block_post_vs_pre_ln, "one block in both orders of norm and residual sum, from the same parameters") {
-  for (const auto& v : in_both_precisions("L10_block_post_vs_pre_ln"))
-    for (const auto& [place, name] : {std::pair{NormPlace::post, "post_ln"}, std::pair{NormPlace::pre, "pre_ln"}})
-      for (const bool feed_forward : {false, true}) {
-        Block block(lecture_block_config(place, feed_forward));
-        block->to(v.dtype());
-        set_attention(*block->attn, v);
-        if (feed_forward) set_feed_forward(*block->mlp, v.input("W1"), v.input("b1"), v.input("W2"), v.input("b2"));
-        const auto output = each_token_last(v.input("X"), [&](const torch::Tensor& x) { return run(block, x); });
-        v.check(name + std::string(feed_forward ? "_out" : "_mid"), output);
-      }
 }
 
 TEST_CASE("L04_mha_torch_two_heads: the models' attention layer gives a token that comes last the library's output",
@@ -185,22 +182,17 @@ TEST_CASE("L04_mha_torch_two_heads: the models' attention layer gives a token th
   }
 }
 
-VECTOR_CASE(B04_softmaxlm_untrained_loss, "the untrained bigram model's logits and loss on the first batch") {
-  for (const auto& v : in_both_precisions("B04_softmaxlm_untrained_loss")) {
-    auto model = make(v, ladder("bigram").model, tinyshakespeare_symbols);
-    set_parameter(*model, "wte.weight", v.input("embedding"));
-    set_parameter(*model, "lm_head.weight", v.input("proj_weight"));
-    set_parameter(*model, "lm_head.bias", v.input("proj_bias"));
-    const auto logits = model->forward(v.ids("x"));
-    REQUIRE(logits.sizes() == torch::IntArrayRef{4, 8, 65});
-    v.check("logits_row0", logits.flatten(0, 1)[0]);
-    v.check("logits_row31", logits.flatten(0, 1)[31]);
-    check_loss(v, *model, logits);
-  }
+VECTOR_CASES(B04_softmaxlm_untrained_loss, "the untrained bigram model's logits and loss on the first batch") {
+  auto model = make(v, ladder("bigram").model, tinyshakespeare_symbols);
+  set_embedding_and_head(*model, v);
+  const auto logits = model->forward(v.ids("x"));
+  REQUIRE(logits.sizes() == torch::IntArrayRef{4, 8, 65});
+  v.check("logits_row0", logits.flatten(0, 1)[0]);
+  v.check("logits_row31", logits.flatten(0, 1)[31]);
+  check_loss(v, *model, logits);
 }
 
 VECTOR_CASE(B06_cross_entropy_single, "a right symbol of probability 0.03 costs 3.507 nats") {
-  const auto v = vector("B06_cross_entropy_single");
   const double p = v.value("p").get<double>();
   auto model = make(v, resized("bigram", 1, 1), 2);
   set_parameter(*model, "lm_head.weight", torch::zeros({2, 1}));
@@ -208,15 +200,11 @@ VECTOR_CASE(B06_cross_entropy_single, "a right symbol of probability 0.03 costs 
   v.check("loss", loss_of(*model, torch::tensor({{1}}), torch::tensor({{0}})));
 }
 
-VECTOR_CASE(B07_column_mean_repeat,
-            "the averaging model that looks ahead gives every position the mean of the window") {
-  for (const auto& v : in_both_precisions("B07_column_mean_repeat")) {
-    auto model = make(v, resized("average", 3, 3), 3);
-    set_parameter(*model, "wte.weight", v.input("x"));
-    set_parameter(*model, "lm_head.weight", torch::eye(3));
-    set_parameter(*model, "lm_head.bias", torch::zeros(3));
-    v.check("out", model->forward(torch::tensor({{0, 1, 2}}))[0]);
-  }
+VECTOR_CASES(B07_column_mean_repeat,
+             "the averaging model that looks ahead gives every position the mean of the window") {
+  auto model = make(v, resized("average", 3, 3), 3);
+  set_rows_and_no_head(*model, v);
+  v.check("out", model->forward(torch::tensor({{0, 1, 2}}))[0]);
 }
 
 TEST_CASE("B09_tril_running_average: the causal averaging model gives each position the mean so far", "[vector]") {
@@ -224,9 +212,7 @@ TEST_CASE("B09_tril_running_average: the causal averaging model gives each posit
     auto config = resized("average", 3, 3);
     config.causal = true;
     auto model = make(v, config, 3);
-    set_parameter(*model, "wte.weight", v.input("x"));
-    set_parameter(*model, "lm_head.weight", torch::eye(3));
-    set_parameter(*model, "lm_head.bias", torch::zeros(3));
+    set_rows_and_no_head(*model, v);
     AttentionMaps maps;
     v.check("out", model->forward(torch::tensor({{0, 1, 2}}), {.attention = &maps})[0]);
     v.check("w", maps.at(0)[0][0]);
@@ -234,60 +220,49 @@ TEST_CASE("B09_tril_running_average: the causal averaging model gives each posit
   }
 }
 
-VECTOR_CASE(B12_averaging_lm_forward,
-            "the averaging model's logits and loss, alike at all positions, and it is known to leak") {
-  for (const auto& v : in_both_precisions("B12_averaging_lm_forward")) {
-    auto model = make(v, resized("average", 4, 3), 5);
-    set_parameter(*model, "wte.weight", v.input("embedding"));
-    set_parameter(*model, "lm_head.weight", v.input("proj_weight"));
-    set_parameter(*model, "lm_head.bias", v.input("proj_bias"));
-    const auto logits = model->forward(v.ids("x"));
-    v.check("logits", logits);
-    check_loss(v, *model, logits);
-    CHECK(model->leaks());
-  }
+VECTOR_CASES(B12_averaging_lm_forward,
+             "the averaging model's logits and loss, alike at all positions, and it is known to leak") {
+  auto model = make(v, resized("average", 4, 3), 5);
+  set_embedding_and_head(*model, v);
+  const auto logits = model->forward(v.ids("x"));
+  v.check("logits", logits);
+  check_loss(v, *model, logits);
+  CHECK(model->leaks());
 }
 
-VECTOR_CASE(B13_masked_dot_lm_forward, "the masked dot-product model's weights, logits and loss") {
-  for (const auto& v : in_both_precisions("B13_masked_dot_lm_forward")) {
-    auto model = make(v, resized("masked", 4, 3), 5);
-    set_parameter(*model, "wte.weight", v.input("embedding"));
-    set_parameter(*model, "wpe.weight", v.input("position"));
-    set_parameter(*model, "lm_head.weight", v.input("proj_weight"));
-    set_parameter(*model, "lm_head.bias", v.input("proj_bias"));
-    AttentionMaps maps;
-    const auto logits = model->forward(v.ids("x"), {.attention = &maps});
-    v.check("weights", maps.at(0).squeeze(1));
-    v.check("logits", logits);
-    check_loss(v, *model, logits);
-  }
+VECTOR_CASES(B13_masked_dot_lm_forward, "the masked dot-product model's weights, logits and loss") {
+  auto model = make(v, resized("masked", 4, 3), 5);
+  set_embedding_and_head(*model, v);
+  set_parameter(*model, "wpe.weight", v.input("position"));
+  AttentionMaps maps;
+  const auto logits = model->forward(v.ids("x"), {.attention = &maps});
+  v.check("weights", maps.at(0).squeeze(1));
+  v.check("logits", logits);
+  check_loss(v, *model, logits);
 }
 
-VECTOR_CASE(B14_small_transformer_forward,
-            "the notebook's transformer by options: maps, each block's output, logits and loss") {
-  for (const auto& v : in_both_precisions("B14_small_transformer_forward")) {
-    auto model = toy_transformer(v);
-    AttentionMaps maps;
-    model->forward(v.ids("x"), {.attention = &maps});
-    v.check("block0_attention", maps.at(0).squeeze(1));
-    v.check("block1_attention", maps.at(1).squeeze(1));
+VECTOR_CASES(B14_small_transformer_forward,
+             "the notebook's transformer by options: maps, each block's output, logits and loss") {
+  auto model = toy_transformer(v);
+  AttentionMaps maps;
+  model->forward(v.ids("x"), {.attention = &maps});
+  v.check("block0_attention", maps.at(0).squeeze(1));
+  v.check("block1_attention", maps.at(1).squeeze(1));
 
-    const auto parts = model->named_modules();
-    const auto first = std::dynamic_pointer_cast<BlockImpl>(parts["transformer.h.0"]);
-    const auto second = std::dynamic_pointer_cast<BlockImpl>(parts["transformer.h.1"]);
-    const auto h = v.input("token_embedding").index({v.ids("x")}) + v.input("position_embedding");
-    const auto block0 = run(first, h);
-    v.check("block0_output", block0);
-    v.check("block1_output", run(second, block0));
+  const auto parts = model->named_modules();
+  const auto first = std::dynamic_pointer_cast<BlockImpl>(parts["transformer.h.0"]);
+  const auto second = std::dynamic_pointer_cast<BlockImpl>(parts["transformer.h.1"]);
+  const auto h = v.input("token_embedding").index({v.ids("x")}) + v.input("position_embedding");
+  const auto block0 = run(first, h);
+  v.check("block0_output", block0);
+  v.check("block1_output", run(second, block0));
 
-    const auto logits = model->forward(v.ids("x"));
-    v.check("logits", logits);
-    check_loss(v, *model, logits);
-  }
+  const auto logits = model->forward(v.ids("x"));
+  v.check("logits", logits);
+  check_loss(v, *model, logits);
 }
 
 VECTOR_CASE(B15_adamw_three_steps, "three updates with the library's defaults, decay on everything") {
-  const auto v = vector("B15_adamw_three_steps");
   TrainConfig train = ladder("bigram").train;
   train.learning_rate = v.value("lr").get<double>();
   train.weight_decay = v.value("weight_decay").get<double>();
@@ -307,7 +282,6 @@ VECTOR_CASE(B15_adamw_three_steps, "three updates with the library's defaults, d
 
 VECTOR_CASE(B16_parameter_counts,
             "parameters of the four models; the masked one is built without the layer that was never used") {
-  const auto v = vector("B16_parameter_counts");
   const auto count = [&](const ModelConfig& config) {
     CHECK(count_parameters(config, 65) == make_model(config, 65, 1)->parameter_count());
     return count_parameters(config, 65);
@@ -322,18 +296,16 @@ VECTOR_CASE(B16_parameter_counts,
         v.expected("transformer_per_block").get<std::int64_t>());
 }
 
-VECTOR_CASE(B18_numpy_embedding_projection, "one embedding row times the projection is the logits of 28 symbols") {
-  for (const auto& v : in_both_precisions("B18_numpy_embedding_projection")) {
-    const auto letter = static_cast<std::int64_t>(v.value("alphabet").get<std::string>().find('p'));
-    CHECK(letter == 15);
-    auto table = torch::zeros({28, 512}, v.dtype());
-    table[letter] = v.input("embedding_of_last_char");
-    auto model = make(v, resized("bigram", 512, 1), 28);
-    set_parameter(*model, "wte.weight", table);
-    set_parameter(*model, "lm_head.weight", v.input("out_proj").t());  // (in, out) -> (out, in)
-    set_parameter(*model, "lm_head.bias", torch::zeros(28));
-    v.check("logits", model->forward(torch::tensor({{letter}}))[0][0]);
-  }
+VECTOR_CASES(B18_numpy_embedding_projection, "one embedding row times the projection is the logits of 28 symbols") {
+  const auto letter = static_cast<std::int64_t>(v.value("alphabet").get<std::string>().find('p'));
+  CHECK(letter == 15);
+  auto table = torch::zeros({28, 512}, v.dtype());
+  table[letter] = v.input("embedding_of_last_char");
+  auto model = make(v, resized("bigram", 512, 1), 28);
+  set_parameter(*model, "wte.weight", table);
+  set_parameter(*model, "lm_head.weight", v.input("out_proj").t());  // (in, out) -> (out, in)
+  set_parameter(*model, "lm_head.bias", torch::zeros(28));
+  v.check("logits", model->forward(torch::tensor({{letter}}))[0][0]);
 }
 
 TEST_CASE("a later symbol changes earlier logits in the averaging model that looks ahead, and in no other",

@@ -10,7 +10,6 @@
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 
-#include <fstream>
 #include <memory>
 #include <numeric>
 
@@ -20,7 +19,6 @@
 #include "model/registry.h"
 #include "model_in_training.h"
 #include "needs_text.h"
-#include "source_path.h"
 #include "teaching_models.h"
 #include "text/corpus.h"
 #include "tinyshakespeare.h"
@@ -34,11 +32,7 @@ constexpr std::int64_t batch_size = 128;
 constexpr std::int64_t steps_per_run = 1000;
 
 const nlohmann::json& golden() {
-  static const nlohmann::json parsed = [] {
-    std::ifstream in(source_path("/tests/golden/replay.json"));
-    REQUIRE(in.good());
-    return nlohmann::json::parse(in);
-  }();
+  static const nlohmann::json parsed = golden_file("replay.json");
   return parsed;
 }
 
@@ -292,7 +286,6 @@ SplitLoss check_two_runs(const Vector& v, const std::string& rung, Notebook& not
 
 VECTOR_CASE(B03_get_batch_seed_1337, "the first batch of the stream, its offsets and its windows") {
   NEEDS_TINYSHAKESPEARE();
-  const auto v = vector("B03_get_batch_seed_1337");
   const auto offsets = Notebook().offsets(v.value("batch_size").get<std::int64_t>());
   CHECK(torch::equal(offsets, v.ids("offsets")));
   const auto batch = Notebook::windows_at(offsets);
@@ -317,7 +310,6 @@ TEST_CASE("B04_softmaxlm_untrained_loss: first weights and loss are PyTorch's to
 
 VECTOR_CASE(B05_untrained_sample_seed_1337, "the untrained model's hundred characters, each the same") {
   NEEDS_TINYSHAKESPEARE();
-  const auto v = vector("B05_untrained_sample_seed_1337");
   Notebook notebook;
   notebook.offsets(4);
   auto model = draw_model(notebook, "bigram");
@@ -394,13 +386,12 @@ VECTOR_CASE(B20_train_bigram, "two runs of 1000 steps end at the printed loss, a
   NEEDS_TINYSHAKESPEARE();
   Notebook notebook;
   auto model = bigram_in_stream(notebook);
-  check_two_runs(vector("B20_train_bigram"), "bigram", notebook, *model);
+  check_two_runs(v, "bigram", notebook, *model);
 }
 
 VECTOR_CASE(B21_train_averaging, "two runs end at the printed loss, which the last position alone shows to be a leak",
             "[long]") {
   NEEDS_TINYSHAKESPEARE();
-  const auto v = vector("B21_train_averaging");
   Notebook notebook;
   auto model = average_in_stream(notebook);
   const auto positions = by_position(check_two_runs(v, "average", notebook, *model));
@@ -412,7 +403,6 @@ VECTOR_CASE(B21_train_averaging, "two runs end at the printed loss, which the la
 VECTOR_CASE(B22_train_masked_dot, "two runs end at the printed loss, with every character attending to itself",
             "[long]") {
   NEEDS_TINYSHAKESPEARE();
-  const auto v = vector("B22_train_masked_dot");
   Notebook notebook;
   auto model = masked_in_stream(notebook);
   check_two_runs(v, "masked", notebook, *model);
@@ -456,7 +446,6 @@ TrainedTransformer& trained_transformer() {
 
 VECTOR_CASE(B23_train_transformer_10k, "10,000 steps follow the printed log and end in its range", "[soak]") {
   NEEDS_TINYSHAKESPEARE();
-  const auto v = vector("B23_train_transformer_10k");
   const auto& trained = trained_transformer();
   check_log(trained.losses, v.json()["printed"]["step"], v.json()["printed"]["loss"]);
   check_log(trained.losses, v.expected("replay_step"), v.expected("replay_loss"));
@@ -474,7 +463,6 @@ VECTOR_CASE(B23_train_transformer_10k, "10,000 steps follow the printed log and 
 VECTOR_CASE(B24_train_transformer_continued_20k, "20,000 further steps with a new optimizer stay in the printed range",
             "[soak]") {
   NEEDS_TINYSHAKESPEARE();
-  const auto v = vector("B24_train_transformer_continued_20k");
   auto& trained = trained_transformer();
   const auto further =
       Training(*trained.model, "transformer").run(trained.notebook, v.value("steps").get<std::int64_t>());

@@ -47,7 +47,6 @@ class RecordingScorer : public WindowScorer {
 
 VECTOR_CASE(B01_char_vocabulary, "65 sorted characters, ids there and back, nine tenths of the text to train on") {
   NEEDS_TINYSHAKESPEARE();
-  const auto v = vector("B01_char_vocabulary");
   const auto text = corpus();
   const auto& vocabulary = text.vocabulary();
   CHECK(text.all().size() == v.value("text_length").get<std::int64_t>());
@@ -64,7 +63,6 @@ VECTOR_CASE(B01_char_vocabulary, "65 sorted characters, ids there and back, nine
 
 VECTOR_CASE(B02_context_target_expansion, "a window of nine ids is eight contexts, each with the id that follows") {
   NEEDS_TINYSHAKESPEARE();
-  const auto v = vector("B02_context_target_expansion");
   const auto window = ids_of(v.value("window"));
   const std::vector<std::uint8_t> stored(window.begin(), window.end());
   RecordingScorer scorer;
@@ -80,7 +78,6 @@ VECTOR_CASE(B02_context_target_expansion, "a window of nine ids is eight context
 
 VECTOR_CASE(B17_prompt_encoding, "of a long prompt the model sees the last block_size ids") {
   NEEDS_TINYSHAKESPEARE();
-  const auto v = vector("B17_prompt_encoding");
   const auto vocabulary = corpus().vocabulary();
   const auto ids = vocabulary.encode(v.value("text").get<std::string>(), "prompt");
   CHECK(ids == ids_of(v.expected("ids")));

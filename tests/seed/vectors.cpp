@@ -10,13 +10,7 @@ namespace chargpt::seed {
 namespace {
 
 const nlohmann::json& file() {
-  static const nlohmann::json parsed = [] {
-    const std::string path = source_path("/tests/golden/seed_vectors.json");
-    std::ifstream in(path);
-    INFO(path);
-    REQUIRE(in.good());
-    return nlohmann::json::parse(in);
-  }();
+  static const nlohmann::json parsed = golden_file("seed_vectors.json");
   return parsed;
 }
 
@@ -53,6 +47,14 @@ torch::Tensor difference(const torch::Tensor& a, const torch::Tensor& b) {
 }
 
 }  // namespace
+
+nlohmann::json golden_file(const std::string& name) {
+  const std::string path = source_path("/tests/golden/" + name);
+  std::ifstream in(path);
+  INFO(path);
+  REQUIRE(in.good());
+  return nlohmann::json::parse(in);
+}
 
 torch::Tensor to_tensor(const nlohmann::json& value) {
   std::vector<double> numbers;

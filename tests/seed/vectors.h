@@ -14,6 +14,9 @@
 
 namespace chargpt::seed {
 
+/// A file of tests/golden, parsed; fails the test where it is not there.
+nlohmann::json golden_file(const std::string& name);
+
 /// Numbers, "-inf", "inf" and "nan" in nested lists -> a float64 tensor of that shape.
 torch::Tensor to_tensor(const nlohmann::json& value);
 
@@ -60,8 +63,19 @@ double largest_difference(const torch::Tensor& a, const torch::Tensor& b);
 
 }  // namespace chargpt::seed
 
-/// A test case for one vector, `id` without quotes; "<id>: <behaviour>" is its name. Listed for the test that none is
-/// left out.
-#define VECTOR_CASE(id, behaviour, ...)                                                              \
+/// A test case of the vector `v` in float32; `id` without quotes, and "<id>: <behaviour>" is its name. Listed for the
+/// test that none is left out.
+#define VECTOR_CASE(id, behaviour, ...) \
+  VECTOR_CASE_OF(id, #id ": " behaviour, "[vector]" __VA_ARGS__, std::vector{chargpt::seed::vector(#id)})
+
+/// The same in both precisions.
+#define VECTOR_CASES(id, behaviour) \
+  VECTOR_CASE_OF(id, #id ": " behaviour, "[vector]", chargpt::seed::in_both_precisions(#id))
+
+#define VECTOR_CASE_OF(id, name, tags, vectors)                                                      \
   [[maybe_unused]] static const bool covered_##id = chargpt::seed::covered_ids().insert(#id).second; \
-  TEST_CASE(#id ": " behaviour, "[vector]" __VA_ARGS__)
+  static void check_##id(const chargpt::seed::Vector& v);                                            \
+  TEST_CASE(name, tags) {                                                                            \
+    for (const auto& v : vectors) check_##id(v);                                                     \
+  }                                                                                                  \
+  static void check_##id([[maybe_unused]] const chargpt::seed::Vector& v)

@@ -32,9 +32,7 @@ Ids ids_of(TokenView tokens) {
 }
 
 DataConfig with_text(Strings names) {
-  DataConfig data;
-  data.text = std::move(names);
-  return data;
+  return {.text = std::move(names)};
 }
 
 DataConfig in_bytes(DataConfig data) {
@@ -43,9 +41,7 @@ DataConfig in_bytes(DataConfig data) {
 }
 
 Corpus corpus_of(std::string_view text, double val_fraction = 0.1) {
-  DataConfig data;
-  data.val_fraction = val_fraction;
-  return corpus_from_text(text, data, "text");
+  return corpus_from_text(text, {.val_fraction = val_fraction}, "text");
 }
 
 std::string text_of(const Corpus& corpus) {
@@ -55,6 +51,8 @@ std::string text_of(const Corpus& corpus) {
 Failure refusal_of(const std::string& text, const DataConfig& data = {}) {
   return error_of([&] { corpus_from_text(text, data, "mine.txt"); });
 }
+
+const std::string advice = "; convert it (iconv -f WINDOWS-1252 -t UTF-8), or use --units bytes";
 
 /// Every second CJK character from U+4E00 on, `count` of them.
 std::string many_symbols(int count) {
@@ -66,9 +64,7 @@ std::string many_symbols(int count) {
 }  // namespace
 
 TEST_CASE("of a large part held out the first max_val_tokens are scored, and a notice says so") {
-  DataConfig data;
-  data.val_fraction = 0.5;
-  data.max_val_tokens = 3;
+  DataConfig data{.val_fraction = 0.5, .max_val_tokens = 3};
   const Corpus corpus = corpus_from_text("abcdefghij", data, "ten");
   CHECK(corpus.train().size() == 5);
   CHECK(corpus.val().size() == 3);
@@ -126,9 +122,7 @@ TEST_CASE("ids have the narrowest width that holds the vocabulary") {
   std::string beyond;
   for (char32_t code_point = 1; code_point <= 0x11000; ++code_point)
     if (is_scalar_value(code_point)) append_utf8(code_point, beyond);
-  DataConfig data;
-  data.max_symbols = 1114112;
-  const Corpus widest = corpus_from_text(beyond, data, "text");
+  const Corpus widest = corpus_from_text(beyond, {.max_symbols = 1114112}, "text");
   CHECK(widest.all().width() == 4);
   CHECK(text_of(widest) == beyond);
 }
@@ -177,25 +171,16 @@ TEST_CASE("any bytes are a text in units of bytes") {
 }
 
 TEST_CASE("a text that is not UTF-8 is refused with offset and line") {
-  const std::string advice = "; convert it (iconv -f WINDOWS-1252 -t UTF-8), or use --units bytes";
-  CHECK(refusal_of("caf\xE9 noir") ==
-        data_error("mine.txt is not UTF-8: byte 0xE9 at offset 3 (line 1) starts a character that is not finished" +
-                   advice));
-  CHECK(refusal_of("a\nb\n\x80") ==
-        data_error("mine.txt is not UTF-8: byte 0x80 at offset 4 (line 3) continues a character that never began" +
-                   advice));
-  CHECK(refusal_of("a\xF0\x9F\x98") ==
-        data_error("mine.txt is not UTF-8: byte 0xF0 at offset 1 (line 1) starts a character that the end cuts off" +
-                   advice));
-  CHECK(refusal_of("\xC0\xAF") ==
-        data_error("mine.txt is not UTF-8: byte 0xC0 at offset 0 (line 1) starts an overlong form" + advice));
-  CHECK(refusal_of("\xED\xB0\x80") ==
-        data_error("mine.txt is not UTF-8: byte 0xED at offset 0 (line 1) starts a surrogate (U+D800 to U+DFFF)" +
-                   advice));
-  CHECK(refusal_of("\xF4\x90\x80\x80") ==
-        data_error("mine.txt is not UTF-8: byte 0xF4 at offset 0 (line 1) starts a value above U+10FFFF" + advice));
-  CHECK(refusal_of("\xEF\xBB\xBF\xFF") ==
-        data_error("mine.txt is not UTF-8: byte 0xFF at offset 3 (line 1) is never used in UTF-8" + advice));
+  const auto refused = [](const std::string& byte) {
+    return data_error("mine.txt is not UTF-8: byte " + byte + advice);
+  };
+  CHECK(refusal_of("caf\xE9 noir") == refused("0xE9 at offset 3 (line 1) starts a character that is not finished"));
+  CHECK(refusal_of("a\nb\n\x80") == refused("0x80 at offset 4 (line 3) continues a character that never began"));
+  CHECK(refusal_of("a\xF0\x9F\x98") == refused("0xF0 at offset 1 (line 1) starts a character that the end cuts off"));
+  CHECK(refusal_of("\xC0\xAF") == refused("0xC0 at offset 0 (line 1) starts an overlong form"));
+  CHECK(refusal_of("\xED\xB0\x80") == refused("0xED at offset 0 (line 1) starts a surrogate (U+D800 to U+DFFF)"));
+  CHECK(refusal_of("\xF4\x90\x80\x80") == refused("0xF4 at offset 0 (line 1) starts a value above U+10FFFF"));
+  CHECK(refusal_of("\xEF\xBB\xBF\xFF") == refused("0xFF at offset 3 (line 1) is never used in UTF-8"));
 }
 
 TEST_CASE("UTF-16 and binary files are refused as such, under their own names where they have one") {
@@ -254,9 +239,10 @@ TEST_CASE("the reading of a large text is followed to its end, a short one passe
 }
 
 TEST_CASE("an empty text is refused") {
-  CHECK(refusal_of("") == data_error("mine.txt is empty; a text needs characters to learn from"));
-  CHECK(refusal_of("\xEF\xBB\xBF") == data_error("mine.txt is empty; a text needs characters to learn from"));
-  CHECK(refusal_of("", in_bytes({})) == data_error("mine.txt is empty; a text needs characters to learn from"));
+  const Failure empty = data_error("mine.txt is empty; a text needs characters to learn from");
+  CHECK(refusal_of("") == empty);
+  CHECK(refusal_of("\xEF\xBB\xBF") == empty);
+  CHECK(refusal_of("", in_bytes({})) == empty);
   const TestFolder folder;
   const std::string one = folder.write("one", ""), two = folder.write("two", "");
   CHECK(error_of([&] {
@@ -279,8 +265,7 @@ TEST_CASE("files that are not there, or no files, are refused by name") {
 }
 
 TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
-  DataConfig data;
-  data.max_symbols = 100;
+  const DataConfig data{.max_symbols = 100};
   CHECK(corpus_from_text(many_symbols(100), data, "mine.txt").vocabulary().size() == 100);
   CHECK(refusal_of(many_symbols(40) + many_symbols(101), data) ==
         data_error("mine.txt has more than 100 distinct characters (data.max_symbols) by character 140: it is probably "
@@ -316,34 +301,35 @@ TEST_CASE("a fingerprint tells texts apart and nothing else") {
 }
 
 TEST_CASE("splits shorter than a window are refused with figures and ways out") {
-  CHECK(error_of([] { check_splits(corpus_of("0123456789"), 64); }) ==
-        data_error("the text has 10 tokens, 9 to train on and 1 to validate on, but each needs at least "
-                   "model.block_size + 1 = 65: use a text of at least 641 tokens, or set data.val_fraction to 0.5 and "
-                   "model.block_size to 4 or less"));
-  const std::string hundred(100, 'a');
+  const auto refusal = [](const Corpus& corpus, std::int64_t block_size) {
+    return error_of([&] { check_splits(corpus, block_size); });
+  };
+  const auto short_of = [](int needed, const std::string& sizes, const std::string& ways_out) {
+    return data_error("the text has " + sizes + " to validate on, but each needs at least model.block_size + 1 = " +
+                      std::to_string(needed) + ": " + ways_out);
+  };
   CHECK(
-      error_of([&] { check_splits(corpus_of(hundred), 10); }) ==
-      data_error("the text has 100 tokens, 90 to train on and 10 to validate on, but each needs at least "
-                 "model.block_size + 1 = 11: use a text of at least 101 tokens, or set model.block_size to 9 or less, "
-                 "or set data.val_fraction to 0.11"));
-  CHECK(error_of([&] { check_splits(corpus_of(hundred, 0.0), 20); }) ==
-        data_error("the text has 100 tokens, 100 to train on and 0 to validate on, but each needs at least "
-                   "model.block_size + 1 = 21: set data.val_fraction to 0.5 and model.block_size to 49 or less, or set "
-                   "data.val_fraction to 0.21"));
-  CHECK(error_of([] { check_splits(corpus_of("ab", 0.0), 20); }) ==
-        data_error("the text has 2 tokens, 2 to train on and 0 to validate on, but each needs at least "
-                   "model.block_size + 1 = 21: use a longer text"));
-  CHECK(error_of([] { check_splits(corpus_of("0123456789", 1e-13), 4); }) ==
-        data_error("the text has 10 tokens, 10 to train on and 0 to validate on, but each needs at least "
-                   "model.block_size + 1 = 5: set data.val_fraction to 0.5 and model.block_size to 4 or less, or set "
-                   "data.val_fraction to 0.41"));
+      refusal(corpus_of("0123456789"), 64) ==
+      short_of(65, "10 tokens, 9 to train on and 1",
+               "use a text of at least 641 tokens, or set data.val_fraction to 0.5 and model.block_size to 4 or less"));
+  const std::string hundred(100, 'a');
+  CHECK(refusal(corpus_of(hundred), 10) ==
+        short_of(11, "100 tokens, 90 to train on and 10",
+                 "use a text of at least 101 tokens, or set model.block_size to 9 or less, or set data.val_fraction to "
+                 "0.11"));
+  CHECK(refusal(corpus_of(hundred, 0.0), 20) ==
+        short_of(21, "100 tokens, 100 to train on and 0",
+                 "set data.val_fraction to 0.5 and model.block_size to 49 or less, or set data.val_fraction to 0.21"));
+  CHECK(refusal(corpus_of("ab", 0.0), 20) == short_of(21, "2 tokens, 2 to train on and 0", "use a longer text"));
+  CHECK(refusal(corpus_of("0123456789", 1e-13), 4) ==
+        short_of(5, "10 tokens, 10 to train on and 0",
+                 "set data.val_fraction to 0.5 and model.block_size to 4 or less, or set data.val_fraction to 0.41"));
   const auto limited = [&](std::int64_t most) {
     return corpus_from_text(hundred, {.val_fraction = 0.2, .max_val_tokens = most}, "text");
   };
-  CHECK(error_of([&] { check_splits(limited(5), 10); }) ==
-        data_error("the text has 100 tokens, 80 to train on and 5 to validate on, but each needs at least "
-                   "model.block_size + 1 = 11: set data.max_val_tokens to 11 or more, or set model.block_size to 4 or "
-                   "less"));
+  CHECK(refusal(limited(5), 10) ==
+        short_of(11, "100 tokens, 80 to train on and 5",
+                 "set data.max_val_tokens to 11 or more, or set model.block_size to 4 or less"));
   CHECK_NOTHROW(check_splits(limited(11), 10));
 }
 
@@ -407,9 +393,7 @@ TEST_CASE("ids that are stored already grow wider with the vocabulary, and are r
     for (char32_t code_point = 0x4E00 + static_cast<char32_t>(symbols); code_point > 0x4E00; --code_point)
       if (is_scalar_value(code_point)) append_utf8(code_point, text);
     text += std::string(100'000, 'a');
-    DataConfig data;
-    data.max_symbols = 1114112;
-    const Corpus corpus = corpus_from_text(text, data, "text");
+    const Corpus corpus = corpus_from_text(text, {.max_symbols = 1114112}, "text");
     CHECK(corpus.all().width() == (symbols == 300 ? 2 : 4));
     CHECK(text_of(corpus) == text);
     CHECK(std::ranges::is_sorted(corpus.vocabulary().code_points()));
@@ -435,7 +419,6 @@ TEST_CASE("a large text is refused with the place in the file, not in the piece"
   const auto refusal = [](const std::string& name, const std::optional<Vocabulary>& vocabulary = {}) {
     return error_of([&] { load_corpus(with_text({name}), vocabulary); });
   };
-  const std::string advice = "; convert it (iconv -f WINDOWS-1252 -t UTF-8), or use --units bytes";
   CHECK(refusal(bad) ==
         data_error(bad + " is not UTF-8: byte 0xE9 at offset 1048586 (line 3) starts a character that is not finished" +
                    advice));

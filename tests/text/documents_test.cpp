@@ -16,10 +16,12 @@ namespace {
 using Texts = std::vector<std::string>;
 
 DataConfig cut_at(Documents documents, const std::string& separator = "") {
-  DataConfig data;
-  data.documents = documents;
-  data.separator = separator;
-  return data;
+  return {.documents = documents, .separator = separator};
+}
+
+Corpus corpus_of_lines(const std::string& text, DataConfig data = {}) {
+  data.documents = Documents::lines;
+  return corpus_from_text(text, data, "names");
 }
 
 Texts documents_in(const std::string& text, const DataConfig& data) {
@@ -57,7 +59,7 @@ TEST_CASE("lines, paragraphs and what stands between separators are documents; e
 }
 
 TEST_CASE("whole documents are held out, each is on one side, and nothing is lost") {
-  const Corpus corpus = corpus_from_text(lines(1000), cut_at(Documents::lines), "names");
+  const Corpus corpus = corpus_of_lines(lines(1000));
   const Texts train = documents_in(corpus, corpus.train()), val = documents_in(corpus, corpus.val());
   CHECK(train.size() + val.size() == 1000);
   CHECK(std::ssize(val) == corpus.documents().held_out);
@@ -71,10 +73,8 @@ TEST_CASE("whole documents are held out, each is on one side, and nothing is los
 }
 
 TEST_CASE("whole documents are drawn for the test too, none of them is anywhere else, and the order stays") {
-  const Corpus before = corpus_from_text(lines(1000) + lines(50), cut_at(Documents::lines), "names");
-  DataConfig data = cut_at(Documents::lines);
-  data.test_fraction = 0.2;
-  const Corpus corpus = corpus_from_text(lines(1000) + lines(50), data, "names");
+  const Corpus before = corpus_of_lines(lines(1000) + lines(50));
+  const Corpus corpus = corpus_of_lines(lines(1000) + lines(50), {.test_fraction = 0.2});
   CHECK(corpus.fingerprint() == before.fingerprint());
   const Texts train = documents_in(corpus, corpus.train()), val = documents_in(corpus, corpus.val()),
               test = documents_in(corpus, corpus.test());
@@ -89,29 +89,23 @@ TEST_CASE("whole documents are drawn for the test too, none of them is anywhere 
 }
 
 TEST_CASE("too few documents for a validation and a test split are refused") {
-  DataConfig data = cut_at(Documents::lines);
-  data.test_fraction = 0.1;
-  const Corpus corpus = corpus_from_text("one line of some length\nanother line\n", data, "names");
-  const Error error = failure_of([&] { check_splits(corpus, 4); });
-  CHECK(error.code() == ExitCode::data);
-  CHECK(contains(error, "2 documents, too few"));
+  const Corpus corpus = corpus_of_lines("one line of some length\nanother line\n", {.test_fraction = 0.1});
+  CHECK_THAT(message_of(ExitCode::data, [&] { check_splits(corpus, 4); }), Catch::Contains("2 documents, too few"));
 }
 
 TEST_CASE("the split is drawn by the seed and by what documents hold, not by their order in the text") {
-  const Corpus corpus = corpus_from_text(lines(300), cut_at(Documents::lines), "names");
+  const Corpus corpus = corpus_of_lines(lines(300));
   Texts sorted = documents_in(lines(300), cut_at(Documents::lines));
   std::ranges::sort(sorted);
   std::string text;
   for (const std::string& line : sorted) text += line + "\r\n";
-  CHECK(corpus_from_text(text, cut_at(Documents::lines), "sorted").fingerprint() == corpus.fingerprint());
-  DataConfig other = cut_at(Documents::lines);
-  other.split_seed = 2;
-  const Corpus drawn = corpus_from_text(lines(300), other, "names");
+  CHECK(corpus_of_lines(text).fingerprint() == corpus.fingerprint());
+  const Corpus drawn = corpus_of_lines(lines(300), {.split_seed = 2});
   CHECK(documents_in(drawn, drawn.val()) != documents_in(corpus, corpus.val()));
 }
 
 TEST_CASE("equal documents are on the same side, and a line says how many there are") {
-  const Corpus corpus = corpus_from_text(lines(50) + lines(50) + lines(50), cut_at(Documents::lines), "names");
+  const Corpus corpus = corpus_of_lines(lines(50) + lines(50) + lines(50));
   const Texts train = documents_in(corpus, corpus.train()), val = documents_in(corpus, corpus.val());
   for (const std::string& name : val) CHECK(std::ranges::find(train, name) == train.end());
   CHECK(KnownDocuments(corpus.all()).count() == 50);
@@ -123,11 +117,10 @@ TEST_CASE("equal documents are on the same side, and a line says how many there 
 
 TEST_CASE("a text of one document, or of equal ones, has none to hold out") {
   for (const std::string text : {"one line of some length\n", "the same line again\nthe same line again\n"}) {
-    const Corpus corpus = corpus_from_text(text, cut_at(Documents::lines), "names");
+    const Corpus corpus = corpus_of_lines(text);
     CHECK(corpus.documents().held_out == 0);
-    const Error error = failure_of([&] { check_splits(corpus, 4); });
-    CHECK(error.code() == ExitCode::data);
-    CHECK(contains(error, "validation needs another one"));
+    CHECK_THAT(message_of(ExitCode::data, [&] { check_splits(corpus, 4); }),
+               Catch::Contains("validation needs another one"));
   }
 }
 
@@ -136,24 +129,19 @@ TEST_CASE("a text without the separator is one document, which nothing is traine
   CHECK(one.documents().count == 1);
   CHECK(error_of([&] { check_splits(one, 1); }) ==
         data_error("data.separator = '<|>' does not occur in the text; see --documents for other ways to cut it"));
-  const Error blank = failure_of([] { corpus_from_text(" \n\n", cut_at(Documents::lines), "my.txt"); });
-  CHECK(contains(blank, "blank lines only"));
+  CHECK_THAT(error_of([] { corpus_of_lines(" \n\n"); }).line, Catch::Contains("blank lines only"));
 }
 
 TEST_CASE("documents of bytes have the id 256 between them") {
-  DataConfig data = cut_at(Documents::lines);
-  data.units = Units::bytes;
-  const Corpus corpus = corpus_from_text("a\xC3\xA4\nb\nc\n", data, "names");
+  const Corpus corpus = corpus_of_lines("a\xC3\xA4\nb\nc\n", {.units = Units::bytes});
   CHECK(corpus.vocabulary().document() == 256);
   CHECK(corpus.all().width() == 2);
   CHECK(corpus.all().size() == 9);
 }
 
 TEST_CASE("of a held-out document longer than data.max_val_tokens the beginning is scored") {
-  DataConfig data = cut_at(Documents::lines);
-  data.val_fraction = 0.5;
-  data.max_val_tokens = 40;
-  const Corpus corpus = corpus_from_text(std::string(100, 'a') + "\n" + std::string(100, 'b') + "\n", data, "two");
+  const Corpus corpus = corpus_of_lines(std::string(100, 'a') + "\n" + std::string(100, 'b') + "\n",
+                                        {.val_fraction = 0.5, .max_val_tokens = 40});
   CHECK(corpus.documents().held_out == 1);
   CHECK(corpus.val().size() == 40);
   CHECK(corpus.val()[0] == corpus.vocabulary().document());
@@ -161,10 +149,8 @@ TEST_CASE("of a held-out document longer than data.max_val_tokens the beginning 
 }
 
 TEST_CASE("of held-out documents those that data.max_val_tokens holds whole are scored") {
-  DataConfig data = cut_at(Documents::lines);
   for (const std::int64_t most : {50, 51}) {  // no document ends at both
-    data.max_val_tokens = most;
-    const Corpus corpus = corpus_from_text(lines(1000), data, "names");
+    const Corpus corpus = corpus_of_lines(lines(1000), {.max_val_tokens = most});
     CHECK(corpus.val().size() > most - 9);
     CHECK(corpus.val().size() <= most);
     CHECK(documents_in(corpus, corpus.val()).size() > 1);
@@ -172,20 +158,18 @@ TEST_CASE("of held-out documents those that data.max_val_tokens holds whole are 
 }
 
 TEST_CASE("documents are encoded in a given vocabulary, and what that lacks is an error") {
-  const Corpus corpus = corpus_from_text("abc\ncab\n", cut_at(Documents::lines), "names");
+  const Corpus corpus = corpus_of_lines("abc\ncab\n");
   const Corpus again = corpus_from_text("bca\nab\n", cut_at(Documents::lines), "more", corpus.vocabulary());
   CHECK(again.vocabulary() == corpus.vocabulary());
-  const Vocabulary without_7 = corpus_from_text("name 012345689", cut_at(Documents::lines), "names").vocabulary();
-  const Error error = failure_of([&] { corpus_from_text(lines(300), cut_at(Documents::lines), "more", without_7); });
-  CHECK(error.code() == ExitCode::data);
-  CHECK(contains(error, "'7' (U+0037) at 13 ("));  // name 0, name 37
+  const Vocabulary without_7 = corpus_of_lines("name 012345689").vocabulary();
+  CHECK_THAT(
+      message_of(ExitCode::data, [&] { corpus_from_text(lines(300), cut_at(Documents::lines), "more", without_7); }),
+      Catch::Contains("'7' (U+0037) at 13 ("));  // name 0, name 37
 }
 
 TEST_CASE("in another vocabulary documents are without what that lacks, in the same splits") {
-  DataConfig data = cut_at(Documents::lines);
-  data.test_fraction = 0.2;
-  const Corpus corpus = corpus_from_text(lines(300), data, "names"),
-               other = corpus_from_text("name 012345689", data, "others");
+  const Corpus corpus = corpus_of_lines(lines(300), {.test_fraction = 0.2}),
+               other = corpus_of_lines("name 012345689", {.test_fraction = 0.2});
   std::string notice;
   const Corpus without = in_vocabulary(corpus, other.vocabulary(), UnknownPolicy::skip, "names", notice);
   CHECK_THAT(notice, Catch::StartsWith("names has 1 character that the model has never seen: '7' (U+0037) ("));

@@ -18,16 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-/// A folder that is the working folder for one test case.
-class WorkingFolder : public TestFolder {
- public:
-  WorkingFolder() { fs::current_path(path()); }
-  ~WorkingFolder() { fs::current_path(before_); }
-
- private:
-  const fs::path before_ = fs::current_path();
-};
-
 /// Standard input, closed for one test case.
 class ClosedInput {
  public:
@@ -187,8 +177,7 @@ TEST_CASE("a folder's texts are joined without a separator, each without its byt
   folder.write("book/a", "\xEF\xBB\xBFone ");
   folder.write("book/b", "two");
   folder.write("c", "!");
-  DataConfig data;
-  data.text = {"c", "book"};
+  const DataConfig data{.text = {"c", "book"}};
   const Corpus corpus = load_corpus(data);
   CHECK(corpus.fingerprint() == corpus_from_text("!one two", data, "text").fingerprint());
   CHECK(corpus.files() == 3);
@@ -198,10 +187,9 @@ TEST_CASE("a folder's texts are joined without a separator, each without its byt
 TEST_CASE("a file that has gone since it was listed is an error with its name") {
   const WorkingFolder folder;
   folder.write("book/a", "one");
-  DataConfig data;
   const TextListing listing = list_texts({"book"}, Units::characters);
   fs::remove("book/a");
-  CHECK(error_of([&] { load_listed(listing, data); }) == Failure{ExitCode::missing, "book/a does not exist"});
+  CHECK(error_of([&] { load_listed(listing, {}); }) == Failure{ExitCode::missing, "book/a does not exist"});
 }
 
 TEST_CASE("what cannot be read in a folder is not passed over") {

@@ -25,29 +25,23 @@ class Project {
     fs::current_path(root());
     keep_text_place(run(), list_texts(data_.text, Units::characters));
   }
-  ~Project() { fs::current_path(before_); }
-
   fs::path root() const { return folder_.path() / "project"; }
   fs::path run() const { return root() / "runs/mine"; }
   void write(const std::string& name, std::string_view text) const { folder_.write(name, text); }
   const TestFolder& folder() const { return folder_; }
 
   /// What find_text reads for a run that lies at `run`, where `text` is what its config says.
-  TextNames found(const fs::path& run, const TextNames& text, bool named = false) {
+  FoundText look(const fs::path& run, const Strings& text, bool named = false) {
     data_.text = text;
-    return find_text({data_, corpus_.vocabulary(), corpus_.fingerprint(), run}, named).names;
+    return find_text({data_, corpus_.vocabulary(), corpus_.fingerprint(), run}, named);
   }
-  TextNames found(const TextNames& text, bool named = false) { return found(run(), text, named); }
+  FoundText look(const Strings& text, bool named = false) { return look(run(), text, named); }
+  Strings found(const Strings& text, bool named = false) { return look(text, named).names; }
 
  protected:
-  const fs::path before_ = fs::current_path();
-  TestFolder folder_;
+  WorkingFolder folder_;
   const std::string text_ = "a text to tell from others";
-  DataConfig data_ = [] {
-    DataConfig data;
-    data.text = {"data/text.txt"};
-    return data;
-  }();
+  DataConfig data_{.text = {"data/text.txt"}};
   const Corpus corpus_ = corpus_from_text(text_, data_, "text");
 };
 
@@ -59,10 +53,6 @@ class BookProject : public Project {
     write("project/book/b.txt", "from others");
     keep_text_place(run(), list_texts({"book"}, Units::characters));
   }
-  FoundText look(const TextNames& text, bool named = false) {
-    data_.text = text;
-    return find_text({data_, corpus_.vocabulary(), corpus_.fingerprint(), run()}, named);
-  }
 };
 
 const std::string advice =
@@ -73,14 +63,14 @@ const std::string advice =
 
 TEST_CASE("the text of a run is read where it is named") {
   Project project;
-  CHECK(project.found({"data/text.txt"}) == TextNames{"data/text.txt"});
+  CHECK(project.found({"data/text.txt"}) == Strings{"data/text.txt"});
 }
 
 TEST_CASE("called from another folder the text is where it was") {
   Project project;
   const std::string place = fs::absolute("data/text.txt").native();
   fs::current_path(project.folder().path());
-  CHECK(project.found({"data/text.txt"}) == TextNames{place});
+  CHECK(project.found({"data/text.txt"}) == Strings{place});
 }
 
 TEST_CASE("a file of the same name that holds another text is passed over") {
@@ -90,7 +80,7 @@ TEST_CASE("a file of the same name that holds another text is passed over") {
   for (const std::string other : {"another text", "characters it has never seen: ☺", "a text to tell from otherz"}) {
     project.write("data/text.txt", other);
     fs::current_path(project.folder().path());
-    CHECK(project.found({"data/text.txt"}) == TextNames{place});
+    CHECK(project.found({"data/text.txt"}) == Strings{place});
   }
 }
 
@@ -99,16 +89,16 @@ TEST_CASE("a project that was moved whole is run where it is now, or given its t
   const fs::path moved = project.folder().path() / "moved with spaces";
   fs::current_path(project.folder().path());
   fs::rename(project.root(), moved);
-  CHECK(error_of([&] { project.found(moved / "runs/mine", {"data/text.txt"}); }).code == ExitCode::missing);
-  CHECK(project.found(moved / "runs/mine", {moved / "data/text.txt"}, true) == TextNames{moved / "data/text.txt"});
+  CHECK(error_of([&] { project.look(moved / "runs/mine", {"data/text.txt"}); }).code == ExitCode::missing);
+  CHECK(project.look(moved / "runs/mine", {moved / "data/text.txt"}, true).names == Strings{moved / "data/text.txt"});
   fs::current_path(moved);
-  CHECK(project.found("runs/mine", {"data/text.txt"}) == TextNames{"data/text.txt"});
+  CHECK(project.look(fs::path("runs/mine"), {"data/text.txt"}).names == Strings{"data/text.txt"});
 }
 
 TEST_CASE("a run of an earlier version, without text.json, reads its text where it is named") {
   Project project;
   fs::remove(project.run() / "text.json");
-  CHECK(project.found({"data/text.txt"}) == TextNames{"data/text.txt"});
+  CHECK(project.found({"data/text.txt"}) == Strings{"data/text.txt"});
 }
 
 TEST_CASE("a damaged text.json is no hindrance") {
@@ -116,17 +106,17 @@ TEST_CASE("a damaged text.json is no hindrance") {
   for (const std::string content : {"", "{", "[]", R"({"version":3,"text":["x"]})", R"({"version":2,"text":["x"]})",
                                     R"({"version":1,"text":"x"})"}) {
     project.write("project/runs/mine/text.json", content);
-    CHECK(project.found({"data/text.txt"}) == TextNames{"data/text.txt"});
+    CHECK(project.found({"data/text.txt"}) == Strings{"data/text.txt"});
   }
 }
 
 TEST_CASE("the content tells a text: renamed, joined or cut in pieces it is the same") {
   Project project;
   fs::rename("data/text.txt", "renamed.txt");
-  CHECK(project.found({"renamed.txt"}, /*named=*/true) == TextNames{"renamed.txt"});
+  CHECK(project.found({"renamed.txt"}, /*named=*/true) == Strings{"renamed.txt"});
   project.write("project/one", "a text to tell ");
   project.write("project/two", "from others");
-  CHECK(project.found({"one", "two"}, /*named=*/true) == TextNames{"one", "two"});
+  CHECK(project.found({"one", "two"}, /*named=*/true) == Strings{"one", "two"});
 }
 
 TEST_CASE("several files are found where they were last") {
@@ -134,7 +124,7 @@ TEST_CASE("several files are found where they were last") {
   project.write("project/one", "a text to tell ");
   project.write("project/two", "from others");
   keep_text_place(project.run(), list_texts({"one", "two"}, Units::characters));
-  const TextNames last = {fs::absolute("one"), fs::absolute("two")};
+  const Strings last = {fs::absolute("one"), fs::absolute("two")};
   fs::current_path(project.folder().path());
   CHECK(project.found({"one", "two"}) == last);
   fs::remove(last[1]);
@@ -180,7 +170,7 @@ TEST_CASE("a run goes on with the files that its folder had, also called from an
   for (const fs::path& working : {project.root(), project.folder().path()}) {
     fs::current_path(working);
     const FoundText found = project.look({"book"});
-    CHECK(found.names == TextNames{place});
+    CHECK(found.names == Strings{place});
     CHECK(found.corpus.files() == 2);
   }
 }
@@ -189,7 +179,7 @@ TEST_CASE("a folder that moved is given, and has to hold the same text") {
   BookProject project;
   fs::rename("book", "volume");
   CHECK(error_of([&] { project.look({"book"}); }).code == ExitCode::missing);
-  CHECK(project.look({"volume"}, true).names == TextNames{"volume"});
+  CHECK(project.look({"volume"}, true).names == Strings{"volume"});
   fs::rename("volume/b.txt", "volume/z.txt");  // the same text, as long as their order is
   CHECK(project.look({"volume"}, true).corpus.files() == 2);
   project.write("project/volume/zz.txt", "more");
@@ -213,17 +203,16 @@ TEST_CASE("a text that could be read only once is kept in the run") {
   const std::string text = "a text to tell from others", mark = "\xEF\xBB\xBF";
   REQUIRE(::mkfifo("pipe", 0600) == 0);
   std::thread writer([&] { std::ofstream("pipe") << mark << mark << text; });
-  DataConfig data;
-  data.text = {"pipe"};
+  DataConfig data{.text = {"pipe"}};
   const Corpus corpus = load_corpus(data);
   writer.join();
   const std::string line = keep_text(project.run(), corpus, data);
   CHECK(line.ends_with("so it is kept in " + (project.run() / "kept-text.txt").string()));
   CHECK(read_file(project.run() / "kept-text.txt") == mark + mark + text);
-  for (const TextNames& names : {TextNames{"pipe"}, TextNames{"-"}, TextNames{"gone", "-"}}) {
+  for (const Strings& names : {Strings{"pipe"}, Strings{"-"}, Strings{"gone", "-"}}) {
     data.text = names;
     CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), project.run()}, false).names ==
-          TextNames{project.run() / "kept-text.txt"});
+          Strings{project.run() / "kept-text.txt"});
   }
   const fs::path branch = project.root() / "runs/branch";
   fs::create_directories(branch);
@@ -243,8 +232,7 @@ TEST_CASE("documents that could be read only once read back from the run") {
     writer.join();
     return corpus;
   };
-  DataConfig data;
-  data.text = {"pipe"};
+  DataConfig data{.text = {"pipe"}};
   const auto reads_back = [&](const std::string& text) {
     fs::remove(project.run() / "kept-text.txt");
     const Corpus corpus = piped(data, text);
@@ -271,7 +259,7 @@ TEST_CASE("documents that could be read only once read back from the run") {
 
 TEST_CASE("standard input is never waited for by a run that goes on, which reads the file that it was last given") {
   Project project;
-  CHECK(project.found({"-"}) == TextNames{fs::absolute("data/text.txt")});
+  CHECK(project.found({"-"}) == Strings{fs::absolute("data/text.txt")});
   fs::remove(project.run() / "text.json");
   CHECK(error_of([&] { project.found({"-"}); }) ==
         Failure{ExitCode::missing, "the text of " + project.run().string() +
@@ -292,8 +280,7 @@ TEST_CASE("runs differ in their text by what they hold out of it, not by how muc
 
 TEST_CASE("the sample inside the program is found everywhere") {
   Project project;
-  DataConfig data;
-  data.text = {"builtin:sample"};
+  const DataConfig data{.text = {"builtin:sample"}};
   const Corpus corpus = load_corpus(data);
   keep_text_place(project.run(), corpus.listing());
   fs::current_path(project.folder().path());

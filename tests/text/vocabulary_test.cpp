@@ -18,12 +18,12 @@ Vocabulary letters() {
   return Vocabulary::of_characters({'\n', ' ', '?', 'a', 'b', 'c'});
 }
 
-Vocabulary parsed(const char* text) {
+Vocabulary parsed(const std::string& text) {
   return Vocabulary::from_json(json::parse(text), "vocab.json");
 }
 
-Failure refusal_of(const char* text) {
-  return error_of([text] { parsed(text); });
+Failure refusal_of(const std::string& text) {
+  return error_of([&] { parsed(text); });
 }
 
 }  // namespace
@@ -129,6 +129,9 @@ TEST_CASE("a vocabulary survives vocab.json") {
 
 TEST_CASE("a vocab.json that is not one is refused with its place") {
   const auto refusal = [](const std::string& why) { return data_error("vocab.json is not a vocabulary: " + why); };
+  const auto of_symbols = [](const std::string& list) {
+    return refusal_of(R"({"kind":"characters","symbols":)" + list + "}");
+  };
   CHECK(refusal_of("[]") == refusal("it is of type array, not an object"));
   CHECK(refusal_of("{}") == refusal("\"kind\" is missing or not a string"));
   CHECK(refusal_of(R"({"kind":1})") == refusal("\"kind\" is missing or not a string"));
@@ -136,18 +139,14 @@ TEST_CASE("a vocab.json that is not one is refused with its place") {
   CHECK(refusal_of(R"({"kind":"bytes","symbols":[]})") == refusal("kind \"bytes\" has no \"symbols\""));
   CHECK(refusal_of(R"({"kind":"bytes","size":9})") == refusal("unknown key \"size\""));
   CHECK(refusal_of(R"({"kind":"characters"})") == refusal("\"symbols\" is missing"));
-  CHECK(refusal_of(R"({"kind":"characters","symbols":"ab"})") == refusal("\"symbols\" is of type string, not a list"));
-  CHECK(refusal_of(R"({"kind":"characters","symbols":[]})") == refusal("\"symbols\" is empty"));
-  CHECK(refusal_of(R"({"kind":"characters","symbols":["a",7]})") ==
-        refusal("symbols[1] is of type number, not a string"));
-  CHECK(refusal_of(R"({"kind":"characters","symbols":["a",null]})") ==
-        refusal("symbols[1] is of type null, not a string"));
-  CHECK(refusal_of(R"({"kind":"characters","symbols":["ab"]})") ==
-        refusal("symbols[0] is \"ab\", not a single character"));
-  CHECK(refusal_of(R"({"kind":"characters","symbols":[""]})") == refusal("symbols[0] is \"\", not a single character"));
-  CHECK(refusal_of(R"({"kind":"characters","symbols":["a","b","b"]})") ==
-        refusal("symbols[2] repeats 'b' (U+0062); each symbol may appear once"));
-  CHECK(refusal_of(R"({"kind":"characters","symbols":["a","\n"]})") ==
+  CHECK(of_symbols(R"("ab")") == refusal("\"symbols\" is of type string, not a list"));
+  CHECK(of_symbols(R"([])") == refusal("\"symbols\" is empty"));
+  CHECK(of_symbols(R"(["a",7])") == refusal("symbols[1] is of type number, not a string"));
+  CHECK(of_symbols(R"(["a",null])") == refusal("symbols[1] is of type null, not a string"));
+  CHECK(of_symbols(R"(["ab"])") == refusal("symbols[0] is \"ab\", not a single character"));
+  CHECK(of_symbols(R"([""])") == refusal("symbols[0] is \"\", not a single character"));
+  CHECK(of_symbols(R"(["a","b","b"])") == refusal("symbols[2] repeats 'b' (U+0062); each symbol may appear once"));
+  CHECK(of_symbols(R"(["a","\n"])") ==
         refusal("symbols[1] = U+000A comes after 'a' (U+0061); symbols are in code-point order"));
 }
 

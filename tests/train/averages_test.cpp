@@ -1,5 +1,5 @@
 // train.ema: evaluated beside the trained weights, saved, resumed bit for bit.
-#include "optimizer/averages.h"
+#include "optimizer/optimizer.h"
 
 #include <algorithm>
 
@@ -28,16 +28,13 @@ std::string averaged_bytes(const Checkpoint& checkpoint) {
 
 /// That averaging begins with the trained weights.
 void check_averages_are_the_weights(Trainer& trainer) {
-  for (const ParameterGroup& group : trainer.arena().groups())
-    CHECK(std::ranges::equal(group.averages.all(), group.values.all()));
+  for (const ParameterGroup& group : trainer.arena().groups()) CHECK(equal(group.averages, group.values));
 }
 
 }  // namespace
 
 TEST_CASE("averaging weights changes no bit of the training") {
-  SmallRun plain(small_config()), averaged(averaged_config());
-  plain.trainer.run();
-  averaged.trainer.run();
+  EndedRun plain(small_config()), averaged(averaged_config());
   CHECK(averaged.recorder->losses() == plain.recorder->losses());
   CHECK(averaged.recorder->evaluations.back().val_loss == plain.recorder->evaluations.back().val_loss);
   CHECK_FALSE(plain.recorder->evaluations.back().averaged_val_loss);
@@ -45,8 +42,7 @@ TEST_CASE("averaging weights changes no bit of the training") {
 
 TEST_CASE("the averaged weights' loss is that of the weights saved, and the better of the two losses is the best") {
   const TestFolder folder;
-  SmallRun run(averaged_config(), folder.path());
-  run.trainer.run();
+  EndedRun run(averaged_config(), folder.path());
   const EvalEvent& last = run.recorder->evaluations.back();
   REQUIRE(last.averaged_val_loss);
   CHECK(*last.averaged_val_loss != last.val_loss);
@@ -68,7 +64,7 @@ TEST_CASE("a rollback takes the averages back too") {
   config.config.train.keep = 10;
   const TestFolder folder;
   SmallRun run(config, folder.path());
-  run.trainer.add_listener(std::make_shared<Poisoner>(run.trainer, std::vector<std::int64_t>{11}));
+  poison_after(run.trainer, {11});
   CHECK(run.trainer.run() == Ending::finished);
   CHECK(run.recorder->noticed("going back to the weights and moments of step 10"));
   const Checkpoint good = load_checkpoint(folder.path(), "step-10");
@@ -78,11 +74,9 @@ TEST_CASE("a rollback takes the averages back too") {
 
 TEST_CASE("averaging can begin with the weights of a run that is resumed, which is said, or of init_from") {
   const TestFolder folder;
-  SmallRun first(small_config(), folder.path(), 7);
-  first.trainer.run();
+  EndedRun first(small_config(), folder.path(), 7);
   CHECK_FALSE(last_checkpoint(folder.path()).averaged);
-  SmallRun second(averaged_config(), folder.path());
-  second.trainer.resume_from(last_checkpoint(folder.path()));
+  ResumedRun second(averaged_config(), folder.path());
   check_averages_are_the_weights(second.trainer);
   SmallRun third(averaged_config());
   third.trainer.init_from(last_checkpoint(folder.path()));

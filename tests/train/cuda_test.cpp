@@ -26,8 +26,8 @@ SmallRun gpu_run(const ResolvedConfig& config, const std::filesystem::path& fold
 }
 
 void same_losses_as_the_cpu() {
-  SmallRun cpu(wider_config(Dtype::float32)), gpu = gpu_run(wider_config(Dtype::float32));
-  cpu.trainer.run();
+  EndedRun cpu(wider_config(Dtype::float32));
+  SmallRun gpu = gpu_run(wider_config(Dtype::float32));
   gpu.trainer.run();
   REQUIRE(gpu.recorder->plans[0].device == "cuda:0");
   REQUIRE(gpu.recorder->plans[0].engine == "libtorch");
@@ -67,28 +67,24 @@ void bfloat16_trains_resumes_and_samples() {
   CHECK(second.recorder->samples.back().text.size() == 6);
 }
 
-void a_gpu_run_goes_on_on_the_cpu() {
+/// A run that begins on one device and goes on on another ends as one on the CPU does.
+void check_goes_on(const std::string& from, const std::string& to, const std::string& notice) {
   const TestFolder folder;
-  SmallRun gpu = gpu_run(wider_config(Dtype::float32), folder.path(), 8);
-  gpu.trainer.run();
-  SmallRun cpu(wider_config(Dtype::float32), folder.path()), whole(wider_config(Dtype::float32));
-  cpu.trainer.resume_from(last_checkpoint(folder.path()));
-  cpu.trainer.run();
-  whole.trainer.run();
-  CHECK(cpu.recorder->noticed("not bit-exact: the device was cuda:0"));
-  CHECK(cpu.recorder->losses().back() == Approx(whole.recorder->losses().back()).margin(1e-3));
+  const ResolvedConfig config = wider_config(Dtype::float32);
+  EndedRun first(config, folder.path(), 8, small_corpus(), from), whole(config);
+  SmallRun rest(config, folder.path(), -1, small_corpus(), to);
+  rest.trainer.resume_from(last_checkpoint(folder.path()));
+  rest.trainer.run();
+  CHECK(rest.recorder->noticed(notice));
+  CHECK(rest.recorder->losses().back() == Approx(whole.recorder->losses().back()).margin(1e-3));
+}
+
+void a_gpu_run_goes_on_on_the_cpu() {
+  check_goes_on("cuda", "cpu", "not bit-exact: the device was cuda:0");
 }
 
 void a_cpu_run_goes_on_on_a_gpu() {
-  const TestFolder folder;
-  SmallRun cpu(wider_config(Dtype::float32), folder.path(), 8), whole(wider_config(Dtype::float32));
-  cpu.trainer.run();
-  SmallRun gpu = gpu_run(wider_config(Dtype::float32), folder.path());
-  gpu.trainer.resume_from(last_checkpoint(folder.path()));
-  gpu.trainer.run();
-  whole.trainer.run();
-  CHECK(gpu.recorder->noticed("not bit-exact: the device was cpu"));
-  CHECK(gpu.recorder->losses().back() == Approx(whole.recorder->losses().back()).margin(1e-3));
+  check_goes_on("cpu", "cuda", "not bit-exact: the device was cpu");
 }
 
 /// A run on a GPU, again, and stopped and resumed.
@@ -125,8 +121,7 @@ void a_rollback_returns_to_the_good_moment() {
   SmallRun run = gpu_run(config);
   run.trainer.step();
   SmallRun untrained = gpu_run(config);
-  ParameterArena& arena = run.trainer.arena();
-  std::ranges::fill(arena.groups()[0].values.all(), std::nanf(""));
+  poison(run.trainer);
   run.trainer.engine().take_over();
   CHECK(std::isnan(run.trainer.step().loss));
   check_equal_bits(run.trainer.arena(), untrained.trainer.arena());

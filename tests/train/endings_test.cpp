@@ -135,25 +135,22 @@ TEST_CASE("a stop before the first step has begun nothing, and leaves weights as
   CHECK_THROWS_AS(run.trainer.run(), Interrupted);
   CHECK(list_checkpoints(folder.path()).empty());
   for (std::size_t i = 0; i < before.groups.size(); ++i)
-    CHECK(std::ranges::equal(before.groups[i].values.all(), run.trainer.arena().groups()[i].values.all()));
+    CHECK(equal(before.groups[i].values, run.trainer.arena().groups()[i].values));
 }
 
 TEST_CASE("a run says why it ended, in its last event and in its last checkpoint") {
   const TestFolder folder;
-  SmallRun finished(small_config(), folder.path());
-  finished.trainer.run();
+  EndedRun finished(small_config(), folder.path());
   REQUIRE(finished.recorder->ends.size() == 1);
   CHECK(finished.recorder->ends[0].ended == Ending::finished);
   CHECK(finished.recorder->ends[0].step == 12);
   CHECK(last_checkpoint(folder.path()).state.ended == Ending::finished);
 
   const TestFolder another;
-  SmallRun stopped(small_config(), another.path(), 7);
-  stopped.trainer.run();
+  EndedRun stopped(small_config(), another.path(), 7);
   CHECK(stopped.recorder->ends.at(0).ended == Ending::stopped);
   CHECK(last_checkpoint(another.path()).state.ended == Ending::stopped);
-  SmallRun resumed(small_config(), another.path());
-  resumed.trainer.resume_from(last_checkpoint(another.path()));
+  ResumedRun resumed(small_config(), another.path());
   CHECK(resumed.trainer.state().ended == Ending::unknown);
 
   ResolvedConfig config = small_config();
@@ -204,7 +201,7 @@ TEST_CASE("max_seconds holds the last step, its evaluation and its save, and the
   const auto run = timed_run(timed_config(60), clock, in_folder(folder.path()));
   CHECK(run->trainer.run() == Ending::finished);
   const RunState& state = run->trainer.state();
-  check_used(*run, clock->seconds() - 1000);
+  check_used(*run, clock->seconds - 1000);
   CHECK(state.step == state.max_iters);
   CHECK(state.step > 100);
   const ResolvedConfig& config = run->trainer.config();
@@ -231,7 +228,7 @@ TEST_CASE("a machine that turns slow or fast within the run uses its seconds all
       clock->slower = [=](const WorkEvent& event) { return event.step >= from ? slower : 1; };
       const auto run = timed_run(timed_config(60), clock, in_folder(folder.path()));
       CHECK(run->trainer.run() == Ending::finished);
-      check_used(*run, clock->seconds() - 1000);
+      check_used(*run, clock->seconds - 1000);
     }
 }
 
@@ -243,15 +240,12 @@ TEST_CASE("evaluations that turn out slow score a part of the windows, and that 
     ResolvedConfig config = timed_config(60);
     config.config.eval.eval_interval = 1'000'000;
     const Corpus corpus = small_corpus(formula_text(400'000));
-    TrainerOptions options = in_folder(folder.path());
-    options.clock = clock->look();
-    SmallRun run(config, options, corpus);
-    run.trainer.add_listener(clock);
-    CHECK(run.trainer.run() == Ending::finished);
-    check_used(run, clock->seconds() - 1000);
-    CHECK(run.recorder->evaluations.front().exact == (from > 0));
-    CHECK_FALSE(run.recorder->evaluations.back().exact);
-    CHECK(run.recorder->noticed("takes too much of train.max_seconds = 60"));
+    const auto run = timed_run(config, clock, in_folder(folder.path()), corpus);
+    CHECK(run->trainer.run() == Ending::finished);
+    check_used(*run, clock->seconds - 1000);
+    CHECK(run->recorder->evaluations.front().exact == (from > 0));
+    CHECK_FALSE(run->recorder->evaluations.back().exact);
+    CHECK(run->recorder->noticed("takes too much of train.max_seconds = 60"));
     CHECK(limits_evaluations(last_checkpoint(folder.path()).config));
   }
 }
@@ -262,18 +256,15 @@ TEST_CASE("a last evaluation that turns slow when half done ends in time", "[sec
     const auto clock = std::make_shared<FakeClock>();
     ResolvedConfig config = timed_config(60);
     config.config.eval.eval_interval = 1'000'000;
-    TrainerOptions options = in_folder(folder.path());
-    options.clock = clock->look();
-    SmallRun run(config, options, small_corpus(formula_text(400'000)));
-    run.trainer.add_listener(clock);
+    const auto run = timed_run(config, clock, in_folder(folder.path()), small_corpus(formula_text(400'000)));
     bool slow = false;
     clock->slower = [&](const WorkEvent& event) {
       slow = slow || (event.what == "evaluating" && event.step > 0 && event.part > 0.6);
       return slow ? slower : 1;
     };
-    CHECK(run.trainer.run() == Ending::finished);
-    check_used(run, clock->seconds() - 1000);
-    if (slower < 2) CHECK(run.recorder->evaluations.back().exact);
+    CHECK(run->trainer.run() == Ending::finished);
+    check_used(*run, clock->seconds - 1000);
+    if (slower < 2) CHECK(run->recorder->evaluations.back().exact);
   }
 }
 
@@ -379,7 +370,7 @@ TEST_CASE("where max_seconds are over before the first update one is made, of a 
   const TestFolder folder;
   const auto clock = std::make_shared<FakeClock>();
   TrainerOptions options = in_folder(folder.path());
-  options.process_started = clock->seconds() - 20;
+  options.process_started = clock->seconds - 20;
   const auto run = timed_run(timed_config(10), clock, options);
   run->trainer.run();
   CHECK(run->trainer.state().step == 1);
@@ -416,7 +407,6 @@ TEST_CASE("a plan that another run has settled is taken as it is, whatever the c
 
 TEST_CASE("what may take long tells how far it has come") {
   const TestFolder folder;
-  SmallRun run(large_steps(), folder.path());
-  run.trainer.run();
+  EndedRun run(large_steps(), folder.path());
   CHECK(run.recorder->works == std::set<std::string>{"evaluating", "sampling", "saving", "updating"});
 }

@@ -2,7 +2,6 @@
 // windows are formulas described there (scripts/reference/models.py wrote it). And one figure that says whether
 // training has changed.
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "config/load.h"
@@ -13,7 +12,6 @@
 #include "golden_weights.h"
 #include "kept_windows.h"
 #include "learner/step.h"
-#include "source_path.h"
 #include "test.h"
 
 using namespace chargpt;
@@ -22,11 +20,6 @@ namespace {
 
 std::int64_t token(std::uint32_t j) {
   return static_cast<std::int64_t>(mix(j / 5) % 13 * 5 + j % 5);
-}
-
-nlohmann::json golden() {
-  std::ifstream file(source_path("/tests/golden/training.json"));
-  return nlohmann::json::parse(file);
 }
 
 Config config_of(const nlohmann::json& run) {
@@ -62,7 +55,7 @@ std::vector<WindowBatch> windows_by_formula(const nlohmann::json& run, const Con
 }  // namespace
 
 TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch's, with either engine", "[libtorch]") {
-  const nlohmann::json document = golden();
+  const nlohmann::json document = golden_figures("training");
   const std::string engine_name = GENERATE("libtorch", "cpu");
   for (const nlohmann::json& run : document.at("runs")) {
     INFO(run.at("name") << ", " << engine_name);
@@ -87,8 +80,7 @@ TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch'
 }
 
 TEST_CASE("signature: twelve steps of the small run end at one loss") {
-  SmallRun run(small_config());
-  run.trainer.run();
+  EndedRun run(small_config());
   // A change of this figure is a change of what training does: say so in the commit that makes it.
   CHECK(run.recorder->losses().back() == Approx(2.081667).margin(1e-4));
 }

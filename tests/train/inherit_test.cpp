@@ -15,8 +15,7 @@ const std::string old_alphabet = "abcdefghijkl.\n", grown_alphabet = "!abcXdefgh
 
 /// A finished run over the old alphabet.
 Checkpoint finished_run(const ResolvedConfig& config, const std::filesystem::path& folder) {
-  SmallRun run(config, folder);
-  run.trainer.run();
+  EndedRun run(config, folder);
   return last_checkpoint(folder);
 }
 

@@ -71,8 +71,7 @@ std::string figures_of(const ResolvedConfig& resolved, const Corpus& corpus) {
 
 /// Losses, rates and samples, to the last bit.
 std::string course_of(const ResolvedConfig& resolved, Corpus corpus) {
-  SmallRun run(resolved, {}, -1, std::move(corpus));
-  run.trainer.run();
+  EndedRun run(resolved, {}, -1, std::move(corpus));
   std::ostringstream text;
   text << std::hexfloat;
   for (const StepEvent& step : run.recorder->steps) text << step.loss << ' ' << step.lr << '\n';
@@ -83,8 +82,7 @@ std::string course_of(const ResolvedConfig& resolved, Corpus corpus) {
 }
 
 std::string losses_of(const ResolvedConfig& resolved) {
-  SmallRun run(resolved, {}, -1, load_corpus(resolved.config.data));
-  run.trainer.run();
+  EndedRun run(resolved, {}, -1, load_corpus(resolved.config.data));
   return nlohmann::json(run.recorder->losses()).dump();
 }
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "checkpoint/state_json.h"
+#include "checkpoint/checkpoint.h"
 #include "engine/device.h"
 #include "small_run.h"
 #include "train/conditions.h"
@@ -17,12 +17,10 @@ namespace {
 /// Stops after step `stop_at`, goes on in a new trainer, and compares with a run that was not stopped.
 void check_resumes_exactly(const ResolvedConfig& config, std::int64_t stop_at) {
   const TestFolder folder;
-  SmallRun whole(config);
-  whole.trainer.run();
+  EndedRun whole(config);
   SmallRun first(config, folder.path(), stop_at);
   REQUIRE(first.trainer.run() == Ending::stopped);
-  SmallRun second(config, folder.path());
-  second.trainer.resume_from(last_checkpoint(folder.path()));
+  ResumedRun second(config, folder.path());
   CHECK(second.trainer.run() == Ending::finished);
 
   CHECK(joined_rows(first.recorder->losses(), second.recorder->losses()) == whole.recorder->losses());
@@ -60,8 +58,7 @@ TEST_CASE("a checkpoint holds the moments that the rules keep") {
   ResolvedConfig config = small_config();
   config.config.train.groups = {
       {.match = "c_attn", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::muon, .momentum = 0.9}};
-  SmallRun run(config, folder.path());
-  run.trainer.run();
+  EndedRun run(config, folder.path());
   const Checkpoint checkpoint = last_checkpoint(folder.path());
   const std::string matrix = "transformer.h.0.attn.c_attn.weight";
   const auto has = [&](const std::string& name) { return checkpoint.optimizer->find(name) != nullptr; };
@@ -81,8 +78,7 @@ TEST_CASE("resuming at an evaluated step, and at step 1, is exact too") {
 
 TEST_CASE("a run that goes on from an evaluated step does not evaluate it again") {
   const TestFolder folder;
-  SmallRun first(small_config(), folder.path(), 7);
-  first.trainer.run();
+  EndedRun first(small_config(), folder.path(), 7);
   SmallRun second(small_config());
   second.trainer.resume_from(load_checkpoint(folder.path(), "step-5", true));
   second.trainer.run();
@@ -94,10 +90,9 @@ TEST_CASE("a run stopped before its first step starts again from it") {
   SmallRun stopped(small_config(), folder.path());
   stopped.recorder->stop = true;
   CHECK(stopped.trainer.run() == Ending::stopped);
-  SmallRun resumed(small_config(), folder.path()), whole(small_config());
-  resumed.trainer.resume_from(last_checkpoint(folder.path()));
+  EndedRun whole(small_config());
+  ResumedRun resumed(small_config(), folder.path());
   resumed.trainer.run();
-  whole.trainer.run();
   CHECK(resumed.recorder->losses() == whole.recorder->losses());
 }
 
@@ -106,11 +101,9 @@ TEST_CASE("groups of their own, and max_iters raised on resume, go on") {
   ResolvedConfig config = small_config();
   config.config.train.groups = {
       {.match = "wte", .learning_rate = 2e-2, .weight_decay = 0, .optimizer = UpdateRule::adamw}};
-  SmallRun first(config, folder.path());
-  first.trainer.run();
+  EndedRun first(config, folder.path());
   config.config.train.max_iters = 15;
-  SmallRun second(config, folder.path());
-  second.trainer.resume_from(last_checkpoint(folder.path()));
+  ResumedRun second(config, folder.path());
   second.trainer.run();
   CHECK(second.recorder->steps.size() == 3);
   CHECK(second.recorder->noticed("changed: train.max_iters 12 -> 15"));
@@ -118,10 +111,8 @@ TEST_CASE("groups of their own, and max_iters raised on resume, go on") {
 
 TEST_CASE("a finished run that is resumed does nothing") {
   const TestFolder folder;
-  SmallRun first(small_config(), folder.path());
-  first.trainer.run();
-  SmallRun second(small_config(), folder.path());
-  second.trainer.resume_from(last_checkpoint(folder.path()));
+  EndedRun first(small_config(), folder.path());
+  ResumedRun second(small_config(), folder.path());
   CHECK(second.trainer.run() == Ending::finished);
   CHECK(second.recorder->steps.empty());
   CHECK(second.recorder->checkpoints.empty());
@@ -129,8 +120,7 @@ TEST_CASE("a finished run that is resumed does nothing") {
 
 TEST_CASE("another text is refused") {
   const TestFolder folder;
-  SmallRun first(small_config(), folder.path());
-  first.trainer.run();
+  EndedRun first(small_config(), folder.path());
   std::string text = formula_text(1200);
   std::swap(text[100], text[101]);
   SmallRun same_length(small_config(), folder.path(), -1, small_corpus(text));
@@ -178,8 +168,7 @@ TEST_CASE("a run goes on with its own device, engine and number of threads where
 
 TEST_CASE("other conditions are announced, and seconds add up over processes") {
   const TestFolder folder;
-  SmallRun first(small_config(), folder.path(), 6);
-  first.trainer.run();
+  EndedRun first(small_config(), folder.path(), 6);
   Checkpoint checkpoint = last_checkpoint(folder.path());
   checkpoint.state.threads = 64;
   checkpoint.state.seconds = 1000;

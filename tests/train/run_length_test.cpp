@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "config/changed_options.h"
+#include "inference/model_types.h"
 #include "train/conditions.h"
 #include "train/plan.h"
 
@@ -15,9 +16,7 @@ using Options = std::vector<std::string>;
 
 ResolvedConfig limited(std::int64_t iterations, double epochs, double seconds) {
   ResolvedConfig resolved;
-  resolved.config.train.max_iters = iterations;
-  resolved.config.train.max_epochs = epochs;
-  resolved.config.train.max_seconds = seconds;
+  resolved.config.train = {.max_iters = iterations, .max_epochs = epochs, .max_seconds = seconds};
   return resolved;
 }
 
@@ -133,10 +132,8 @@ TEST_CASE("a run whose steps an early program settled keeps them") {
 
 TEST_CASE("epochs are counted in tokens and rounded up") {
   Config config;
-  config.train.batch_size = 12;
-  config.train.gradient_accumulation_steps = 2;
   config.model.block_size = 64;
-  config.train.max_epochs = 1;
+  config.train = {.batch_size = 12, .gradient_accumulation_steps = 2, .max_epochs = 1};
   CHECK(tokens_per_step(config) == 1536);
   CHECK(steps_of_epochs(config, 1536 * 10) == 10);
   CHECK(steps_of_epochs(config, 1536 * 10 + 1) == 11);
@@ -148,9 +145,7 @@ TEST_CASE("epochs are counted in tokens and rounded up") {
 
 TEST_CASE("by autograd memory is four rows of parameters and what a micro-batch keeps") {
   Config config;
-  config.model.n_layer = 1;
-  config.model.n_embd = 10;
-  config.model.block_size = 4;
+  config.model = {.n_layer = 1, .n_embd = 10, .block_size = 4};
   config.train.batch_size = 2;
   const RunSize run{.vocab_size = 65, .parameters = 1000};
   // per token: 10 * 10 of attention and sums, 3 * 40 of the feed-forward, 3 * 65 of logits
@@ -161,9 +156,7 @@ TEST_CASE("by autograd memory is four rows of parameters and what a micro-batch 
 
 TEST_CASE("an estimate of memory does not wrap around") {
   Config config;
-  config.model.n_layer = 1000;
-  config.model.n_embd = 65536;
-  config.model.block_size = 1048576;
+  config.model = {.n_layer = 1000, .n_embd = 65536, .block_size = 1048576};
   config.train.batch_size = 1048576;
   for (const bool cpu_engine : {false, true})
     for (const std::int64_t threads : {1, 1000})
@@ -198,8 +191,7 @@ TEST_CASE("disk is weights and two moments for each checkpoint kept and the best
 
 TEST_CASE("what a rollback returns to is one copy more, of all but the gradients in memory and of all on disk") {
   Config config;
-  config.model.n_layer = 1;
-  config.model.n_embd = 10;
+  config.model = {.n_layer = 1, .n_embd = 10};
   config.train.keep = 3;
   const RunSize run{.vocab_size = 65, .parameters = 1000};
   const auto more = [&](const auto& estimate) {
@@ -218,6 +210,19 @@ TEST_CASE("what a rollback returns to is one copy more, of all but the gradients
   CHECK(more(memory) == 4 * (4 * 1000 - 400));
   CHECK(more(disk) == 4 * (4 * 1000 - 400));
   CHECK(checkpoint_bytes(config, 65, 1000) == more(disk));
+}
+
+TEST_CASE("a group of Muon has one moment, on disk and in memory") {
+  Config config;
+  config.model = {.n_layer = 2, .n_embd = 32};
+  const std::int64_t parameters = count_parameters(config.model, 65);
+  const auto memory = [&] { return memory_estimate(config, {.vocab_size = 65, .parameters = parameters}); };
+  const auto disk = [&] { return disk_estimate(config, 65, parameters); };
+  const std::int64_t memory_of_adamw = memory(), disk_of_adamw = disk();
+  config.train.groups = {{.match = "mlp", .optimizer = UpdateRule::muon}};
+  const std::int64_t bytes = 4 * 2 * (2 * 32 * 4 * 32);  // float32, two layers, two matrices of (4 C, C)
+  CHECK(memory_of_adamw - memory() == bytes);
+  CHECK(disk_of_adamw - disk() == 2 * bytes);  // the checkpoint that is kept, and the best
 }
 
 TEST_CASE("what is beyond the memory is refused with what to lower") {
@@ -269,8 +274,5 @@ TEST_CASE("schedules that cannot be meant are pointed out") {
 }
 
 TEST_CASE("where max_seconds has planned the decay, lr_decay_iters is not warned of") {
-  TrainConfig train;
-  train.lr_decay_iters = 3000;
-  train.decay_steps = {400, 2000};
-  CHECK(schedule_warnings(train, 2000).empty());
+  CHECK(schedule_warnings({.lr_decay_iters = 3000, .decay_steps = {400, 2000}}, 2000).empty());
 }

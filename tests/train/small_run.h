@@ -13,9 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "hear.h"
 #include "run/checkpoints.h"
 #include "test.h"
 #include "test_folder.h"
+#include "tiny_arena.h"
 #include "train/trainer.h"
 
 namespace chargpt {
@@ -42,20 +44,14 @@ inline ResolvedConfig small_config(const std::string& type = "gpt") {
   ResolvedConfig resolved;
   Config& config = resolved.config;
   config.name = "small";
-  config.model.type = type;
-  config.model.n_layer = 2;
-  config.model.n_head = 2;
-  config.model.n_embd = 16;
-  config.model.block_size = 8;
-  config.model.dropout = 0.2;
-  config.train.batch_size = 3;
-  config.train.gradient_accumulation_steps = 2;
-  config.train.max_iters = 12;
-  config.train.warmup_iters = 2;
-  config.train.learning_rate = 1e-2;
-  config.train.min_lr = 1e-3;
-  config.eval.eval_interval = 5;
-  config.eval.sample_tokens = 6;
+  config.model = {.type = type, .n_layer = 2, .n_head = 2, .n_embd = 16, .block_size = 8, .dropout = 0.2};
+  config.train = {.batch_size = 3,
+                  .gradient_accumulation_steps = 2,
+                  .max_iters = 12,
+                  .learning_rate = 1e-2,
+                  .min_lr = 1e-3,
+                  .warmup_iters = 2};
+  config.eval = {.eval_interval = 5, .sample_tokens = 6};
   return resolved;
 }
 
@@ -145,22 +141,27 @@ struct SmallRun {
   Trainer trainer;
 };
 
-/// Time passes where there is work: so much at each of its beats, by the step and kind of work.
-class FakeClock : public Listener {
- public:
-  using Listener::on;
-  void on(const WorkEvent& event) override {
-    if (event.what == "saving") return;
-    *seconds_ += 0.01 * (slower ? slower(event) : 1);
-  }
-  std::function<double()> look() const {
-    return [seconds = seconds_] { return *seconds; };
-  }
-  double seconds() const { return *seconds_; }
-  std::function<double(const WorkEvent& event)> slower;
+/// One that is run to its end at once.
+struct EndedRun : SmallRun {
+  using SmallRun::SmallRun;
+  const Ending ending = trainer.run();
+};
 
- private:
-  std::shared_ptr<double> seconds_ = std::make_shared<double>(1000.0);
+inline Checkpoint last_checkpoint(const std::filesystem::path& run) {
+  return load_checkpoint(run, "last", true);
+}
+
+/// One that goes on from the last checkpoint of its folder.
+struct ResumedRun : SmallRun {
+  ResumedRun(const ResolvedConfig& config, const std::filesystem::path& folder) : SmallRun(config, folder) {
+    trainer.resume_from(last_checkpoint(folder));
+  }
+};
+
+/// Time passes where there is work: so much at each of its beats, by the step and kind of work.
+struct FakeClock {
+  double seconds = 1000;
+  std::function<double(const WorkEvent& event)> slower = {};
 };
 
 inline ResolvedConfig timed_config(double seconds) {
@@ -174,9 +175,11 @@ inline ResolvedConfig timed_config(double seconds) {
 
 inline std::unique_ptr<SmallRun> timed_run(const ResolvedConfig& config, const std::shared_ptr<FakeClock>& clock,
                                            TrainerOptions options = {}, Corpus corpus = small_corpus()) {
-  options.clock = clock->look();
+  options.clock = [clock] { return clock->seconds; };
   auto run = std::make_unique<SmallRun>(config, options, std::move(corpus));
-  run->trainer.add_listener(clock);
+  hear<WorkEvent>(run->trainer, [clock](const WorkEvent& event) {
+    if (event.what != "saving") clock->seconds += 0.01 * (clock->slower ? clock->slower(event) : 1);
+  });
   return run;
 }
 
@@ -185,18 +188,11 @@ inline void poison(Trainer& trainer) {
 }
 
 /// Makes weights NaN after given steps, as a fault of the machine would.
-class Poisoner : public Listener {
- public:
-  Poisoner(Trainer& trainer, std::vector<std::int64_t> steps) : trainer_(trainer), steps_(std::move(steps)) {}
-  using Listener::on;
-  void on(const StepEvent& event) override {
-    if (std::ranges::count(steps_, event.step) > 0) poison(trainer_);
-  }
-
- private:
-  Trainer& trainer_;
-  std::vector<std::int64_t> steps_;
-};
+inline void poison_after(Trainer& trainer, const std::vector<std::int64_t>& steps) {
+  hear<StepEvent>(trainer, [&trainer, steps](const StepEvent& event) {
+    if (std::ranges::count(steps, event.step) > 0) poison(trainer);
+  });
+}
 
 /// Of two processes of a run.
 template <class Rows>
@@ -207,22 +203,15 @@ Rows joined_rows(Rows rows, const Rows& more) {
 
 /// Weights, moments and averages, bit for bit.
 inline void check_equal_bits(ParameterArena& expected, ParameterArena& got) {
-  const auto same = [](const cpu::AlignedFloats& a, const cpu::AlignedFloats& b) {
-    return std::ranges::equal(a.all(), b.all());
-  };
   REQUIRE(expected.groups().size() == got.groups().size());
   for (std::size_t i = 0; i < expected.groups().size(); ++i) {
     INFO("group " << expected.groups()[i].name);
-    CHECK(same(expected.groups()[i].values, got.groups()[i].values));
-    CHECK(same(expected.groups()[i].moment1, got.groups()[i].moment1));
-    CHECK(same(expected.groups()[i].moment2, got.groups()[i].moment2));
-    CHECK(same(expected.groups()[i].averages, got.groups()[i].averages));
+    CHECK(equal(expected.groups()[i].values, got.groups()[i].values));
+    CHECK(equal(expected.groups()[i].moment1, got.groups()[i].moment1));
+    CHECK(equal(expected.groups()[i].moment2, got.groups()[i].moment2));
+    CHECK(equal(expected.groups()[i].averages, got.groups()[i].averages));
   }
   CHECK(expected.updates() == got.updates());
-}
-
-inline Checkpoint last_checkpoint(const std::filesystem::path& run) {
-  return load_checkpoint(run, "last", true);
 }
 
 }  // namespace chargpt

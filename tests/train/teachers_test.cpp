@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "checkpoint/state_json.h"
+#include "checkpoint/checkpoint.h"
 #include "failure.h"
 #include "inference/model.h"
 #include "kept_windows.h"
@@ -154,8 +154,7 @@ TEST_CASE("a student resumes bit for bit, from the same checkpoint of a teacher 
   for (const OnNonfinite on_nonfinite : {OnNonfinite::stop, OnNonfinite::rollback}) {
     ResolvedConfig config = student_of({teacher});
     config.config.train.on_nonfinite = on_nonfinite;
-    SmallRun whole(config);
-    whole.trainer.run();
+    EndedRun whole(config);
     const TestFolder run;
     SmallRun first(config, run.path(), 7);
     REQUIRE(first.trainer.run() == Ending::stopped);
@@ -199,23 +198,20 @@ TEST_CASE("a run whose teacher is gone, or has other weights, is not resumed") {
   const std::string teacher = trained(folder.path() / "teacher");
   const ResolvedConfig config = student_of({teacher});
   const TestFolder run;
-  SmallRun first(config, run.path(), 7);
-  first.trainer.run();
+  EndedRun first(config, run.path(), 7);
   const Checkpoint stopped = last_checkpoint(run.path());
 
   fs::rename(teacher, teacher + "-before");
-  const Error gone = failure_of([&] { SmallRun(stopped.config, run.path()); });
-  CHECK(gone.code() == ExitCode::missing);
-  CHECK(contains(gone, "train.teacher: no run or checkpoint at"));
-  CHECK(contains(gone, "put this one back, or name others with --teacher"));
+  CHECK_THAT(message_of(ExitCode::missing, [&] { SmallRun(stopped.config, run.path()); }),
+             Catch::Contains("train.teacher: no run or checkpoint at") &&
+                 Catch::Contains("put this one back, or name others with --teacher"));
 
   ResolvedConfig other = small_config();
   other.config.train.seed = 9;
   trained(teacher, other);
   SmallRun second(stopped.config, run.path());
-  const Error changed = failure_of([&] { second.trainer.resume_from(stopped); });
-  CHECK(changed.code() == ExitCode::data);
-  CHECK(contains(changed, "has other weights than when"));
+  CHECK_THAT(message_of(ExitCode::data, [&] { second.trainer.resume_from(stopped); }),
+             Catch::Contains("has other weights than when"));
 
   ResolvedConfig without = stopped.config;
   without.config.train.teacher.clear();
@@ -227,41 +223,28 @@ TEST_CASE("a run whose teacher is gone, or has other weights, is not resumed") {
 
 TEST_CASE("teachers that cannot teach a run are refused by name") {
   const TestFolder folder;
-  const auto refusal = [&](const ResolvedConfig& config, const fs::path& run = {}, Corpus corpus = small_corpus()) {
-    return failure_of([&] { SmallRun(config, run, -1, std::move(corpus)); });
-  };
   const std::string teacher = trained(folder.path() / "teacher");
+  CHECK_THAT(message_of(ExitCode::usage, [&] { SmallRun(student_of({teacher}), teacher); }),
+             Catch::Contains("is of this very run; name another run"));
 
-  const Error own = refusal(student_of({teacher}), teacher);
-  CHECK(own.code() == ExitCode::usage);
-  CHECK(contains(own, "is of this very run; name another run"));
-
-  const Error lacks = refusal(student_of({teacher}), {}, small_corpus(formula_text(1200, "abcdefghijkl.\nX")));
-  CHECK(lacks.code() == ExitCode::data);
-  CHECK(contains(lacks, "has another vocabulary: it lacks 'X' (U+0058), which this text has; train the teacher"));
-
-  const Error more = refusal(student_of({teacher}), {}, small_corpus(formula_text(1200, "abcdefghijkl.")));
-  CHECK(contains(more, "it has U+000A, which this text lacks"));
-
-  ResolvedConfig bytes = student_of({teacher});
-  bytes.config.data.units = Units::bytes;
-  CHECK(contains(refusal(bytes, {}, corpus_from_text(formula_text(1200), bytes.config.data, "a text")),
-                 "its data.units is characters and that of this run bytes"));
-
-  ResolvedConfig lines = student_of({teacher});
-  lines.config.data.documents = Documents::lines;
-  CHECK(contains(refusal(lines, {}, corpus_from_text(formula_text(1200), lines.config.data, "a text")),
-                 "this text has documents, and it has learned none"));
+  const auto of_text = [&](const std::string& text, const DataConfig& data = {}) {
+    ResolvedConfig config = student_of({teacher});
+    config.config.data = data;
+    return message_of(ExitCode::data, [&] { SmallRun(config, {}, -1, corpus_from_text(text, data, "a text")); });
+  };
+  CHECK_THAT(of_text(formula_text(1200, "abcdefghijkl.\nX")),
+             Catch::Contains("has another vocabulary: it lacks 'X' (U+0058), which this text has; train the teacher"));
+  CHECK_THAT(of_text(formula_text(1200, "abcdefghijkl.")), Catch::Contains("it has U+000A, which this text lacks"));
+  CHECK_THAT(of_text(formula_text(1200), {.units = Units::bytes}),
+             Catch::Contains("its data.units is characters and that of this run bytes"));
+  CHECK_THAT(of_text(formula_text(1200), {.documents = Documents::lines}),
+             Catch::Contains("this text has documents, and it has learned none"));
 
   ResolvedConfig longer = student_of({teacher});
   longer.config.model.block_size = 9;
-  const Error shorter = refusal(longer);
-  CHECK(shorter.code() == ExitCode::usage);
-  CHECK(contains(shorter, "has model.block_size = 8, and this run 9; a teacher's must be at least as large"));
-
-  const Error twice = failure_of([&] { student_of({teacher, teacher}); });
-  CHECK(twice.code() == ExitCode::usage);
-  CHECK(contains(twice, "is named twice"));
+  CHECK_THAT(message_of(ExitCode::usage, [&] { SmallRun{longer}; }),
+             Catch::Contains("has model.block_size = 8, and this run 9; a teacher's must be at least as large"));
+  CHECK_THAT(message_of(ExitCode::usage, [&] { student_of({teacher, teacher}); }), Catch::Contains("is named twice"));
   CHECK(failure_of([&] { student_of({teacher + "x"}); }).code() == ExitCode::missing);
 }
 
@@ -270,9 +253,8 @@ TEST_CASE("a teacher that sees its own targets is refused", "[libtorch]") {
   ResolvedConfig leaky = small_config("average");
   leaky.config.model.causal = false;
   const std::string teacher = trained(folder.path() / "leaky", leaky);
-  const Error error = failure_of([&] { SmallRun{student_of({teacher})}; });
-  CHECK(error.code() == ExitCode::usage);
-  CHECK(contains(error, "sees the symbols that it has to predict"));
+  CHECK_THAT(message_of(ExitCode::usage, [&] { SmallRun{student_of({teacher})}; }),
+             Catch::Contains("sees the symbols that it has to predict"));
 }
 
 TEST_CASE("teachers of another text or another split are announced, and a model of any type may teach", "[libtorch]") {
@@ -283,8 +265,7 @@ TEST_CASE("teachers of another text or another split are announced, and a model 
   const std::string later =
       trained(folder.path() / "later", more, corpus_from_text(formula_text(1200), more.config.data, "a text"));
   const std::string same = trained(folder.path() / "same");
-  SmallRun run(student_of({elsewhere, later, same}));
-  run.trainer.run();
+  EndedRun run(student_of({elsewhere, later, same}));
   CHECK(run.recorder->noticed("mean of what 3 teachers predict"));
   CHECK(run.recorder->noticed("elsewhere/checkpoints/step-"));
   CHECK(

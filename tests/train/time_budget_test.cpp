@@ -34,11 +34,8 @@ struct Outcome {
 
 Config config_of(double seconds, std::int64_t eval_interval = 250) {
   Config config;
-  config.train.max_seconds = seconds;
-  config.train.max_iters = 0;
-  config.train.lr_schedule = LrSchedule::linear;
-  config.train.min_lr = 0;
-  config.train.warmup_iters = 20;
+  config.train = {
+      .max_iters = 0, .max_seconds = seconds, .min_lr = 0, .lr_schedule = LrSchedule::linear, .warmup_iters = 20};
   config.eval.eval_interval = eval_interval;
   return config;
 }

@@ -70,17 +70,13 @@ void print_matrix(const AttentionWeights& weights, const PromptWindow& window, s
 void print_as_json(const AttentionWeights& weights, const PromptWindow& window) {
   nlohmann::ordered_json json = {{"symbols", window.symbols}, {"layers", weights.layers}, {"heads", weights.heads}};
   const auto T = static_cast<std::size_t>(weights.T);
-  nlohmann::ordered_json layers = nlohmann::ordered_json::array();
   for (std::int64_t layer = 0; layer < weights.layers; ++layer) {
-    nlohmann::ordered_json heads = nlohmann::ordered_json::array();
+    nlohmann::ordered_json& heads = json["weights"].emplace_back();
     for (std::int64_t head = 0; head < weights.heads; ++head) {
-      nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+      nlohmann::ordered_json& rows = heads.emplace_back();
       for (std::size_t i = 0; i < T; ++i) rows.push_back(weights.of_head(layer, head).subspan(i * T, T));
-      heads.push_back(std::move(rows));
     }
-    layers.push_back(std::move(heads));
   }
-  json["weights"] = std::move(layers);
   print_json(json, -1);
 }
 
@@ -90,7 +86,7 @@ void check_place(const char* option, std::int64_t value, std::int64_t count) {
 }
 
 void run_attention(const Arguments& arguments) {
-  const LoadedRun run = load_run(arguments);
+  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const PromptWindow window = prompt_window(run, arguments.prompt);
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (weights.layers == 0)

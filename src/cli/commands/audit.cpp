@@ -290,7 +290,7 @@ void print_for_people(const Audit& audit, const std::string& unit, const std::st
 
 void run_audit(const Arguments& given) {
   Arguments arguments = given;
-  LoadedRun run = load_run(arguments);
+  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   if (leaks(run.config().model))
     throw Error(ExitCode::usage, "this model leaks: it was trained to see what it had to predict, and cannot write");
   const bool documents = document_of(run) >= 0;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -20,7 +21,6 @@
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "cli/training/training.h"
 #include "engine/operations.h"
 #include "generate/generate.h"
 #include "kernels/processor.h"
@@ -139,8 +139,8 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   ResolvedConfig config = load_config(config_of(arguments), arguments.config.overrides());
   check_model(config);
   choose_text(config);
-  choose_teachers(config);
-  Corpus corpus = load_training_corpus(config, arguments.output);
+  log_loading(settle_teachers(config));
+  Corpus corpus = named_text(config.config.data, std::nullopt, arguments.output);
   check_splits(corpus, config.config.model.block_size);
   std::vector<std::int64_t> threads = thread_counts(arguments.threads);
   const bool several = threads.size() > 1;
@@ -246,7 +246,7 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   if (all.front().within.tokens > 0) json["tokens_per_second_within_block"] = pace_of(&Times::within);
   if (all.front().past.tokens > 0) json["tokens_per_second_past_block"] = pace_of(&Times::past);
   json["block_size"] = run.model->block_size();
-  json["context"] = context_name(context_of(run.config().model, arguments.context));
+  json["context"] = enum_name(context_of(run.config().model, arguments.context));
   json["threads"] = thread_count(threads.front());
   json["repeats"] = arguments.repeats;
   json["config"] = folder;

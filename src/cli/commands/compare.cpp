@@ -14,9 +14,9 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "cli/signals.h"
 #include "cli/training/children.h"
 #include "cli/training/compare_output.h"
 #include "cli/training/compare_runs.h"
@@ -65,18 +65,15 @@ void refuse_foreign_results(const std::filesystem::path& out) {
 
 CompareOptions compare_options(const Arguments& arguments, const std::filesystem::path& out,
                                const std::optional<Launch>& launched) {
-  CompareOptions options;
-  options.seeds = arguments.seeds;
-  options.jobs = arguments.jobs;
-  if (arguments.target > 0) options.target = arguments.target;
-  options.stop_at_target = arguments.stop_at_target;
-  options.within_train_split = arguments.score_on == "train";
-  options.out = out;
-  options.stop = &stop_on_signals(arguments.output.quiet);
-  if (!launched) return options;
-  options.rank = launched->rank;
-  options.ranks = launched->ranks;
-  return options;
+  return {.seeds = arguments.seeds,
+          .out = out,
+          .target = arguments.target > 0 ? std::optional(arguments.target) : std::nullopt,
+          .stop_at_target = arguments.stop_at_target,
+          .within_train_split = arguments.score_on == "train",
+          .jobs = arguments.jobs,
+          .rank = launched ? launched->rank : 0,
+          .ranks = launched ? launched->ranks : 1,
+          .stop = &stop_on_signals(arguments.output.quiet)};
 }
 
 ChildOrder order_of(const Arguments& arguments, std::size_t configs, const std::optional<Launch>& launched) {
@@ -164,7 +161,7 @@ std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
   std::vector<std::string> presets;
   for (const std::string& preset : arguments.presets) {
     if (preset == ladder_word)
-      for (const Rung& rung : ladder()) presets.emplace_back(rung.preset);
+      for (const Rung& rung : ladder) presets.emplace_back(rung.preset);
     else
       presets.push_back(preset);
   }
@@ -172,7 +169,7 @@ std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
   refuse_unused_by_all(configs);
   for (ResolvedConfig& config : configs) {
     choose_text(config);
-    choose_teachers(config);
+    log_loading(settle_teachers(config));
   }
   return configs;
 }
@@ -242,7 +239,7 @@ void compare_beside_first(const Arguments& arguments, const std::vector<Resolved
     if (!compare(configs, compare_options(arguments, arguments.out, launched), hooks).complete)
       throw Stopped{stopping_signal()};
   } catch (const std::exception& error) {
-    mute.tell("rank " + std::to_string(launched.rank) + ": " + failure_of(error).line);
+    mute.tell("rank " + std::to_string(launched.rank) + ": " + failure_of(error).what());
     throw;
   }
 }

@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/print_text.h"
 #include "config/document.h"
-#include "config/expected.h"
 #include "config/load.h"
 #include "inference/model_types.h"
 #include "report/format.h"

@@ -14,7 +14,6 @@
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/work_line.h"
-#include "inference/model_types.h"
 #include "report/log.h"
 #include "run/kept_files.h"
 
@@ -117,8 +116,9 @@ void check_texts(const Arguments& arguments, LoadedRun& run, const Corpus& corpu
         "--learn-weights");
 }
 
-/// Of several networks as they were trained: each is scored, and so is their mean, from their losses.
-Figures figures_of_members(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
+/// Of the networks as they were trained: of several each is scored, and so is their mean, from their losses.
+Figures figures_of(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
+  if (run.others().empty()) return measure(run, scored, line.heartbeat("scoring the text by the network"));
   const double begun = steady_seconds();
   std::vector<Figures::Member> members;
   std::vector<float> losses;
@@ -134,23 +134,10 @@ Figures figures_of_members(const Arguments& arguments, LoadedRun& run, const Sco
   }
   std::vector<float> of_mean(losses.size() / members.size());
   mean_of_losses(losses, run.weights(), of_mean);
-  ModelConfig model = run.config().model;
-  model.block_size = run.block_size();
-  Figures figures = measured(split_loss_of(std::move(of_mean)), steady_seconds() - begun, run.trained(), model,
-                             run.config().data.units, scored, line.heartbeat("scoring the text in windows of 64"));
-  for (const LoadedRun& other : run.others()) {
-    figures.leaks |= leaks(other.config().model);
-    figures.may_adapt &= adapts(other.config().model);
-  }
+  Figures figures = measured(run, scored, split_loss_of(std::move(of_mean)), steady_seconds() - begun,
+                             line.heartbeat("scoring the text in windows of 64"));
   figures.members = std::move(members);
   return figures;
-}
-
-/// Of the networks as they were trained.
-Figures figures_of(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
-  if (!run.others().empty()) return figures_of_members(arguments, run, scored, line);
-  return measure(run.network(), run.config().model, run.config().data.units, scored,
-                 line.heartbeat("scoring the text by the network"));
 }
 
 /// Each network learns by a rate of its own.
@@ -175,7 +162,7 @@ std::int64_t count_test_scores(LoadedRun& run) {
   return most;
 }
 
-/// By what --adapt and --counts make of the network.
+/// The loss becomes that of what --adapt and --counts have made of the network.
 void score_by_predictor(const Arguments& arguments, Figures& figures, LoadedRun& run, const Scored& scored,
                         WorkLine& line) {
   const double begun = steady_seconds();
@@ -185,7 +172,11 @@ void score_by_predictor(const Arguments& arguments, Figures& figures, LoadedRun&
       arguments.adapt
           ? adaptive_loss(run.predictor(), scored.tokens, block_size, scored.stride, arguments.restart, heartbeat)
           : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
-  score_by(figures, loss, steady_seconds() - begun);
+  check_finite(loss, scored);
+  figures.seconds = steady_seconds() - begun;
+  figures.network_loss = figures.loss;
+  figures.loss = loss.mean;
+  figures.tenths = tenths_of(loss.losses, scored.tokens);
 }
 
 void run_eval(const Arguments& arguments) {

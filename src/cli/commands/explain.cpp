@@ -38,12 +38,6 @@ struct Arguments : ModelArguments {
   bool all = false;
 };
 
-std::string shape_text(const Operation& operation) {
-  std::string text;
-  for (const std::int64_t size : operation.shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
-  return text;
-}
-
 std::span<const float> last_row(const Operation& operation) {
   const auto width = static_cast<std::size_t>(operation.shape.back());
   return std::span(operation.values).last(width);
@@ -190,7 +184,8 @@ std::string part_name(const Arguments& arguments, const std::vector<Operation>& 
 }
 
 std::string sizes_text(const Operation& operation) {
-  std::string text = shape_text(operation);
+  std::string text;
+  for (const std::int64_t size : operation.shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
   if (operation.parameters > 0) text += ", " + format_count(operation.parameters) + " parameters";
   return text;
 }
@@ -301,7 +296,7 @@ void print_as_json(const PromptWindow& window, const std::vector<Operation>& ope
 }
 
 void run_explain(const Arguments& arguments) {
-  const LoadedRun run = load_run(arguments);
+  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const PromptWindow window = prompt_window(run, arguments.prompt);
   const std::vector<Operation> operations = walk(*run.model, window.ids);
   if (arguments.output.json && arguments.page.empty()) return print_as_json(window, operations);

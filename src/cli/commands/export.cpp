@@ -33,9 +33,9 @@ void run_export(const Arguments& arguments) {
   if (arguments.license != "unknown" && format.name != "huggingface")
     throw Error(ExitCode::usage, "--license is for --format huggingface, which writes a model card");
   check_name(format, arguments.out);
-  const LoadedRun run = load_run(arguments, format.with_optimizer);
+  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use, format.with_optimizer);
   OutputFolder folder(arguments.out, arguments.overwrite, format.replaces);
-  const auto notices = format.write({run.checkpoint, *run.model, arguments.run, arguments.license}, folder);
+  const auto notices = format.write({run.checkpoint, *run.model, arguments.license}, folder);
   folder.finish();
   for (const std::string& notice : notices) log_note(notice);
   if (arguments.output.json)

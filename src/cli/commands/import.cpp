@@ -52,9 +52,7 @@ std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& mode
   if (arguments.text.empty()) return std::nullopt;
   model.config.config.data.text = arguments.text;
   model.config.origin["data.text"] = "--text";
-  tell_terminal(arguments.text);
-  Corpus corpus = load_corpus(model.config.config.data, model.vocabulary, reading_progress(arguments.output));
-  log_notices(corpus);
+  Corpus corpus = named_text(model.config.config.data, model.vocabulary, arguments.output);
   model.text = corpus.fingerprint();
   return corpus;
 }

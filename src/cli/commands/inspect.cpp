@@ -17,7 +17,6 @@
 #include "cli/process.h"
 #include "cli/runs/differences.h"
 #include "cli/runs/loaded_run.h"
-#include "cli/runs/run_text.h"
 #include "cli/work_line.h"
 #include "inference/model_types.h"
 #include "inference/parameter_groups.h"

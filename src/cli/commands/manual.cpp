@@ -36,7 +36,7 @@ void run_manual(const Arguments& arguments) {
   const std::string what = whole ? "character-level language models" : std::string(command->summary);
   print_text(".TH " + name + " 1 \"\" \"chargpt " + version.substr(0, version.find(' ')) + "\"\n.SH NAME\n" + name +
              " \\- " + what + "\n.SH DESCRIPTION\n.nf\n" +
-             literal(whole ? overview(width) : full_help(*options, help_of(*command), width)));
+             literal(whole ? overview(width) : full_help(*options, {command->summary, command->example}, width)));
 }
 
 }  // namespace

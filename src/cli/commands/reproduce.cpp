@@ -12,10 +12,10 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/print_text.h"
+#include "cli/process.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "cli/signals.h"
 #include "cli/training/training.h"
 #include "experiment/repetition.h"
 #include "report/format.h"
@@ -70,8 +70,7 @@ void check_figures(const fs::path& run, const Corpus& corpus) {
     if (stopping_signal() != 0) throw Interrupted{};
   };
   const double claimed = figures["loss"];
-  const double loss =
-      measure(best.predictor(), best.config().model, best.config().data.units, validation_of(corpus, best), beat).loss;
+  const double loss = measure(best, validation_of(corpus, best), beat).loss;
   if (!(std::abs(loss - claimed) <= rounding))
     throw Error(ExitCode::data, run / "figures.json", " says a loss of ", format_fixed(claimed, 4),
                 ", but the weights of step ", best.checkpoint.state.step, " have ", format_fixed(loss, 4),
@@ -148,8 +147,8 @@ void reproduce(const Arguments& arguments) {
   const std::int64_t from = begin ? begin->state.step : 0;
   DataConfig data = last.config.config.data;
   if (!arguments.text.empty()) data.text = arguments.text;
-  FoundText text = text_of_run(last, data, run, arguments.output);
-  check_figures(run, text.corpus);
+  Corpus corpus = text_of_run(last, data, run, arguments.output);
+  check_figures(run, corpus);
 
   NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/{});
   TrainerOptions options = options_to_resume(trainer_options(arguments, again.path()), last.state);
@@ -163,7 +162,7 @@ void reproduce(const Arguments& arguments) {
   ResolvedConfig config = last.config;
   // Patience counts evaluations, and here are some for which the first run had no time left.
   if (config.config.train.max_seconds > 0 && last.state.ended != Ending::patience) config.config.train.patience = 0;
-  Trainer trainer(std::move(config), std::move(text.corpus), options);
+  Trainer trainer(std::move(config), std::move(corpus), options);
   if (!begin && trainer.state().initial_weights != last.state.initial_weights)
     throw Error(ExitCode::data, "the first weights of ", run,
                 " were drawn as an earlier chargpt did, so its beginning cannot be repeated; from a checkpoint on it "

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint_name.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
@@ -35,7 +35,6 @@ struct Arguments : TrainingArguments {
 struct Branch {
   Checkpoint from;
   ResolvedConfig config;
-  std::string reason;  ///< a line for people
 };
 
 /// Weights fit one model and one text: changing either takes a new run. Where the text is does not matter; its contents
@@ -56,7 +55,7 @@ ResolvedConfig config_to_resume(const ResolvedConfig& before, const Arguments& a
   apply_overrides(config, arguments.config.overrides());
   refuse_another_model(before.config, config.config);
   check_model(config);
-  if (config.config.train.teacher != before.config.train.teacher) choose_teachers(config);
+  if (config.config.train.teacher != before.config.train.teacher) log_loading(settle_teachers(config));
   return config;
 }
 
@@ -74,23 +73,11 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
   const bool has_moments = !checkpoint.optimizer->tensors().empty(), has_text = checkpoint.state.data != Fingerprint{};
   if (has_moments && has_text) return;
   const std::string name = run.string();
-  const std::string anew =
-      "chargpt train " + shell_quoted(name + "/config.json") + " --init_from " + shell_quoted(name);
-  if (has_moments)
-    throw Error(ExitCode::data, name,
-                " was imported without its text; import it again with --text FILE, or train on from its weights, as a "
-                "new run: ",
-                anew, " --text FILE");
-  throw Error(ExitCode::data, name,
-              " was imported without the state of an optimizer, so it cannot be resumed; train on from its weights, as "
-              "a new run: ",
-              anew, has_text ? "" : " --text FILE");
-}
-
-std::string branch_reason(const Arguments& arguments, const std::filesystem::path& run, std::int64_t step,
-                          const std::vector<std::string>& changes) {
-  return "a new run, " + arguments.new_run + ", continues from step " + std::to_string(step) + " of " + run.string() +
-         ", which is not changed" + (changes.empty() ? "" : ": " + joined(changes, ", "));
+  const char* const missing = has_moments ? "its text; import it again with --text FILE, or"
+                                          : "the state of an optimizer, so it cannot be resumed;";
+  throw Error(ExitCode::data, name, " was imported without ", missing,
+              " train on from its weights, as a new run: chargpt train ", shell_quoted(name + "/config.json"),
+              " --init_from ", shell_quoted(name), has_text ? "" : " --text FILE");
 }
 
 /// Whether the run itself went on from `step` with these options, as its next checkpoint tells.
@@ -108,7 +95,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
                                 const std::string& which) {
   if (which == "last" && arguments.new_run.empty()) return std::nullopt;
   std::vector<std::string> notices;
-  Branch branch{.from = load_checkpoint(run, which, /*with_optimizer=*/true, &notices), .config = {}, .reason = {}};
+  Branch branch{.from = load_checkpoint(run, which, /*with_optimizer=*/true, &notices), .config = {}};
   refuse_gone(branch.from.config, run.string());
   refuse_incomplete_import(run, branch.from);
   branch.config = config_to_resume(branch.from.config, arguments);
@@ -120,7 +107,6 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
                 joined(changes, ", "), ") is another training; give it a folder: --run NEW");
   }
   log_loading(notices);
-  branch.reason = branch_reason(arguments, run, step, changes);
   return branch;
 }
 
@@ -137,37 +123,45 @@ void copy_history(const std::filesystem::path& from, const std::filesystem::path
   }
 }
 
-/// A rank beside rank 0, which has the run folder.
-void resume_with_first(const Arguments& arguments, const Checkpoint& checkpoint, const ResolvedConfig& config,
-                       FoundText text, ProcessGroup& group) {
+/// The run's text, the same on every rank.
+Corpus shared_text(const Arguments& arguments, const std::filesystem::path& run, const Checkpoint& from,
+                   const Config& config, const ProcessGroup& group) {
+  Corpus corpus = text_of_run(from, config.data, run, arguments.output);
+  log_notices(corpus);
+  group.check(config, corpus);
+  return corpus;
+}
+
+/// At the checkpoint's step, to go on in `run`; a rank beside rank 0 has none.
+std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arguments,
+                                    const std::filesystem::path& run, const ResolvedConfig& config, Corpus corpus,
+                                    const ProcessGroup& group) {
   const TrainerOptions options =
-      options_to_resume(trainer_options(arguments, {}, group, config.config, text.corpus), checkpoint.state);
-  Trainer trainer(config, std::move(text.corpus), options);
-  trainer.resume_from(checkpoint);
-  train_to_end(trainer, {}, arguments, checkpoint.state.step, group);
+      options_to_resume(trainer_options(arguments, run, group, config.config, corpus), from.state);
+  auto trainer = std::make_unique<Trainer>(config, std::move(corpus), options);
+  trainer->resume_from(from);
+  return trainer;
 }
 
 /// RUN is only read, so its lock is not needed.
 void train_branch(const Arguments& arguments, const std::filesystem::path& run, const Branch& branch,
                   ProcessGroup& group) {
-  const std::int64_t step = branch.from.state.step;
-  FoundText text = text_of_run(branch.from, branch.config.config.data, run, arguments.output);
-  log_notices(text.corpus);
-  group.check_same(branch.config, text.corpus);
-  group.check_windows(branch.config.config);
-  if (!group.first()) return resume_with_first(arguments, branch.from, branch.config, std::move(text), group);
-  NewRun folder(arguments.new_run, branch.config.config.name, /*overwrite=*/{});
-  const TrainerOptions options = options_to_resume(
-      trainer_options(arguments, folder.path(), group, branch.config.config, text.corpus), branch.from.state);
-  Trainer trainer(branch.config, std::move(text.corpus), options);
-  trainer.resume_from(branch.from);
+  const auto& [from, config] = branch;
+  const std::int64_t step = from.state.step;
+  Corpus corpus = shared_text(arguments, run, from, config.config, group);
+  if (!group.first())
+    return train_to_end(*trainer_at(from, arguments, {}, config, std::move(corpus), group), {}, arguments, step, group);
+  NewRun folder(arguments.new_run, config.config.name, /*overwrite=*/{});
+  const auto trainer = trainer_at(from, arguments, folder.path(), config, std::move(corpus), group);
   folder.begin();
-  log_note(branch.reason);
+  const std::string changes = joined(changed_training(from.config.config, config.config), ", ");
+  log_note("a new run, ", arguments.new_run, ", continues from step ", step, " of ", run.string(),
+           ", which is not changed", changes.empty() ? "" : ": " + changes);
   copy_history(run, folder.path(), step);  // first: wherever there is a checkpoint, there are the rows up to it
-  for (const std::string& line : copy_checkpoints(run, branch.from, trainer.config(), folder.path())) log_warning(line);
-  tell(keep_text(folder.path(), trainer.corpus(), trainer.config().config.data));
+  for (const std::string& line : copy_checkpoints(run, from, trainer->config(), folder.path())) log_warning(line);
+  tell(keep_text(folder.path(), trainer->corpus(), trainer->config().config.data));
   folder.keep();
-  train_to_end(trainer, folder.path(), arguments, step, group);
+  train_to_end(*trainer, folder.path(), arguments, step, group);
 }
 
 void resume(const Arguments& arguments, ProcessGroup& group) {
@@ -181,21 +175,17 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   refuse_gone(checkpoint.config, run.string());
   refuse_incomplete_import(run, checkpoint);
   const ResolvedConfig config = config_to_resume(checkpoint.config, arguments);
-  FoundText text = text_of_run(checkpoint, config.config.data, run, arguments.output);
-  log_notices(text.corpus);
-  group.check_same(config, text.corpus);
-  group.check_windows(config.config);
-  if (!group.first()) return resume_with_first(arguments, checkpoint, config, std::move(text), group);
+  Corpus corpus = shared_text(arguments, run, checkpoint, config.config, group);
+  const std::int64_t step = checkpoint.state.step;
+  if (!group.first())
+    return train_to_end(*trainer_at(checkpoint, arguments, {}, config, std::move(corpus), group), {}, arguments, step,
+                        group);
   remove_unfinished_files(run);
   mark_run(run);
-  const TrainerOptions options =
-      options_to_resume(trainer_options(arguments, run, group, config.config, text.corpus), checkpoint.state);
-  Trainer trainer(config, std::move(text.corpus), options);
-  trainer.resume_from(checkpoint);
-  tell(keep_text(run, trainer.corpus(), trainer.config().config.data));
-  const std::string problem = go_on_from(run, checkpoint.state);
-  if (!problem.empty()) log_warning(problem);
-  train_to_end(trainer, run, arguments, checkpoint.state.step, group);
+  const auto trainer = trainer_at(checkpoint, arguments, run, config, std::move(corpus), group);
+  tell(keep_text(run, trainer->corpus(), trainer->config().config.data));
+  if (const std::string problem = go_on_from(run, checkpoint.state); !problem.empty()) log_warning(problem);
+  train_to_end(*trainer, run, arguments, step, group);
 }
 
 void run_resume(const Arguments& arguments) {

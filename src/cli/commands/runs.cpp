@@ -65,24 +65,6 @@ std::time_t beginning_of(const fs::path& run, const fs::path& checkpoint) {
   return begun;
 }
 
-Row read_run(const fs::path& run) {
-  Row row;
-  row.name = run.filename().string();
-  try {
-    const Checkpoint checkpoint = load_checkpoint(run, "last");
-    row.state = checkpoint.state;
-    row.config = checkpoint.config.config;
-    row.leaks = leaks(row.config.model);
-    row.ended = ending_of(run, row.state);
-    row.begun = beginning_of(run, checkpoint.path);
-  } catch (const Error& error) {
-    row.problem = error.what();
-  } catch (const std::bad_alloc&) {
-    row.problem = "reading it takes more memory than there is";
-  }
-  return row;
-}
-
 /// None where it is no run. What cannot be looked at is named.
 std::optional<Row> row_of(const fs::path& path) {
   std::error_code failed;
@@ -90,12 +72,21 @@ std::optional<Row> row_of(const fs::path& path) {
   const bool leads_nowhere = (type == fs::file_type::none || type == fs::file_type::not_found) &&
                              fs::is_symlink(fs::symlink_status(path, failed));
   if (leads_nowhere) return Row{.name = path.filename().string(), .problem = "a symbolic link that leads nowhere"};
+  Row row{.name = path.filename().string(), .problem = ""};
   try {
-    if (type == fs::file_type::directory && is_run(path)) return read_run(path);
+    if (type != fs::file_type::directory || !is_run(path)) return std::nullopt;
+    const Checkpoint checkpoint = load_checkpoint(path, "last");
+    row.state = checkpoint.state;
+    row.config = checkpoint.config.config;
+    row.leaks = leaks(row.config.model);
+    row.ended = ending_of(path, row.state);
+    row.begun = beginning_of(path, checkpoint.path);
   } catch (const Error& error) {
-    return Row{.name = path.filename().string(), .problem = error.what()};
+    row.problem = error.what();
+  } catch (const std::bad_alloc&) {
+    row.problem = "reading it takes more memory than there is";
   }
-  return std::nullopt;
+  return row;
 }
 
 std::vector<Row> read_runs(const fs::path& folder) {

@@ -21,12 +21,11 @@
 #include "cli/runs/prompt_window.h"
 #include "cli/runs/run_text.h"
 #include "cli/standard_input.h"
-#include "cli/streamed_text.h"
 #include "cli/work_line.h"
 #include "config/needs.h"
 #include "generate/filters.h"
 #include "generate/generate.h"
-#include "inference/model_types.h"
+#include "generate/stop.h"
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -143,6 +142,48 @@ nlohmann::ordered_json to_json(const Vocabulary& vocabulary, const std::vector<E
   }
   return places;
 }
+
+/// Writes one sample's text to stdout as it grows; others are kept whole until their turn.
+class StreamedText {
+ public:
+  StreamedText(const std::vector<std::string>& stop, bool live) : matcher_(stop), live_(live) {}
+
+  /// The document ends here. False, as add() says it.
+  bool end() {
+    ended_ = true;
+    return false;
+  }
+  bool ended() const { return ended_; }
+  bool stopped() const { return !ended_ && matcher_.stopped(); }  ///< by one of `stop`
+  bool add(const std::string& symbol) {
+    ++tokens_;
+    emit(matcher_.add(assembler_.add(symbol)));
+    return !matcher_.stopped();
+  }
+  void finish() {
+    emit(matcher_.add(assembler_.finish()));
+    emit(matcher_.finish());
+  }
+  const std::string& text() const { return text_; }
+  std::int64_t tokens() const { return tokens_; }
+
+ private:
+  void emit(const std::string& text) {
+    text_ += text;
+    if (!live_ || text.empty()) return;
+    print_text(text);
+    const double now = steady_seconds();
+    if (now - flushed_ < 0.005) return;  // writes a few characters at once: nobody reads faster
+    flush_text();
+    flushed_ = now;
+  }
+  Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
+  StopMatcher matcher_;
+  bool live_, ended_ = false;
+  double flushed_ = 0;
+  std::string text_;
+  std::int64_t tokens_ = 0;
+};
 
 void print_samples(const Arguments& arguments, LoadedRun& run, const std::string& prompt,
                    const std::vector<StreamedText>& samples, const Expectations& expectations) {
@@ -320,7 +361,7 @@ void run_sample(const Arguments& arguments) {
   check_interactive(arguments, sample);
   check_new(arguments, run);
   learn_from_text(arguments, run);
-  if (std::ranges::any_of(run.members(), [](const LoadedRun* member) { return leaks(member->config().model); }))
+  if (run.leaks())
     log_note("this model leaks: it was trained to see the symbols that it had to predict, so it cannot write");
   if (arguments.interactive != Interactive::none) return converse(arguments, run, sample, stop);
   std::string prompt;

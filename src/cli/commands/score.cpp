@@ -8,7 +8,6 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -32,7 +31,6 @@
 #include "evaluate/split_loss.h"
 #include "evaluate/text_score.h"
 #include "generate/filters.h"
-#include "inference/model_types.h"
 #include "page/page.h"
 #include "report/charts/surprise.h"
 #include "report/escape.h"
@@ -166,8 +164,7 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   WorkLine line(arguments.output);
   score.losses = losses_of(arguments, run, score, line);
-  score.mean =
-      std::accumulate(score.losses.begin(), score.losses.end(), 0.0) / static_cast<double>(score.losses.size());
+  score.mean = mean_loss(score.losses);
   if (!std::isfinite(score.mean))
     throw Error(ExitCode::diverged, "the loss of ", score.name,
                 " is not a finite number, so the model's weights have diverged; choose others with --checkpoint");
@@ -180,59 +177,37 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   return score;
 }
 
-/// The most probable ids in place of each of `ids`, best first, by the same windows as text_losses().
-class Candidates {
- public:
-  Candidates(LoadedRun& run, const Score& score, std::int64_t count)
-      : run_(run),
-        text_(scored_text(score.ids, run.checkpoint.state.start_symbol)),
-        windows_(TokenView(text_.data(), sizeof text_[0], std::ssize(text_), run.checkpoint.vocabulary.document()),
-                 run.block_size(), half_window(run.block_size())),
-        count_(count) {}
-
-  /// In the order of the text.
-  nlohmann::ordered_json of(std::int64_t index) {
-    while (index >= windows_[window_].begin + windows_[window_].to) {
-      ++window_;
-      logits_.clear();
+/// The most probable ids in place of each character of the text, best first, by the same windows as text_losses().
+std::vector<nlohmann::ordered_json> candidates_of(LoadedRun& run, const Score& score, std::int64_t count) {
+  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  const std::vector<std::uint32_t> text = scored_text(score.ids, run.checkpoint.state.start_symbol);
+  const TokenView tokens(text.data(), sizeof text[0], std::ssize(text), vocabulary.document());
+  const WindowCut windows(tokens, run.block_size(), half_window(run.block_size()));
+  const auto V = static_cast<std::size_t>(run.model->vocab_size());
+  std::vector<nlohmann::ordered_json> all;
+  for (std::int64_t i = 0; i < windows.count(); ++i) {
+    const WindowCut::Window window = windows[i];
+    std::vector<float> logits(static_cast<std::size_t>(window.length) * V);  // (T, V)
+    run.predictor().logits({.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length}, logits);
+    for (std::int64_t t = window.from; t < window.to; ++t) {
+      nlohmann::ordered_json& best = all.emplace_back(nlohmann::ordered_json::array());
+      const std::span<const float> row = std::span(logits).subspan(static_cast<std::size_t>(t) * V, V);
+      for (const Candidate& candidate : best_candidates(row, count)) {
+        nlohmann::ordered_json one = {{"id", candidate.id}};
+        add_text(one, "character", vocabulary.symbol(candidate.id));
+        one["log_probability"] = candidate.log_probability;
+        best.push_back(std::move(one));
+      }
     }
-    const WindowCut::Window window = windows_[window_];
-    const auto V = static_cast<std::size_t>(run_.model->vocab_size());
-    if (logits_.empty()) {
-      logits_.resize(static_cast<std::size_t>(window.length) * V);
-      run_.predictor().logits({.tokens = windows_.tokens(), .starts = {&window.begin, 1}, .T = window.length}, logits_);
-    }
-    return best_of(std::span(logits_).subspan(static_cast<std::size_t>(index - window.begin) * V, V));
   }
-
- private:
-  nlohmann::ordered_json best_of(std::span<const float> logits) const {
-    nlohmann::ordered_json best = nlohmann::ordered_json::array();
-    for (const Candidate& candidate : best_candidates(logits, count_)) {
-      nlohmann::ordered_json one = {{"id", candidate.id}};
-      add_text(one, "character", run_.checkpoint.vocabulary.symbol(candidate.id));
-      one["log_probability"] = candidate.log_probability;
-      best.push_back(std::move(one));
-    }
-    return best;
-  }
-
-  LoadedRun& run_;
-  std::vector<std::uint32_t> text_;  ///< the start symbol, and what is scored
-  WindowCut windows_;
-  std::int64_t count_, window_ = 0;
-  std::vector<float> logits_;
-};
+  return all;
+}
 
 nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const MeanLoss& mean : means)
     all.push_back({{"of", mean.of}, {"loss", mean.loss}, {"characters", mean.characters}});
   return all;
-}
-
-bool leaking(LoadedRun& run) {
-  return std::ranges::any_of(run.members(), [](const LoadedRun* member) { return leaks(member->config().model); });
 }
 
 /// What may fail is done before the document begins.
@@ -242,7 +217,7 @@ void print_as_json(const Arguments& arguments, LoadedRun& run, const Score& scor
   json.update({{"characters", score.ids.size()},
                {"loss", score.mean},
                {"block_size", run.block_size()},
-               {"leaks", leaking(run)},
+               {"leaks", run.leaks()},
                {"class", arguments.adapt ? "adaptive" : "frozen"},
                {"counts", run.mixture != nullptr},
                {"by_context", to_json(score.by_context)},
@@ -251,8 +226,7 @@ void print_as_json(const Arguments& arguments, LoadedRun& run, const Score& scor
   for (std::size_t i = 0; i < score.adaptations.size(); ++i)
     (run.others().empty() ? json : json["members"][i])["adaptation"] = to_json(score.adaptations[i]);
   std::vector<nlohmann::ordered_json> candidates;
-  Candidates at(run, score, arguments.candidates);
-  for (std::int64_t i = 0; arguments.candidates > 0 && i < std::ssize(score.ids); ++i) candidates.push_back(at.of(i));
+  if (arguments.candidates > 0) candidates = candidates_of(run, score, arguments.candidates);
   print_json_with_list(json, "scores", score.ids.size(), [&](std::size_t i) {
     nlohmann::ordered_json one;
     add_text(one, "character", run.checkpoint.vocabulary.symbol(score.ids[i]));
@@ -339,7 +313,7 @@ std::string adapting(const Arguments& arguments, const LoadedRun& run, const Sco
 
 void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& score) {
   const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
-  if (leaking(run)) std::printf("%s\n", leaks_label);
+  if (run.leaks()) std::printf("%s\n", leaks_label);
   print_text_lines(arguments, run, score, color);
   print_worst_lines(run, score);
   const bool documents = run.checkpoint.vocabulary.document() >= 0;

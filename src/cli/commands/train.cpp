@@ -144,14 +144,13 @@ void train(const Arguments& arguments, ProcessGroup& group) {
       load_config(arguments.preset.empty() ? default_preset : arguments.preset, given_options(arguments));
   check_model(config);
   choose_text(config);
-  choose_teachers(config);
+  log_loading(settle_teachers(config));
   group.refuse_standard_input(config.config);
-  Corpus corpus = load_training_corpus(config, arguments.output);
+  Corpus corpus = named_text(config.config.data, std::nullopt, arguments.output);
   if (chooses) choose_shape(arguments, config, corpus, group);
   check_splits(corpus, config.config.model.block_size);
   limit_evaluations_of_long_split(config, corpus.val().size());
-  group.check_same(config, corpus);
-  group.check_windows(config.config);
+  group.check(config.config, corpus);
   const Overwrite overwrite = overwrite_of(arguments, config.config);
   if (arguments.dry_run) refuse_occupied(arguments.run, overwrite);
   if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), group);

@@ -17,7 +17,6 @@
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/run_text.h"
-#include "cli/signals.h"
 #include "cli/training/children.h"
 #include "cli/training/process_group.h"
 #include "cli/training/training.h"
@@ -50,10 +49,7 @@ std::string command_of(const Arguments& arguments) {
 
 /// As tuned.json in `out` finds it: a preset by its name, a file by its path from there.
 std::string extended_by(const std::string& preset, const std::filesystem::path& out) {
-  const auto is_preset = [](const std::string& name) {
-    return std::ranges::any_of(presets(), [&name](const Preset& one) { return one.name == name; });
-  };
-  if (is_preset(preset)) return preset;
+  if (std::ranges::count(presets(), preset, &Preset::name) > 0) return preset;
   return is_there(preset) ? std::filesystem::proximate(preset, out).string() : "ladder/" + preset;
 }
 
@@ -99,7 +95,7 @@ void run_tune(const Arguments& arguments) {
   ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
   check_model(config);
   choose_text(config);
-  const Corpus corpus = load_training_corpus(config, arguments.output);
+  const Corpus corpus = named_text(config.config.data, std::nullopt, arguments.output);
   stop_on_signals(arguments.output.quiet);  // before there is a folder that a signal would leave behind
   const ResultsFolder folder(arguments.out, "tune");
   const std::filesystem::path& out = folder.path();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,18 +12,17 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "checkpoint/contents.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
-#include "cli/signals.h"
 #include "page/run_data.h"
 #include "report/charts/run_curves.h"
 #include "report/charts/terminal_chart.h"
-#include "report/files/metrics_reader.h"
-#include "report/fitted_line.h"
+#include "report/color.h"
+#include "report/files/metrics.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "report/symbols.h"
@@ -45,12 +45,18 @@ struct Arguments {
   bool once = false;
 };
 
-/// A run as it stands.
+/// A run as it stood when it was last looked at.
 struct Watched {
   fs::path run;
+  MetricsReader reader{run / "metrics.jsonl"};
   bool running = false;
-  RunCurves curves;
-  std::string complaint;  ///< of broken lines
+  RunCurves curves{};
+
+  /// Reads what is new. Whether a process works on the run is asked first: what it wrote at its end is then read too.
+  void look() {
+    running = is_locked(run);
+    reader.read([&] { curves = RunCurves(); }, [&](const Json& row) { curves.add(row); });
+  }
 };
 
 /// Error missing, as every command says it, if there is no run.
@@ -60,22 +66,6 @@ fs::path run_of(const std::string& argument) {
   refuse_newer_run(run);
   return run;
 }
-
-/// Reads what is new. Whether a process works on the run is asked first: what it wrote at its end is then read too.
-class Watch {
- public:
-  explicit Watch(const fs::path& run) : reader_(run / "metrics.jsonl") { watched_.run = run; }
-  const Watched& look() {
-    watched_.running = is_locked(watched_.run);
-    reader_.read([&] { watched_.curves = RunCurves(); }, [&](const Json& row) { watched_.curves.add(row); });
-    watched_.complaint = reader_.complaint();
-    return watched_;
-  }
-
- private:
-  MetricsReader reader_;
-  Watched watched_;
-};
 
 /// The end with the limits that brought it, which only the config knows.
 EndEvent end_of(const Watched& watched) {
@@ -146,7 +136,8 @@ std::string picture(const Watched& watched, const Canvas& canvas) {
   std::string text = wrapped_lines(printable_path(watched.run) + ": " + state_text(watched), canvas.columns);
   if (!watched.curves.steps().empty() || !watched.curves.evaluations().empty())
     text += figures_text(watched, canvas.columns) + "\n";
-  std::string below = watched.complaint.empty() ? "" : wrapped(watched.complaint, 0, canvas.columns);
+  const std::string complaint = watched.reader.complaint();  // of broken lines
+  const std::string below = complaint.empty() ? "" : wrapped(complaint, 0, canvas.columns);
   Canvas drawing = canvas;
   const auto lines = static_cast<std::size_t>(std::ranges::count(text + below, '\n')) + 2;
   drawing.rows = canvas.rows > lines ? canvas.rows - lines : 0;
@@ -163,7 +154,7 @@ Canvas canvas_of(const Arguments& arguments) {
   const TerminalSize size = terminal_size(STDOUT_FILENO);
   if (size.columns > 0) canvas.columns = std::max(least_columns, size.columns);
   canvas.rows = size.rows > 0 ? std::min(size.rows, most_rows) : usual_rows;
-  canvas.utf8 = shows_utf8();
+  canvas.utf8 = names_utf8(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG"));
   canvas.color = uses_color(arguments.output.color, STDOUT_FILENO);
   return canvas;
 }
@@ -190,11 +181,11 @@ class OtherScreen {
 };
 
 /// Until the run ends. Throws Stopped if a signal comes first.
-void watch_live(Watch& watch, const Arguments& arguments) {
+void watch_live(Watched& watched, const Arguments& arguments) {
   const std::atomic<bool>& stop = stop_on_signals(/*quiet=*/true);
   const OtherScreen screen;
   while (true) {
-    const Watched& watched = watch.look();
+    watched.look();
     if (!watched.running) return;
     screen.show(picture(watched, canvas_of(arguments)));
     for (int tenths = 0; tenths < 10 && !stop; ++tenths) std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -204,10 +195,10 @@ void watch_live(Watch& watch, const Arguments& arguments) {
 }
 
 void run_watch(const Arguments& arguments) {
-  Watch watch(run_of(arguments.run));
+  Watched watched{.run = run_of(arguments.run)};
   const bool to_terminal = isatty(STDOUT_FILENO) != 0;
-  if (repaints(STDOUT_FILENO) && !arguments.once) watch_live(watch, arguments);
-  const Watched& watched = watch.look();
+  if (repaints(STDOUT_FILENO) && !arguments.once) watch_live(watched, arguments);
+  watched.look();
   Canvas canvas = canvas_of(arguments);
   if (to_terminal && canvas.rows > 2) canvas.rows -= 2;  // of the prompt that follows
   std::fputs(picture(watched, canvas).c_str(), stdout);

@@ -23,6 +23,22 @@ double part_in(const StrictObject& object, const std::string& field) {
   return value;
 }
 
+AdaptationChoice adaptation_of(LoadedRun& run, const std::function<TokenView()>& train, const Heartbeat& heartbeat) {
+  const std::uint64_t weights = weights_digest(*run.model);
+  try {
+    if (std::optional<AdaptationChoice> kept = kept_choice(run.folder, weights)) return *std::move(kept);
+  } catch (const Error& error) {
+    log_warning(error.what(), "; the rate is chosen anew");
+  }
+  AdaptationChoice choice = choose_adaptation(*run.model, train(), run.network().threads(), heartbeat);
+  try {
+    if (choice.tokens > 0) keep_choice(run.folder, weights, choice);
+  } catch (const Error& error) {
+    log_note("the rate is not kept: ", error.what());
+  }
+  return choice;
+}
+
 }  // namespace
 
 std::optional<AdaptationChoice> kept_choice(const std::filesystem::path& run, std::uint64_t weights) {
@@ -51,22 +67,6 @@ void keep_choice(const std::filesystem::path& run, std::uint64_t weights, const 
              {"decay", choice.adaptation.decay},
              {"tokens", choice.tokens},
              {"trials", trials}});
-}
-
-AdaptationChoice adaptation_of(LoadedRun& run, const std::function<TokenView()>& train, const Heartbeat& heartbeat) {
-  const std::uint64_t weights = weights_digest(*run.model);
-  try {
-    if (std::optional<AdaptationChoice> kept = kept_choice(run.folder, weights)) return *std::move(kept);
-  } catch (const Error& error) {
-    log_warning(error.what(), "; the rate is chosen anew");
-  }
-  AdaptationChoice choice = choose_adaptation(*run.model, train(), run.network().threads(), heartbeat);
-  try {
-    if (choice.tokens > 0) keep_choice(run.folder, weights, choice);
-  } catch (const Error& error) {
-    log_note("the rate is not kept: ", error.what());
-  }
-  return choice;
 }
 
 std::vector<AdaptationChoice> adapt(LoadedRun& run, const std::function<TokenView()>& train,

@@ -10,10 +10,9 @@
 
 namespace chargpt {
 
-/// `train` is asked only if nothing is kept for these weights. A line on stderr says if the kept file is damaged, if
-/// the choice could not be kept. Errors as choose_adaptation.
-AdaptationChoice adaptation_of(LoadedRun& run, const std::function<TokenView()>& train, const Heartbeat& heartbeat);
-/// From here on each network of the run's members learns, by a rate of its own: the same of each.
+/// From here on each network of the run's members learns, by a rate of its own, which is returned. `train` is asked
+/// only if nothing is kept for a member's weights. A line on stderr says if a kept file is damaged, if a choice could
+/// not be kept. Errors as choose_adaptation.
 std::vector<AdaptationChoice> adapt(LoadedRun& run, const std::function<TokenView()>& train,
                                     const Heartbeat& heartbeat);
 

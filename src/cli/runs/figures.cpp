@@ -8,9 +8,6 @@
 #include "base/error.h"
 #include "baseline/shared_text.h"
 #include "cli/print_text.h"
-#include "engine/cpu_engine.h"
-#include "evaluate/tenths.h"
-#include "inference/model_types.h"
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 
@@ -241,17 +238,16 @@ void check_finite(const SplitLoss& loss, const Scored& scored) {
               " tokens, so its weights have diverged; choose another with --checkpoint");
 }
 
-Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
-                const Heartbeat& heartbeat) {
+Figures measure(LoadedRun& run, const Scored& scored, const Heartbeat& heartbeat) {
   const double begun = steady_seconds();
-  const SplitLoss loss = split_loss(scorer, scored.tokens, model.block_size, scored.stride, heartbeat);
-  return measured(loss, steady_seconds() - begun, scorer, model, units, scored, heartbeat);
+  const SplitLoss loss = split_loss(run.trained(), scored.tokens, run.block_size(), scored.stride, heartbeat);
+  return measured(run, scored, loss, steady_seconds() - begun, heartbeat);
 }
 
-Figures measured(const SplitLoss& loss, double seconds, WindowScorer& scorer, const ModelConfig& model, Units units,
-                 const Scored& scored, const Heartbeat& heartbeat) {
+Figures measured(LoadedRun& run, const Scored& scored, const SplitLoss& loss, double seconds,
+                 const Heartbeat& heartbeat) {
   check_finite(loss, scored);
-  const std::int64_t block_size = model.block_size;
+  const std::int64_t block_size = run.block_size();
   Figures figures;
   figures.seconds = seconds;
   figures.scored = scored;
@@ -259,19 +255,12 @@ Figures measured(const SplitLoss& loss, double seconds, WindowScorer& scorer, co
   figures.tenths = tenths_of(loss.losses, scored.tokens);
   figures.tokens = loss.tokens;
   figures.block_size = block_size;
-  figures.units = units;
-  figures.leaks = leaks(model);
-  figures.may_adapt = adapts(model);
-  if (block_size > 64) figures.loss_windows_64 = split_loss(scorer, scored.tokens, 64, 0, heartbeat).mean;
+  figures.units = run.config().data.units;
+  figures.leaks = run.leaks();
+  const auto may_adapt = [](const LoadedRun* member) { return adapts(member->config().model); };
+  figures.may_adapt = std::ranges::all_of(run.members(), may_adapt);
+  if (block_size > 64) figures.loss_windows_64 = split_loss(run.trained(), scored.tokens, 64, 0, heartbeat).mean;
   return figures;
-}
-
-void score_by(Figures& figures, const SplitLoss& loss, double seconds) {
-  check_finite(loss, figures.scored);
-  figures.seconds = seconds;
-  figures.network_loss = figures.loss;
-  figures.loss = loss.mean;
-  figures.tenths = tenths_of(loss.losses, figures.scored.tokens);
 }
 
 void add_loss(Table& table, const std::string& name, double nats) {

@@ -10,8 +10,6 @@
 #include "cli/runs/adaptation.h"
 #include "cli/runs/loaded_run.h"
 #include "evaluate/split_loss.h"
-#include "inference/model.h"
-#include "inference/window_scorer.h"
 #include "report/table.h"
 
 namespace chargpt {
@@ -64,16 +62,13 @@ struct Figures {
   std::optional<Baselines> baselines;       ///< absent if the training text is not at hand
 };
 
-/// Without baselines. Error diverged, naming the checkpoint, for a loss that is not finite.
-Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
-                const Heartbeat& heartbeat = {});
+/// Of the run's networks as they were trained; without baselines. Error diverged, naming the checkpoint, for a loss
+/// that is not finite.
+Figures measure(LoadedRun& run, const Scored& scored, const Heartbeat& heartbeat);
 
 /// The same of a loss that was computed already, in so many seconds.
-Figures measured(const SplitLoss& loss, double seconds, WindowScorer& scorer, const ModelConfig& model, Units units,
-                 const Scored& scored, const Heartbeat& heartbeat = {});
-
-/// The loss becomes that of what --adapt and --counts have made of the network. Error diverged as above.
-void score_by(Figures& figures, const SplitLoss& loss, double seconds);
+Figures measured(LoadedRun& run, const Scored& scored, const SplitLoss& loss, double seconds,
+                 const Heartbeat& heartbeat);
 
 /// Error diverged, naming the checkpoint, for a loss that is not finite.
 void check_finite(const SplitLoss& loss, const Scored& scored);

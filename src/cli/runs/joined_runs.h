@@ -18,7 +18,6 @@ Option& add_runs_argument(Options& options, std::vector<std::string>& runs);
 /// it is the only one.
 Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
                           bool (*is_rest)(const std::string& word, bool alone));
-/// --learn-weights
 void add_learn_weights_option(Options& options, bool& learn_weights);
 
 /// The first run, which speaks for all where they differ, joined by the others; a line says where they have different

@@ -10,6 +10,7 @@
 #include "base/quote.h"
 #include "checkpoint/manifest.h"
 #include "cli/runs/figures.h"
+#include "inference/model_types.h"
 #include "kernels/processor.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -83,10 +84,8 @@ ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& giv
 
 void add_weights_options(Options& options, std::string& checkpoint, Weights& weights) {
   options.add("--checkpoint", checkpoint, "best, last or step-N (default best)");
-  options.choice(
-      "--weights", {"better", "trained", "averaged"}, "better",
-      [&weights](const std::string& name) { weights = *enum_value<Weights>(name); },
-      "if weights were also averaged (train.ema): better (by validation loss), trained or averaged");
+  options.choice("--weights", weights,
+                 "if weights were also averaged (train.ema): better (by validation loss), trained or averaged");
 }
 
 void add_device_arguments(Options& options, ModelUse& use) {
@@ -124,6 +123,10 @@ std::vector<LoadedRun*> LoadedRun::members() {
   std::vector<LoadedRun*> all{this};
   for (LoadedRun& other : others_) all.push_back(&other);
   return all;
+}
+
+bool LoadedRun::leaks() {
+  return std::ranges::any_of(members(), [](const LoadedRun* member) { return chargpt::leaks(member->config().model); });
 }
 
 std::int64_t LoadedRun::context() {
@@ -174,10 +177,6 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
   Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
   log_note("checkpoint: ", to_text(standing_of(checkpoint)));
   return {std::move(checkpoint), run_place(run, which).run, use};
-}
-
-LoadedRun load_run(const ModelArguments& arguments, bool with_optimizer) {
-  return load_run(arguments.run, arguments.checkpoint, arguments.use, with_optimizer);
 }
 
 }  // namespace chargpt

@@ -57,6 +57,8 @@ class LoadedRun {
   const std::vector<LoadedRun>& others() const { return others_; }
   /// This one first; after join(), the others.
   std::vector<LoadedRun*> members();
+  /// Whether one of members() sees the symbols that it is to predict.
+  bool leaks();
   /// Of members().
   std::vector<double> weights() const { return ensemble_ ? ensemble_->weights() : std::vector<double>{1}; }
   /// From here on the predictor's networks learn from what is scored, each member of members() in its own way.
@@ -88,7 +90,6 @@ Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string
 /// another checkpoint, the choice between trained and averaged weights) go there too.
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
                    bool with_optimizer = false);
-LoadedRun load_run(const ModelArguments& arguments, bool with_optimizer = false);
 /// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: not known) and
 /// whether that was evaluated; the weights, if there are averaged ones too.
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run);

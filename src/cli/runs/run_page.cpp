@@ -11,7 +11,6 @@
 #include "page/page.h"
 #include "page/run_data.h"
 #include "report/log.h"
-#include "run/checkpoints.h"
 
 namespace chargpt {
 

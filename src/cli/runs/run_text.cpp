@@ -10,7 +10,7 @@
 #include "base/heartbeat.h"
 #include "base/names.h"
 #include "base/paths.h"
-#include "cli/signals.h"
+#include "cli/process.h"
 #include "cli/work_line.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -73,22 +73,29 @@ void tell(const std::string& line) {
   if (!line.empty()) log_note(line);
 }
 
+Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known, const OutputArguments& output) {
+  tell_terminal(data.text);
+  Corpus corpus = load_corpus(data, known, reading_progress(output));
+  log_notices(corpus);
+  return corpus;
+}
+
 void log_notices(const Corpus& corpus) {
   for (const std::string& notice : corpus.notices()) log_note(notice);
 }
 
-FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
-                      const OutputArguments& output) {
+Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
+                   const OutputArguments& output) {
   const bool named = data.text != checkpoint.config.config.data.text;
   if (named) tell_terminal(data.text);
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
   FoundText found = find_text(known, named, reading_progress(output));
   if (found.names != data.text) log_note("the text of ", run.string(), " is at ", joined(found.names, ", "));
-  return found;
+  return std::move(found.corpus);
 }
 
 Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output) {
-  return text_of_run(run.checkpoint, data, run.folder, output).corpus;
+  return text_of_run(run.checkpoint, data, run.folder, output);
 }
 
 }  // namespace chargpt

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
@@ -23,6 +25,9 @@ ReadingProgress reading_progress(const OutputArguments& output);
 /// that hangs.
 void tell_terminal(const Strings& names);
 
+/// The text that `data` names, by the vocabulary that is known; its notices go to stderr. Errors: as load_corpus.
+Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known, const OutputArguments& output);
+
 /// A line to stderr; nothing if it is empty.
 void tell(const std::string& line);
 
@@ -32,8 +37,8 @@ void log_notices(const Corpus& corpus);
 /// The text that a checkpoint's run was trained on; see find_text. If it is not where the config says, a note says
 /// where it is. `data`: the checkpoint's, or the user's change of it; a text named there is then the only one looked
 /// at.
-FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
-                      const OutputArguments& output);
+Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
+                   const OutputArguments& output);
 Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output);
 
 }  // namespace chargpt

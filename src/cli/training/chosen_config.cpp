@@ -1,9 +1,10 @@
 #include "cli/training/chosen_config.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/line_of.h"
+#include "base/quote.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -25,14 +26,6 @@ Override passes_of(const Row& row) {
   return {"train.max_epochs", std::to_string(row.passes), "--minutes"};
 }
 
-const Row& row_for(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within) {
-  for (const Row& row : table) {
-    if (minutes < row.least_minutes || train_tokens < row.tokens) continue;
-    if (row.steps == 0 || steps_within(row.preset, passes_of(row)) >= row.steps) return row;
-  }
-  return table.back();
-}
-
 }  // namespace
 
 Override seconds_of(double minutes) {
@@ -40,7 +33,11 @@ Override seconds_of(double minutes) {
 }
 
 ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within) {
-  const Row& row = row_for(minutes, train_tokens, steps_within);
+  const auto serves = [&](const Row& row) {
+    return minutes >= row.least_minutes && train_tokens >= row.tokens &&
+           (row.steps == 0 || steps_within(row.preset, passes_of(row)) >= row.steps);
+  };
+  const Row& row = *std::ranges::find_if(table, serves);  // the last one always does
   return {row.preset, passes_of(row)};
 }
 

@@ -91,8 +91,7 @@ void refuse_twice(const std::vector<std::string>& runs) {
 }  // namespace
 
 bool names_run(const std::string& word) {
-  if (std::ranges::any_of(presets(), [&word](const Preset& preset) { return preset.name == word; })) return false;
-  return is_folder(word) && is_run(run_place(word, "").run);
+  return std::ranges::count(presets(), word, &Preset::name) == 0 && is_folder(word) && is_run(run_place(word, "").run);
 }
 
 Comparison compare_runs(const std::vector<std::string>& runs, const TrainingArguments& arguments) {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "cli/failure.h"
-#include "cli/signals.h"
+#include "cli/process.h"
 #include "cli/training/training.h"
 #include "cli/version.h"
 #include "config/changed_options.h"
@@ -18,7 +18,7 @@
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
-#include "text/text_place.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 namespace {
@@ -88,9 +88,9 @@ void ProcessGroup::refuse_standard_input(const Config& config) const {
     throw Error(ExitCode::usage, "--text -: standard input reaches one rank only; name a file that all can read");
 }
 
-void ProcessGroup::check_same(const ResolvedConfig& config, const Corpus& corpus) const {
+void ProcessGroup::check(const Config& config, const Corpus& corpus) const {
   if (alone()) return;
-  Config same = config.config;
+  Config same = config;
   same.data.text = {"the same"};  // what they hold is compared
   const nlohmann::json own = {{"program", program_version()},
                               {"config", to_json(same).dump()},
@@ -101,9 +101,6 @@ void ProcessGroup::check_same(const ResolvedConfig& config, const Corpus& corpus
   for (const auto& each : ranks_->gather(std::as_bytes(std::span(bytes))))
     all.push_back(nlohmann::json::parse(text_of(each)));
   for (std::size_t rank = 1; rank < all.size(); ++rank) check_same_as_first(all.front(), all[rank], rank);
-}
-
-void ProcessGroup::check_windows(const Config& config) const {
   if (config.train.batch_size < ranks_->ranks())
     throw Error(ExitCode::usage, ranks_->ranks(), " ranks share train.batch_size = ", config.train.batch_size,
                 " windows, and each needs one; start fewer, or set a larger batch_size");
@@ -128,16 +125,12 @@ void ProcessGroup::run(const std::function<void()>& work) const {
   if (alone()) return work();
   try {
     work();
-  } catch (const Stopped&) {
-    throw;
-  } catch (const Interrupted&) {
-    throw;
   } catch (const std::exception& error) {
-    const Failure failure = failure_of(error);
+    const Error failure = failure_of(error);
     report_failure(error);
     if (const std::string line = first() ? go_on_from(*run_) : ""; !line.empty()) log_warning(line);
     std::fflush(nullptr);
-    ranks_->fail(static_cast<int>(failure.code), failure.line);
+    ranks_->fail(static_cast<int>(failure.code()), failure.what());
     throw;
   }
 }

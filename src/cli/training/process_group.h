@@ -7,8 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/checkpoint.h"
-#include "config/load.h"
+#include "config/config.h"
 #include "ranks/communicator.h"
 #include "text/corpus.h"
 
@@ -44,10 +43,9 @@ class ProcessGroup {
   std::int64_t threads() const { return threads_; }
   /// Error usage where a text is standard input, which one rank has.
   void refuse_standard_input(const Config& config) const;
-  /// Error usage or data, the same line on every rank, unless all were given the same config, text and program.
-  void check_same(const ResolvedConfig& config, const Corpus& corpus) const;
-  /// Error usage unless each has a window of every micro-batch.
-  void check_windows(const Config& config) const;
+  /// Error usage or data, the same line on every rank, unless all were given the same config, text and program, and
+  /// each has a window of every micro-batch.
+  void check(const Config& config, const Corpus& corpus) const;
   /// From here on a failure says how to continue this run.
   void trains(const std::filesystem::path& run) { *run_ = run; }
   /// "2 ranks of 4 windows each, 1 thread each (…)"; empty where there is one.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
@@ -14,19 +13,16 @@
 #include "cli/process.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
-#include "cli/runs/run_text.h"
-#include "cli/signals.h"
 #include "cli/version.h"
-#include "engine/device.h"
 #include "generate/generate.h"
 #include "inference/model_types.h"
+#include "kernels/processor.h"
 #include "report/files/metrics.h"
 #include "report/files/sample_files.h"
 #include "report/files/tensorboard.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "text/documents.h"
-#include "train/teachers.h"
 
 namespace chargpt {
 
@@ -49,12 +45,11 @@ class ConfigWriter : public Listener {
 };
 
 std::shared_ptr<ProgressPrinter> progress_printer(const OutputArguments& output) {
-  ProgressOptions options;
-  options.is_terminal = repaints(STDERR_FILENO);
-  options.color = uses_color(output.color, STDERR_FILENO);
-  options.width = terminal_columns(STDERR_FILENO);
-  options.quiet = output.quiet;
-  options.verbose = output.verbose;
+  const ProgressOptions options{.is_terminal = repaints(STDERR_FILENO),
+                                .color = uses_color(output.color, STDERR_FILENO),
+                                .width = terminal_columns(STDERR_FILENO),
+                                .quiet = output.quiet,
+                                .verbose = output.verbose};
   return std::make_shared<ProgressPrinter>(options, write_progress);
 }
 
@@ -87,8 +82,7 @@ Figures final_figures(const Trainer& trainer, LoadedRun& best, ProgressPrinter& 
   const Heartbeat evaluating = heartbeat_of(trainer, progress, "evaluating");
   const Heartbeat counting = heartbeat_of(trainer, progress, "measuring baselines");
   evaluating(0);
-  Figures figures =
-      measure(best.predictor(), best.config().model, best.config().data.units, validation_of(corpus, best), evaluating);
+  Figures figures = measure(best, validation_of(corpus, best), evaluating);
   counting(0);
   figures.baselines =
       compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, /*held_out=*/true, counting);
@@ -168,26 +162,14 @@ void add_training_arguments(Options& options, TrainingArguments& arguments) {
   add_output_arguments(options, arguments.output);
 }
 
-Corpus load_training_corpus(const ResolvedConfig& config, const OutputArguments& output) {
-  Corpus corpus = load_corpus(config.config.data, std::nullopt, reading_progress(output));
-  log_notices(corpus);
-  return corpus;
-}
-
-void choose_teachers(ResolvedConfig& config) {
-  log_loading(settle_teachers(config));
-}
-
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run) {
-  TrainerOptions options;
-  options.run = run;
-  options.device = arguments.device.device;
-  options.engine = arguments.engine;
-  options.threads = arguments.device.threads;
-  options.stop = &stop_on_signals(arguments.output.quiet);
-  options.process_started = process_start_seconds();
-  options.program_version = program_version();
-  return options;
+  return {.run = run,
+          .device = arguments.device.device,
+          .engine = arguments.engine,
+          .threads = arguments.device.threads,
+          .stop = &stop_on_signals(arguments.output.quiet),
+          .process_started = process_start_seconds(),
+          .program_version = program_version()};
 }
 
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run,

@@ -23,12 +23,6 @@ struct TrainingArguments {
 /// --engine, --rank-timeout, device, output and config options.
 void add_training_arguments(Options& options, TrainingArguments& arguments);
 
-/// The text that the config names; its notices (a byte order mark removed, say) go to stderr.
-Corpus load_training_corpus(const ResolvedConfig& config, const OutputArguments& output);
-
-/// settle_teachers(), and what it has to say to stderr.
-void choose_teachers(ResolvedConfig& config);
-
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run);
 /// The same of a training that several processes may share, whose `run` is rank 0's, and that ends with figures and a
 /// sample.

@@ -26,11 +26,11 @@ void ForwardBackward::allocate_buffers(BumpAllocator& memory) {
 // ---- layers
 
 /// The gradient that reaches a branch whose output was dropped: dx times the mask.
-const float* ForwardBackward::branch_gradient(double rate, std::uint32_t mask, const Chunk& chunk) {
-  if (rate <= 0 || chunk.seed == nullptr) return dx_;
+const float* ForwardBackward::branch_gradient(Place place, long layer, const Chunk& chunk) const {
+  if (!drops(place, chunk)) return dx_;
   const long ld = row_stride(plan_.n_embd);
   k_.copy(rows_, plan_.n_embd, dx_, ld, branch_, ld);
-  dropout(rate, mask, chunk, branch_);
+  dropout(place, layer, chunk, branch_);
   return branch_;
 }
 
@@ -80,7 +80,7 @@ void ForwardBackward::normalise_backward(const NormPlan& norm, const float* x, c
 
 void ForwardBackward::embed_backward(const Chunk& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
-  dropout(plan_.dropout.embedding, 0, chunk, dx_);
+  dropout(Place::embedding, 0, chunk, dx_);
   float* const tokens = gradient(plan_.wte);
   float* const positions = gradient(plan_.wpe);
   for (long r = 0; r < rows_; ++r) k_.add(1, C, dx_ + r * ld, ld, tokens + inputs_[static_cast<std::size_t>(r)] * C, C);
@@ -101,15 +101,14 @@ void ForwardBackward::attention_block_backward(const BlockPlan& block, const Blo
                                                const Chunk& chunk) {
   const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldo = row_stride(A),
              ldq = row_stride(3 * A);
-  const float* const branch =
-      branch_gradient(plan_.dropout.attention_output, mask_index(layer, DropoutPlace::attention_output), chunk);
+  const float* const branch = branch_gradient(Place::attention_output, layer, chunk);
   if (block.c_proj.out > 0)
     linear_backward(block.c_proj, acts.o, ldo, branch, ldc, do_, ldo, false);
   else
     k_.copy(rows_, C, branch, ldc, do_, ldo);
   attention_heads_backward(acts, layer, chunk);
   k_.qk_norm_rope_backward(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
-                           plan_.rope ? plan_.rope_cos.data() : nullptr, plan_.rope_sin.data(), dqkv_, ldq);
+                           chunk.rope_cos, chunk.rope_sin, dqkv_, ldq);
   linear_backward(block.c_attn, acts.conv_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
   const float* const dln_1 = convolution_backward(block.conv_1, acts.ln_1);
   normalise_backward(block.ln_1, acts.x, acts.ln_1_stats, dln_1, dx_);
@@ -119,7 +118,7 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
                                          const Chunk& chunk) {
   if (!plan_.feed_forward) return;
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
-  const float* const branch = branch_gradient(plan_.dropout.mlp, mask_index(layer, DropoutPlace::mlp), chunk);
+  const float* const branch = branch_gradient(Place::mlp, layer, chunk);
   linear_backward(block.mlp_proj, acts.hidden, ldh, branch, ldc, dhidden_, ldh, false);
   // Forward has left the derivatives of the hidden values by fc and by the gate in their places.
   if (plan_.swiglu) {
@@ -139,9 +138,9 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
 /// that of its branch to it.
 void ForwardBackward::backward(const Chunk& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
-  const bool normed = plan_.final_norm && plan_.norm;
-  linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), normed ? dnormed_ : dx_, ld, false);
-  if (normed) {
+  linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), plan_.final_norm ? dnormed_ : dx_, ld,
+                  false);
+  if (plan_.final_norm) {
     k_.broadcast_row(rows_, C, nullptr, dx_, ld);  // zeros, which the norm's gradient is added to
     normalise_backward(plan_.ln_f, x_last_, ln_f_stats_, dnormed_, dx_);
   }
@@ -154,8 +153,7 @@ void ForwardBackward::backward(const Chunk& chunk) {
   has_gradients_ = true;
 }
 
-void ForwardBackward::begin(const WeightPointers& weights, std::span<float* const> gradients) {
-  weights_ = &weights;
+void ForwardBackward::begin(std::span<float* const> gradients) {
   gradients_.assign(gradients.begin(), gradients.end());
   has_gradients_ = false;
   // Matrices are written by their first matmul; what is only added to starts at zero.

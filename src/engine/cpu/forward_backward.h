@@ -8,18 +8,17 @@
 
 #include "inference/forward.h"
 #include "inference/plan.h"
-#include "kernels/kernels.h"
 
 namespace chargpt::cpu {
 
 class ForwardBackward : private Forward {
  public:
-  ForwardBackward(const Plan& plan, const Kernels& kernels) : Forward(plan, kernels, /*for_backward=*/true) {}
+  ForwardBackward(const Plan& plan, const ModelWeights& weights) : Forward(plan, weights, /*for_backward=*/true) {}
 
   using Forward::count_buffers;
   using Forward::prepare;
   /// Before the first slice of a step. `gradients`: by group; only what a slice touches is written.
-  void begin(const WeightPointers& weights, std::span<float* const> gradients);
+  void begin(std::span<float* const> gradients);
   /// Adds the gradients of the slice; returns the sum of its tokens' losses. `losses`: room for each of them, (count,
   /// T), 0 where a target does not count; `logits`: (count, T, V); null: not wanted.
   double run(const BatchSlice& slice, float* losses = nullptr, float* logits = nullptr);
@@ -42,7 +41,7 @@ class ForwardBackward : private Forward {
   void weight_backward(long out, long in, const float* dy, long lddy, const float* x, long ldx, float* dw) const;
   void linear_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy, float* dx,
                        long lddx, bool add);
-  const float* branch_gradient(double rate, std::uint32_t mask, const Chunk& chunk);
+  const float* branch_gradient(Place place, long layer, const Chunk& chunk) const;
 
   float* gradient(const Parameter& p) const {
     return p.exists() ? gradients_[static_cast<std::size_t>(p.group)] + p.offset : nullptr;

@@ -324,12 +324,11 @@ class Writing {
   attentionView(index, attention) {
     if (attention.length === 0) return element("p", {class: "soft"}, "This model looks at the last character alone.");
     const heads = attention.flatMap((layer, l) => layer.map((weights, h) => ({l, h, weights})));
-    const chosenHead = Math.min(this.headChosen || 0, heads.length - 1);
     const select = element("select", {"aria-label": "layer and head", change: () => {
       this.headChosen = select.selectedIndex;
       draw();
     }}, ...heads.map(({l, h}) => element("option", {}, `layer ${l + 1}, head ${h + 1}`)));
-    select.selectedIndex = chosenHead;
+    select.selectedIndex = Math.min(this.headChosen || 0, heads.length - 1);
     const text = element("div", {class: "look"});
     const draw = () => {
       const {weights} = heads[select.selectedIndex], largest = Math.max(...weights);
@@ -418,12 +417,11 @@ function lossSection() {
     if (content.clientWidth !== drawnFor) draw();
     drawnFor = content.clientWidth;
   });
-  const best = several ? table(["run", {number: "parameters"}, {number: "validation loss"}, {number: "best"}, {number: "at step"},
+  if (several) made.append(table(["run", {number: "parameters"}, {number: "validation loss"}, {number: "best"}, {number: "at step"},
     {number: "seconds"}, "differs in"], data.runs.map((run, i) => [
     [element("span", {class: "word"}, element("span", {class: "key", style: `background: var(--curve-${color(i)})`}), run.name)],
     {number: count(run.parameters)}, {number: number(run.val_loss, 4)}, {number: number(run.best_val_loss, 4)},
-    {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])) : null;
-  if (best) made.append(best);
+    {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])));
   const rivals = data.baselines.length ? " Dashed: what rivals reach on the same text. Counts are frozen, as the model is; compressors (PPMd, xz) learn from the text " +
     "they are measured on." : "";
   made.append(element("p", {class: "soft"}, `Loss is how much each next ${unit} surprises the model, in nats (1 nat is 1.44 bits); lower is better. ` +

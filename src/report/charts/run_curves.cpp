@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "report/files/metrics_reader.h"
+#include "report/files/metrics.h"
 
 namespace chargpt {
 namespace {

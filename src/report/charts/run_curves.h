@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "report/charts/thinned.h"
-#include "report/ending.h"
+#include "report/events.h"
 #include "report/progress.h"
 
 namespace chargpt {

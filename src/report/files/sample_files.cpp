@@ -9,18 +9,14 @@
 namespace chargpt {
 
 void SampleFileWriter::on(const SampleEvent& event) {
+  std::array<char, 48> name{};
+  std::snprintf(name.data(), name.size(), "step-%08" PRId64 ".txt", event.step);
   try {
-    write(event);
+    run_.make("samples").write(name.data(), event.text);
   } catch (const Error& failure) {
     if (!complain_ || failure.code() != ExitCode::io) throw;
     complain_(failure.what());
   }
-}
-
-void SampleFileWriter::write(const SampleEvent& event) {
-  std::array<char, 48> name{};
-  std::snprintf(name.data(), name.size(), "step-%08" PRId64 ".txt", event.step);
-  run_.make("samples").write(name.data(), event.text);
 }
 
 }  // namespace chargpt

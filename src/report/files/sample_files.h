@@ -20,7 +20,6 @@ class SampleFileWriter : public Listener {
   void on(const SampleEvent& event) override;
 
  private:
-  void write(const SampleEvent& event);
   OpenFolder run_;
   Complaint complain_;
 };

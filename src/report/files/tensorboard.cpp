@@ -35,6 +35,12 @@ std::string masked_crc32c(std::string_view bytes) {
   return little_endian((crc >> 15 | crc << 17) + 0xA282EAD8U, 4);
 }
 
+/// An event as it stands in the file.
+std::string record(std::string_view event) {
+  const std::string length = little_endian(event.size(), 8);
+  return length + masked_crc32c(length) + std::string(event) + masked_crc32c(event);
+}
+
 // Protobuf wire format: a key (field number << 3 | type), then the value by type: 0 varint, 1 eight bytes, 2 a length
 // and bytes, 5 four bytes.
 std::string varint(std::uint64_t value) {
@@ -85,8 +91,7 @@ std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
   std::string host = name.data();
-  for (char& c : host)
-    if (c == '/') c = '-';
+  std::ranges::replace(host, '/', '-');
   return host;
 }
 
@@ -126,24 +131,19 @@ std::uint32_t crc32c(std::string_view bytes) {
   return ~crc;
 }
 
-std::string tensorboard_record(std::string_view event) {
-  const std::string length = little_endian(event.size(), 8);
-  return length + masked_crc32c(length) + std::string(event) + masked_crc32c(event);
-}
-
 TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& run, std::optional<std::int64_t> resume_step,
                                      std::int64_t log_interval, Clock clock, Complaint complain)
     : log_interval_(log_interval),
       clock_(clock ? std::move(clock) : seconds_since_1970),
       file_(new_file_in(run, time_after_all(run, clock_())), OutputFile::Start::fresh, std::move(complain)) {
-  file_.write(tensorboard_record(event(clock_(), 0, bytes(3, "brain.Event:2"))));
+  file_.write(record(event(clock_(), 0, bytes(3, "brain.Event:2"))));
   if (!resume_step) return;
   const std::string session_start = bytes(7, integer(1, 1));  // SessionLog.status = START
-  file_.write(tensorboard_record(event(clock_(), *resume_step + 1, session_start)));
+  file_.write(record(event(clock_(), *resume_step + 1, session_start)));
 }
 
 void TensorBoardWriter::write_summary(std::int64_t step, std::string_view summary) {
-  file_.write(tensorboard_record(event(clock_(), step, bytes(5, summary))));
+  file_.write(record(event(clock_(), step, bytes(5, summary))));
 }
 
 void TensorBoardWriter::on(const StepEvent& event) {

@@ -19,9 +19,6 @@ namespace chargpt {
 /// CRC-32C (Castagnoli); of "123456789": 0xE3069283.
 std::uint32_t crc32c(std::string_view bytes);
 
-/// One record as it stands in the file.
-std::string tensorboard_record(std::string_view event);
-
 /// Scalars train/loss, lr, grad_norm, tokens_per_second, val/loss, train/eval_loss, and the samples as text. Errors: io
 /// if the file cannot be opened; what cannot be written later waits, once `complain` has been told (without it, Error
 /// io).

@@ -1,6 +1,5 @@
-#include "report/ending.h"
+#include "report/events.h"
 
-#include "base/line_of.h"
 #include "base/quote.h"
 #include "report/format.h"
 

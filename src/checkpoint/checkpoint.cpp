@@ -1,14 +1,18 @@
-#include "checkpoint/contents.h"
+#include "checkpoint/checkpoint.h"
 
+#include <array>
+#include <charconv>
+#include <cinttypes>
+#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
-#include "checkpoint/state_json.h"
 #include "checkpoint/strict_json.h"
 #include "text/documents.h"
 
@@ -58,7 +62,38 @@ ResolvedConfig config_in(const std::string& text, const fs::path& folder) {
   }
 }
 
+/// A file read as loading would.
+FileReport report_on(const OpenFolder& folder, const std::string& name, const FileSum& sum) {
+  const fs::path& path = folder.path();
+  FileReport report{name, sum.bytes, sum.crc64, ""};
+  try {
+    std::string bytes = read_checked(folder, name, sum);
+    if (name == state_file) state_in(bytes, path);
+    if (name == vocabulary_file) vocabulary_in(bytes, path);
+    if (name == config_file) config_in(bytes, path);
+    if (name == model_file || name == optimizer_file || name == averaged_file)
+      const SafetensorsFile tensors(std::move(bytes), printable_path(path / name));
+  } catch (const Error& error) {
+    report.problem = error.what();
+  }
+  return report;
+}
+
 }  // namespace
+
+std::string checkpoint_name(std::int64_t step) {
+  std::array<char, 40> name{};
+  std::snprintf(name.data(), name.size(), "step-%08" PRId64, step);
+  return name.data();
+}
+
+std::optional<std::int64_t> checkpoint_step(std::string_view name) {
+  constexpr std::string_view prefix = "step-";
+  if (!name.starts_with(prefix)) return std::nullopt;
+  std::int64_t step = 0;  // stays, where there is no number
+  std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
+  return step >= 0 && name == checkpoint_name(step) ? std::optional(step) : std::nullopt;
+}
 
 ResolvedConfig read_config(const OpenFolder& folder) {
   return config_in(folder.read(config_file, max_small_file_bytes), folder.path());
@@ -79,13 +114,8 @@ Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
                ? nullptr
                : std::make_unique<SafetensorsFile>(std::move(found->second), printable_path(path / name));
   };
-  Checkpoint checkpoint{path,
-                        state_in(files[state_file], path),
-                        vocabulary_in(files[vocabulary_file], path),
-                        config_in(files[config_file], path),
-                        nullptr,
-                        nullptr,
-                        nullptr};
+  Checkpoint checkpoint{path, state_in(files[state_file], path), vocabulary_in(files[vocabulary_file], path),
+                        config_in(files[config_file], path)};
   check_start_symbol(checkpoint);
   check_documents(checkpoint);
   checkpoint.model = tensors(model_file);
@@ -94,13 +124,19 @@ Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
   return checkpoint;
 }
 
-void check_contents(const OpenFolder& folder, const std::string& name, std::string bytes) {
-  const fs::path& path = folder.path();
-  if (name == state_file) state_in(bytes, path);
-  if (name == vocabulary_file) vocabulary_in(bytes, path);
-  if (name == config_file) config_in(bytes, path);
-  if (name == model_file || name == optimizer_file || name == averaged_file)
-    const SafetensorsFile tensors(std::move(bytes), printable_path(path / name));
+std::vector<FileReport> verify_checkpoint(const OpenFolder& folder) {
+  std::vector<FileReport> reports(1);
+  reports[0].name = manifest_file;
+  try {
+    const Manifest manifest = read_manifest(folder);
+    const std::string text = folder.read(manifest_file);
+    reports[0].bytes = text.size();
+    reports[0].crc64 = crc64(text);
+    for (const auto& [name, sum] : manifest) reports.push_back(report_on(folder, name, sum));
+  } catch (const Error& error) {
+    reports[0].problem = error.what();
+  }
+  return reports;
 }
 
 }  // namespace chargpt
