@@ -2,7 +2,7 @@
 """What counts cost: seconds and memory of counting a text, and of mixing counts with a network, for texts of 1, 10 and 100 MB.
 
     scripts/measure/counts.py                      prints a table; about ten minutes
-    scripts/measure/counts.py --folder /usr/share  the texts: all ASCII files below these folders, the largest first (default: /usr/include, /usr/lib/python3)
+    scripts/measure/counts.py --folder /usr/share  the texts: all ASCII files below these folders, the largest first (default: /usr/include, /usr/lib/python3, /usr/share)
 
 The network is `quick`, trained for a few steps: the cost does not depend on what it has learned. Seconds (of the processor) and memory of counting are those
 of `sample` with --counts less those without; microseconds for each character are those of `eval` on 100,000 held-out characters.
@@ -14,6 +14,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import time
 
 from presets import Program, processor
 
@@ -46,10 +47,16 @@ class Run:
     def sampled(self, *options):
         """Processor seconds and peak bytes, and characters a second."""
         command = [self.program.path, "sample", self.run, "--tokens", WRITTEN, "--verbose", *self.threads, *options]
-        with subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-            told = process.stderr.read()
-            usage = os.wait4(process.pid, 0)[2]
-        return usage.ru_utime + usage.ru_stime, 1024 * usage.ru_maxrss, int(re.search(r"(\d+) a second", told)[1])
+        peak, ended = 0, 0
+        with tempfile.TemporaryFile("w+") as told:
+            process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=told)
+            while ended == 0:  # ru_maxrss would be this script's own, which the child begins with
+                status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+                peak = max([peak, *map(int, re.findall(r"VmHWM:\s*(\d+) kB", status))])
+                time.sleep(0.01)
+                ended, _, usage = os.wait4(process.pid, os.WNOHANG)
+            told.seek(0)
+            return usage.ru_utime + usage.ru_stime, 1024 * peak, int(re.search(r"(\d+) a second", told.read())[1])
 
     def scored(self, *options):
         """Microseconds for each character."""
@@ -69,7 +76,7 @@ def main():
     parser.add_argument("--megabytes", type=int, nargs="+", default=[1, 10, 100])
     parser.add_argument("--threads", type=int, default=0)
     arguments = parser.parse_args()
-    text = text_of(arguments.folder or ["/usr/include", "/usr/lib/python3"], 1_000_000 * max(arguments.megabytes))
+    text = text_of(arguments.folder or ["/usr/include", "/usr/lib/python3", "/usr/share"], 1_000_000 * max(arguments.megabytes))
     heads = ["text", "counting, s", "MB", "scoring, µs each: network", "`--counts`", "`--adapt`", "both", "written a second: network", "`--counts`"]
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for size in arguments.megabytes:

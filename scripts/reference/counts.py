@@ -78,13 +78,13 @@ class BitHistory:
 
 
 class Table:
-    """Groups of five entries [check, p, bits, history]."""
+    """Groups of ten entries [check, p, bits, history]."""
 
     def __init__(self, entries):
-        self.groups = [[[0, 0, 0, BitHistory.first] for _ in range(5)] for _ in range(entries // 5 + 1)]
+        self.groups = [[[0, 0, 0, BitHistory.first] for _ in range(10)] for _ in range(entries // 10 + 1)]
 
     def find(self, key, add=False):
-        group, check = self.groups[(key >> 32) * len(self.groups) >> 32], (key | 1) & 0xFFFF
+        group, check = self.groups[(key >> 32) * len(self.groups) >> 32], max(key & 0xFFFF, 1)
         for entry in group:
             if entry[0] == check:
                 return entry

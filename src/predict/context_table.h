@@ -2,9 +2,9 @@
 // way. A context that was not seen is taken for another one about once in 6,000 times.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <utility>
 
 #include "kernels/buffers.h"
 #include "predict/undo.h"
@@ -21,7 +21,6 @@ constexpr std::uint64_t mixed_bits(std::uint64_t value) {
 class ContextTable {
  public:
   struct Seen {
-    std::uint16_t check = 0;             ///< of the key; 0: the entry is free
     std::uint16_t p = 0;                 ///< that the bit is 1, in 65,536ths
     std::uint8_t bits = 0, history = 0;  ///< how many came, at most 250; a state of BitHistories
   };
@@ -29,7 +28,7 @@ class ContextTable {
   explicit ContextTable(std::int64_t entries);
 
   /// find() of this key will be asked.
-  void fetch(std::uint64_t key) const { __builtin_prefetch(groups() + group_of(key)); }
+  void fetch(std::uint64_t key) const { __builtin_prefetch(&groups()[group_of(key)]); }
 
   /// Where the entry of a key is, which names context and decision and has mixed_bits; -1: not seen.
   std::int64_t find(std::uint64_t key) const;
@@ -39,18 +38,25 @@ class ContextTable {
     const auto at = static_cast<std::size_t>(place);
     return groups()[at / stride].seen[at % stride];
   }
-  Seen& operator[](std::int64_t place) { return const_cast<Seen&>(std::as_const(*this)[place]); }
+  Seen& operator[](std::int64_t place) {
+    const auto at = static_cast<std::size_t>(place);
+    return groups()[at / stride].seen[at % stride];
+  }
 
  private:
-  /// A key's group is one of 32 bytes, in one line of the cache, with five places for its entry. Places are numbered
-  /// `stride` apart from group to group.
-  static constexpr std::size_t places = 5, stride = 8;
-  struct alignas(32) Group {
+  /// A key's group is a line of the cache, with ten places for its entry. Places are numbered `stride` apart from group
+  /// to group.
+  static constexpr std::size_t places = 10, stride = 16;
+  struct alignas(64) Group {
+    std::array<std::uint16_t, places> checks;  ///< of the keys; 0: the entry is free
     std::array<Seen, places> seen;
   };
-  static std::uint16_t check_of(std::uint64_t key) { return static_cast<std::uint16_t>(key | 1); }
+  static std::uint16_t check_of(std::uint64_t key) {
+    return std::max<std::uint16_t>(1, static_cast<std::uint16_t>(key));
+  }
   std::size_t group_of(std::uint64_t key) const { return static_cast<std::size_t>((key >> 32) * count_ >> 32); }
   const Group* groups() const { return reinterpret_cast<const Group*>(memory_.data()); }
+  Group* groups() { return reinterpret_cast<Group*>(memory_.data()); }
 
   std::uint64_t count_;  ///< of groups, fewer than 2^32
   cpu::AlignedFloats memory_;

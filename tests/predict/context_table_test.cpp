@@ -30,14 +30,15 @@ TEST_CASE("what was added is found, and nothing else") {
 
 TEST_CASE("a full group gives up what was seen least") {
   Undo undo;
-  ContextTable table(1);  // one group: five places
-  for (const std::uint8_t bits : {9, 4, 7, 3, 8}) table[table.find_or_add(key_of(bits), undo)].bits = bits;
+  ContextTable table(1);  // one group: ten places
+  for (const std::uint8_t bits : {9, 4, 7, 3, 8, 12, 15, 10, 14, 20})
+    table[table.find_or_add(key_of(bits), undo)].bits = bits;
   const std::int64_t place = table.find_or_add(key_of(100), undo);
   CHECK(table[place].bits == 0);
   CHECK(table.find(key_of(3)) == -1);
   table.find_or_add(key_of(101), undo);  // the newcomer was seen least, and goes first
   CHECK(table.find(key_of(100)) == -1);
-  for (const std::uint64_t kept : {9, 4, 7, 8, 101}) CHECK(table.find(key_of(kept)) >= 0);
+  for (const std::uint64_t kept : {9, 4, 7, 8, 12, 15, 10, 14, 20, 101}) CHECK(table.find(key_of(kept)) >= 0);
 }
 
 TEST_CASE("a context that was not seen is taken for another one about once in 6,000 times, in a full table") {
