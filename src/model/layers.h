@@ -1,5 +1,5 @@
 // The layers that models are made of, as LibTorch modules. Their weights are whatever the library put there until
-// initialise.h sets them. Knows no model, no training and no text.
+// parameters/initial_weights.h sets them. Knows no model, no training and no text.
 //
 // Letters in shapes: B batch, T time, C channels (n_embd), V vocabulary, nh heads, hs head size.
 #pragma once

@@ -19,7 +19,7 @@ import time
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("CHARGPT", str(SOURCE / "build" / "chargpt"))
+PROGRAM = os.path.abspath(os.environ.get("CHARGPT", SOURCE / "build" / "chargpt"))
 ENGINE = os.environ.get("CHARGPT_ENGINE")  # where it is given, training commands are run with --engine
 SAMPLE_TEXT = str(SOURCE / "data" / "sample.txt")
 TEXT = pathlib.Path(SAMPLE_TEXT).read_text(encoding="utf-8")
