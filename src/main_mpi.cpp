@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/part.h"
 #include "ranks/communicator.h"
 
 namespace chargpt {

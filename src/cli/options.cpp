@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "config/decode.h"
 #include "config/unknown_keys.h"
 
 namespace chargpt {
@@ -122,9 +123,7 @@ Option& Option::non_negative() {
 Option& Option::one_of(const std::vector<std::string>& values) {
   parsed_.check([values](const std::string& given) -> std::string {
     if (std::ranges::count(values, given) > 0) return "";
-    const auto nearest = nearest_name(given, values);
-    return shown(given) + " is not one of " + joined(values, ", ") +
-           (nearest ? "; did you mean " + *nearest + "?" : "");
+    return shown(given) + " is not one of " + joined(values, ", ") + did_you_mean(given, values);
   });
   choices_ = values;
   text_.value = "{" + joined(values, ",") + "}";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/part.h"
 #include "base/random.h"
 #include "engine/cpu/forward_backward.h"
 #include "inference/model_weights.h"
@@ -26,15 +27,6 @@ using cpu::Forward;
 using cpu::ForwardBackward;
 using cpu::on_threads;
 using cpu::Plan;
-
-/// Range `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
-struct Range {
-  std::int64_t begin, size;
-};
-Range range_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
-  const std::int64_t least = n / parts, rest = n % parts;
-  return {index * least + std::min(index, rest), least + (index < rest ? 1 : 0)};
-}
 
 void check(const WindowBatch& windows, const Plan& plan) {
   if (windows.T < 1 || windows.T > plan.block_size)
@@ -95,8 +87,8 @@ class CpuEngine : public Engine {
   }
 
   BatchSlice slice_of(const WindowBatch& windows, std::int64_t thread) const {
-    const Range range = range_of(windows.B(), threads(), thread);
-    return {.windows = windows.part(range.begin, range.size), .first = range.begin};
+    const Part part = part_of(windows.B(), threads(), thread);
+    return {.windows = windows.part(part.begin, part.size), .first = part.begin};
   }
 
   /// The gradient of the mean loss over all targets that count, one part in each thread's buffers; returns that mean.
@@ -183,12 +175,12 @@ class CpuEngine : public Engine {
 
   double sum_group(std::size_t g, std::int64_t thread) {
     const AlignedFloats& gradients = arena_.groups()[g].gradients;
-    const Range range = range_of(gradients.size(), threads(), thread);
+    const Part part = part_of(gradients.size(), threads(), thread);
     std::vector<const float*> others;
     for (const Share& other : std::span(shares_).subspan(1))
-      if (other.training.has_gradients()) others.push_back(other.gradients[g].data() + range.begin);
-    return plan_.kernels->sum_buffers(gradients.data() + range.begin, others.data(), static_cast<long>(others.size()),
-                                      range.size);
+      if (other.training.has_gradients()) others.push_back(other.gradients[g].data() + part.begin);
+    return plan_.kernels->sum_buffers(gradients.data() + part.begin, others.data(), static_cast<long>(others.size()),
+                                      part.size);
   }
 
   Plan plan_;

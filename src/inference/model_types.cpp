@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "config/decode.h"
 #include "inference/dimensions.h"
 #include "inference/parameter_list.h"
 
@@ -18,9 +19,7 @@ template <class... Parts>
 void check_type(const ModelConfig& config) {
   const std::vector<std::string>& types = model_types();
   if (std::ranges::find(types, config.type) != types.end()) return;
-  const auto nearest = nearest_name(config.type, types);
-  refuse("model.type = \"", config.type, "\" is not one of ", joined(types, ", "),
-         nearest ? "; did you mean " + *nearest + "?" : "");
+  refuse("model.type = \"", config.type, "\" is not one of ", joined(types, ", "), did_you_mean(config.type, types));
 }
 
 /// The divisors of `n` next to `wanted`, below and above: "4 or 8 would".

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/part.h"
 #include "learner/schedule.h"
 #include "parameters/initial_weights.h"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/part.h"
 
 namespace chargpt {
 

@@ -76,14 +76,15 @@ ParameterArena::ParameterArena(const std::vector<ParameterInfo>& parameters, Dec
       if (group_of[i] >= first && group_of[i] <= last) found.push_back(parameters[i]);
     return found;
   };
-  const auto add = [&](ParameterGroup group, std::size_t i) {
-    if (members(i, i).empty()) return;
-    make_room(group, members(i, i));
+  const auto add = [&](ParameterGroup group, const std::vector<ParameterInfo>& own) {
+    if (own.empty()) return;
+    make_room(group, own);
     groups_.push_back(std::move(group));
   };
   for (std::size_t i = 0; i < decayed; ++i) {
     const GroupConfig& group = train.groups[i];
-    if (members(i, i).empty())
+    const std::vector<ParameterInfo> own = members(i, i);
+    if (own.empty())
       throw Error(ExitCode::usage, "train.groups[", i, "].match = \"", group.match, "\" matches no parameter for ",
                   enum_name(group.optimizer), " that an earlier group has left", listed(members(i, not_decayed)));
     add({.name = group.match,
@@ -91,10 +92,11 @@ ParameterArena::ParameterArena(const std::vector<ParameterInfo>& parameters, Dec
          .weight_decay = weight_decay(train, group),
          .rule = group.optimizer,
          .momentum = group.momentum},
-        i);
+        own);
   }
-  add({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay}, decayed);
-  add({.name = "no_decay", .learning_rate = train.learning_rate, .weight_decay = 0}, not_decayed);
+  add({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay},
+      members(decayed, decayed));
+  add({.name = "no_decay", .learning_rate = train.learning_rate, .weight_decay = 0}, members(not_decayed, not_decayed));
 }
 
 std::int64_t ParameterArena::numel() const {

@@ -57,8 +57,8 @@ void draw_initial_weights(const ModelConfig& config, std::int64_t vocab_size, st
   for (const ParameterInfo& parameter : parameters) {
     const std::span<float> values = values_of(parameter.name);
     std::ranges::fill(values, parameter.role == ParameterRole::gain ? 1.0F : 0.0F);
-    const auto draw_normal = [&](double std) {
-      if (std > 0) draw(parameter, values, [std](std::uint32_t bits) { return std * normal_of(bits); });
+    const auto draw_normal = [&](double deviation) {
+      if (deviation > 0) draw(parameter, values, [=](std::uint32_t bits) { return deviation * normal_of(bits); });
     };
     const bool embedding = parameter.role == ParameterRole::embedding, matrix = parameter.role == ParameterRole::matrix;
     const bool bias = parameter.role == ParameterRole::bias && parameter.place != Place::norm;

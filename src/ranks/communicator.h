@@ -101,13 +101,4 @@ inline bool on_any(Communicator& ranks, bool here) {
   return std::ranges::count(all, 1) > 0;
 }
 
-/// Part `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
-struct Part {
-  std::int64_t begin = 0, size = 0;
-};
-inline Part part_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
-  const std::int64_t least = n / parts, rest = n % parts;
-  return {index * least + std::min(index, rest), least + (index < rest ? 1 : 0)};
-}
-
 }  // namespace chargpt

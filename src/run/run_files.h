@@ -1,6 +1,6 @@
 // What a run folder consists of: the files that the program writes into one, by name (README.md lists them). Nothing is
-// followed out of it, and only a run that came to nothing is removed. Whoever writes another file into runs adds its
-// name to run_files.cpp and README.md.
+// followed out of it, and only a run that came to nothing is removed. A new kind of file needs its name in
+// run_files.cpp and README.md.
 #pragma once
 
 #include <filesystem>

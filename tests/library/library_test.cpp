@@ -78,7 +78,7 @@ TEST_CASE_METHOD(Opened, "a sample is a function of its seed and number, whateve
   CHECK(model.generate({.prompt = "the ", .tokens = 60, .stops = {stop}}) == whole.substr(0, whole.find(stop)));
 }
 
-TEST_CASE_METHOD(Opened, "whoever listens may end a text, and what they throw comes out") {
+TEST_CASE_METHOD(Opened, "a callback may end a text, and what it throws reaches the caller") {
   std::string text;
   model.generate({.tokens = 60}, [&](std::string_view piece) {
     text += piece;

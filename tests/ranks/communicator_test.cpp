@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/child_process.h"
+#include "base/part.h"
 #include "ranks/launch.h"
 #include "test.h"
 
