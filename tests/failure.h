@@ -2,25 +2,12 @@
 #pragma once
 
 #include <ostream>
-#include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "test.h"
 
 namespace chargpt {
-
-/// Code and line of the Error that `call` throws; the test fails where it throws none or anything else.
-template <class Call>
-Error failure_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  FAIL("no Error was thrown");
-  return {ExitCode::internal, ""};
-}
 
 /// An exit code and the line with it.
 struct Failure {

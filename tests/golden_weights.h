@@ -6,7 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <string>
 #include <type_traits>
 
 #include "config/config.h"

@@ -4,10 +4,7 @@
 
 #include <torch/types.h>
 
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "engine/cpu_engine.h"
 #include "engine/engine.h"

@@ -4,14 +4,28 @@
 #include <cstdio>
 
 #include "engine/device.h"
+#include "test.h"
 
 namespace chargpt {
 
-/// Whether there is a GPU; where not, says that the cases are skipped.
+/// Whether there is a GPU; where not, says once that the cases are skipped.
 inline bool cuda_is_there() {
-  if (cuda_device_count() > 0) return true;
-  std::fputs("[cuda] cases skipped: no CUDA device\n", stderr);
-  return false;
+  static const bool is_there = [] {
+    if (cuda_device_count() == 0) std::fputs("[cuda] cases skipped: no CUDA device\n", stderr);
+    return cuda_device_count() > 0;
+  }();
+  return is_there;
+}
+
+inline bool register_cuda_case(void (*function)(), const char* name, const char* tags) {
+  if (!cuda_is_there()) return false;
+  REGISTER_TEST_CASE(function, name, tags);
+  return true;
 }
 
 }  // namespace chargpt
+
+#define CUDA_CASE(function, name, tags)                                                                         \
+  static void function();                                                                                       \
+  [[maybe_unused]] static const bool function##_registered = chargpt::register_cuda_case(function, name, tags); \
+  static void function()

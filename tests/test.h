@@ -1,6 +1,13 @@
 // Catch2 (v2 or v3) for tests. A test that needs torch includes its torch headers before this one: c10 defines CHECK
-// and its relatives as Catch does, and whoever comes last wins silently; here Catch wins.
+// and its relatives as Catch does, and whoever comes last wins silently; here Catch wins. What a header of tests/
+// includes (this one what most tests use) its users do not include again.
 #pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
 #undef CHECK
 #undef CHECK_EQ
 #undef CHECK_NE
@@ -21,3 +28,18 @@ inline auto Contains(const std::string& text) {
 #else
 #include <catch2/catch.hpp>
 #endif
+
+namespace chargpt {
+
+using Floats = std::vector<float>;
+using Ids = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
+
+/// Whether one of the lines has that part.
+inline bool any_has(const std::vector<std::string>& lines, const std::string& part) {
+  for (const std::string& line : lines)
+    if (line.find(part) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace chargpt

@@ -8,10 +8,13 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 
+#include "test.h"
+
 namespace chargpt {
+
+namespace fs = std::filesystem;
 
 class TestFolder {
  public:
@@ -30,7 +33,7 @@ class TestFolder {
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
   /// Writes a file, and the folders it lies in, and returns its path.
-  std::string write(const std::string& name, std::string_view bytes) const {
+  std::string write(const std::string& name, std::string_view bytes = "x") const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << bytes;

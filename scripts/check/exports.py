@@ -45,21 +45,11 @@ def pieces_of(text, block, documents):
     return [text[begin: begin + block] for begin in range(0, len(text), block)]
 
 
-def our_log_probabilities(run, piece):
-    """By place of the text and id, after the start symbol."""
-    rows = []
-    for one in json.loads(chargpt("score", run, "-", "--json", "--quiet", "--candidates", 1 << 21, text=piece.encode()))["scores"]:
-        row = [0.0] * len(one["candidates"])
-        for candidate in one["candidates"]:
-            row[candidate["id"]] = candidate["log_probability"]
-        rows.append(row)
-    return rows
-
-
-def our_ids(run, piece, start):
-    """Not printed by any command: a symbol's id is that of its candidate."""
+def scored(run, piece):
+    """Ids, which no command prints: a symbol's is that of its candidate; and log-probabilities by place of the text and id."""
     scores = json.loads(chargpt("score", run, "-", "--json", "--quiet", "--candidates", 1 << 21, text=piece.encode()))["scores"]
-    return [start] + [next(c["id"] for c in one["candidates"] if c["character"] == one["character"]) for one in scores]
+    ids = [next(c["id"] for c in one["candidates"] if c["character"] == one["character"]) for one in scores]
+    return ids, [[c["log_probability"] for c in sorted(one["candidates"], key=lambda c: c["id"])] for one in scores]
 
 
 class Transformers:
@@ -143,10 +133,9 @@ def compare(run, form, text, windows):
     same_ids = True
     pieces = pieces_of(text, block, documents)
     for piece in pieces[:windows]:
-        ids = our_ids(run, piece, start)  # of a document, its end too
-        same_ids = same_ids and theirs.ids(piece) == ids[1: len(piece) + 1] and theirs.text(ids[1:]) == piece
-        ours = our_log_probabilities(run, piece)
-        for our_row, their_row in zip(ours, theirs.log_probabilities(ids[:-1]), strict=True):
+        ids, ours = scored(run, piece)  # of a document, its end too
+        same_ids = same_ids and theirs.ids(piece) == ids[: len(piece)] and theirs.text(ids) == piece
+        for our_row, their_row in zip(ours, theirs.log_probabilities([start, *ids[:-1]]), strict=True):
             largest = max([largest] + [abs(a - b) for a, b in zip(our_row, their_row, strict=True)])
     prompt = pieces[0][:min(8, block // 2)]
     count = min(GREEDY, block - len(prompt))

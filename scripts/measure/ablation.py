@@ -12,13 +12,10 @@ import argparse
 import datetime
 import json
 import pathlib
-import subprocess
-import sys
 import tempfile
 
-from marked_part import write_part
+from workbench import PROGRAM, ROOT, Program, write_part
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONVOLUTIONS = {"match": "conv_", "learning_rate": 0.1, "weight_decay": 0.0}
 EMBEDDING = {"match": "wte|lm_head", "learning_rate": 1e-2, "weight_decay": 0.1}
 MUON = {"match": "\\.h\\.", "learning_rate": 1e-2, "weight_decay": 0.1, "optimizer": "muon"}
@@ -65,12 +62,8 @@ def write_configs(preset, folder):
 
 def compare(program, preset, folder, arguments):
     names = write_configs(preset, folder)
-    command = [program, "compare", preset, *(str(folder / f"{name}.json") for name in names), "--json", "--seeds", str(arguments.seeds),
-               "--out", str(folder / "runs"), *arguments.options]
-    process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    if process.returncode:
-        sys.exit(f"ablation.py: chargpt compare ended with {process.returncode}")
-    return json.loads(process.stdout), names
+    configs = [folder / f"{name}.json" for name in names]
+    return Program(program).json("compare", preset, *configs, "--seeds", arguments.seeds, "--out", folder / "runs", *arguments.options, quiet=False), names
 
 
 def losses(row):
@@ -93,7 +86,7 @@ def table(result, names, preset, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("preset", choices=VARIANTS)
-    parser.add_argument("--program", default=str(ROOT / "build" / "chargpt"))
+    parser.add_argument("--program", default=PROGRAM)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=pathlib.Path, help="keep configs and runs here, and only print the table")
     arguments, arguments.options = parser.parse_known_args()

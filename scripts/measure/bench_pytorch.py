@@ -34,9 +34,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from in_turns import in_turns
+from workbench import ROOT, Program, in_turns
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 # ---- the model, from the formulas; parameters have the program's names
@@ -167,19 +166,12 @@ class Muon:
 
     def __init__(self, weights, group):
         self.rate, self.momentum, self.decay = group["learning_rate"], group["momentum"], group["weight_decay"]
-        by_shape = {}
-        for name, weight in weights:
-            for part in weight.chunk(3) if name.endswith("c_attn.weight") else [weight]:
-                by_shape.setdefault(tuple(part.shape), []).append(part)
-        self.weights, self.by_shape = weights, by_shape
-        self.moments = {shape: torch.zeros(len(parts), *shape, device=parts[0].device) for shape, parts in by_shape.items()}
+        self.weights, self.by_shape = weights, by_shape(weights)
+        self.moments = {shape: torch.zeros(len(parts), *shape, device=parts[0].device) for shape, parts in self.by_shape.items()}
 
     @torch.no_grad()
     def step(self, factor):
-        gradients = {}
-        for name, weight in self.weights:
-            for part in weight.grad.chunk(3) if name.endswith("c_attn.weight") else [weight.grad]:
-                gradients.setdefault(tuple(part.shape), []).append(part)
+        gradients = by_shape((name, weight.grad) for name, weight in self.weights)
         for shape, parts in self.by_shape.items():
             g = torch.stack(gradients[shape])
             moment = self.moments[shape].lerp_(g, 1 - self.momentum)
@@ -187,6 +179,15 @@ class Muon:
             rate = self.rate * factor
             for weight, change in zip(parts, update):
                 weight.mul_(1 - rate * self.decay).sub_(change, alpha=rate)
+
+
+def by_shape(named):
+    """Matrices of one shape together."""
+    found = {}
+    for name, matrix in named:
+        for part in matrix.chunk(3) if name.endswith("c_attn.weight") else [matrix]:
+            found.setdefault(tuple(part.shape), []).append(part)
+    return found
 
 
 def orthogonal(u):  # (n, rows, columns)
@@ -253,13 +254,6 @@ def rate_factor(t, step):
 # ---- the program's side
 
 
-def run_of(program, command):
-    process = subprocess.run([program, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    if process.returncode:
-        sys.exit(f"bench_pytorch.py: {program} {' '.join(command)} ended with {process.returncode}")
-    return process.stdout
-
-
 TYPES = {"F32": torch.float32}
 
 
@@ -281,9 +275,9 @@ FEW_UPDATES = ["--max_iters", "20", "--warmup_iters", "5", "--lr_decay_iters", "
 def checkpoint_of(arguments, options, folder):
     """The folder of the program's last checkpoint of a training with `options`, and its loss of the validation split."""
     run = pathlib.Path(folder) / "run"
-    run_of(arguments.program, ["train", arguments.config, *options, *arguments.of_config, "--device", arguments.device, "--sample_tokens", "0",
-                               "--run", str(run), "--quiet"])
-    figures = json.loads(run_of(arguments.program, ["eval", str(run), "--checkpoint", "last", "--json"]))
+    arguments.program.run("train", arguments.config, *options, *arguments.of_config, "--device", arguments.device, "--sample_tokens", 0,
+                          "--run", run, "--quiet")
+    figures = arguments.program.json("eval", run, "--checkpoint", "last")
     return pathlib.Path(figures["checkpoint"]["path"]), figures["loss"]
 
 
@@ -303,9 +297,6 @@ class Start:
         if unexpected or set(missing) - {"lm_head.weight"}:
             sys.exit(f"bench_pytorch.py: weights that do not fit: {missing} {unexpected}")
         return model
-
-    def splits(self, text):
-        return ids_of(text or ROOT / self.data["text"][0])
 
 
 def ids_of(path):
@@ -338,7 +329,7 @@ class Training:
 
     def __init__(self, start, arguments):
         torch.manual_seed(start.train["seed"])
-        self.train, self.val = start.splits(arguments.text)
+        self.train, self.val = ids_of(arguments.text or ROOT / start.data["text"][0])
         self.T, self.B, self.t = start.model["block_size"], start.train["batch_size"], start.train
         self.device = torch.device(arguments.device)
         self.model = start.peer().to(self.device)
@@ -415,7 +406,7 @@ def shared_options(arguments):
 
 
 def own_command(arguments, *more):
-    command = [sys.executable, __file__, arguments.config, "--program", arguments.program, *shared_options(arguments), *more]
+    command = [sys.executable, __file__, arguments.config, "--program", arguments.program.path, *shared_options(arguments), *more]
     command += ["--compile"] if arguments.compile else []
     command += [f"--set={option}" for option in arguments.set]
     return command + (["--text", str(arguments.text)] if arguments.text else [])
@@ -443,9 +434,8 @@ def circumstances(arguments):
 
 def compare_steps(arguments):
     steps = ["--warmup", str(arguments.warmup), "--steps", str(arguments.steps)]
-    mine_command = ["bench", "train", arguments.config, "--json", *shared_options(arguments), *arguments.of_config, *steps]
-    peer, mine = in_turns(arguments.pairs, lambda: own_result(own_command(arguments, *steps)),
-                          lambda: json.loads(run_of(arguments.program, mine_command)))
+    mine_command = ["bench", "train", arguments.config, *shared_options(arguments), *arguments.of_config, *steps]
+    peer, mine = in_turns(arguments.pairs, lambda: own_result(own_command(arguments, *steps)), lambda: arguments.program.json(*mine_command))
     time_of = lambda figures: [figure["ms_per_step"]["median"] for figure in figures]
     return circumstances(arguments) | {
         "pytorch_ms": round(statistics.median(time_of(peer)), 2), "chargpt_ms": round(statistics.median(time_of(mine)), 2),
@@ -457,7 +447,7 @@ def compare_steps(arguments):
 
 def compare_whole_runs(arguments):
     given = [*arguments.of_config, *(["--max_iters", str(arguments.max_iters)] if arguments.max_iters else [])]
-    length = json.loads(run_of(arguments.program, ["train", arguments.config, *given, "--dry-run", "--json"]))["max_iters"]
+    length = arguments.program.json("train", arguments.config, *given, "--dry-run")["max_iters"]
     with tempfile.TemporaryDirectory() as folder:
         checkpoint, _ = checkpoint_of(arguments, ["--max_iters", "0"], folder)
         run = pathlib.Path(folder) / "mine"
@@ -473,9 +463,9 @@ def compare_whole_runs(arguments):
             return {"seconds": seconds_of(lambda: result.update(own_result(command)))} | result
 
         def mine():
-            command = ["train", arguments.config, *given, *shared_options(arguments), "--run", str(run), "--overwrite", "--quiet"]
-            seconds = seconds_of(lambda: run_of(arguments.program, command))
-            return {"seconds": seconds, "val_loss": json.loads(run_of(arguments.program, ["eval", str(run), "--checkpoint", "last", "--json"]))["loss"]}
+            command = ["train", arguments.config, *given, *shared_options(arguments), "--run", run, "--overwrite", "--quiet"]
+            seconds = seconds_of(lambda: arguments.program.run(*command))
+            return {"seconds": seconds, "val_loss": arguments.program.json("eval", run, "--checkpoint", "last")["loss"]}
 
         own_result(own_command(arguments, "--warmup", "0", "--steps", "1"))  # both have the same loss of the same weights
         peer, own = in_turns(arguments.pairs, theirs, mine)
@@ -506,8 +496,8 @@ def main():
     parser.add_argument("--checkpoint", type=pathlib.Path, help="the whole run alone, from this checkpoint, for --max_iters")
     arguments = parser.parse_args()
     arguments.of_config = [f"--set={option}" for option in arguments.set] + (["--text", str(arguments.text.resolve())] if arguments.text else [])
+    arguments.program = Program(str(pathlib.Path(arguments.against).resolve()) if arguments.against else arguments.program)
     if arguments.against:
-        arguments.program = str(pathlib.Path(arguments.against).resolve())
         print(json.dumps(compare_whole_runs(arguments) if arguments.whole else compare_steps(arguments)))
         return
     if arguments.threads:

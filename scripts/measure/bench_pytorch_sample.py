@@ -16,7 +16,6 @@ import argparse
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
@@ -24,7 +23,7 @@ import torch
 from torch.nn import functional as F
 
 from bench_pytorch import ratios_of, read_safetensors
-from in_turns import in_turns
+from workbench import Program, in_turns
 
 TEMPERATURE, TOP_K, SEED = 0.8, 200, 1337
 
@@ -79,20 +78,12 @@ def generate(model, ids, tokens, greedy=False):  # (B, T) -> (B, T + tokens)
     return ids
 
 
-def output(command):
-    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if process.returncode:
-        sys.exit(f"bench_pytorch_sample.py: {' '.join(command)} ended with {process.returncode}")
-    return process.stdout
-
-
 def check_same_text(model, program, run, tokens=300):
     """Greedy, from a prompt of one symbol that is no newline, so that both print it."""
     prompt = max(symbol for symbol in model.symbols if symbol.isascii() and symbol.isalpha())
     theirs = generate(model, torch.tensor([[model.symbols.index(prompt)]]), tokens, greedy=True)[0].tolist()
     expected = "".join(model.symbols[i] for i in theirs)
-    ours = output([program, "sample", run, "--prompt", prompt, "--greedy", "--tokens", str(tokens), "--num_samples", "1",
-                   "--context", "full", "--quiet"])
+    ours = program.run("sample", run, "--prompt", prompt, "--greedy", "--tokens", tokens, "--num_samples", 1, "--context", "full", "--quiet")
     if ours.removesuffix("\n") != expected:
         sys.exit(f"bench_pytorch_sample.py: the greedy texts differ:\n{ours}\n---\n{expected}")
 
@@ -103,18 +94,17 @@ def characters_per_second(model, batch, tokens, start):
     return batch * tokens / (time.perf_counter() - begin)
 
 
-def compare(model, arguments, batch):
+def compare(model, program, run, arguments, batch):
     start = model.symbols.index("\n") if "\n" in model.symbols else 0
     peer_tokens = min(arguments.tokens, arguments.peer_tokens)
-    threads = ["--threads", str(arguments.threads)] if arguments.threads else []
+    threads = ["--threads", arguments.threads] if arguments.threads else []
 
     def theirs():
         return characters_per_second(model, batch, peer_tokens, start)
 
     def ours():
-        command = [arguments.against, "bench", "sample", arguments.run, "--batch", str(batch), "--tokens", str(arguments.tokens),
-                   "--temperature", str(TEMPERATURE), "--top_k", str(TOP_K), "--context", arguments.context, "--json", *threads]
-        return json.loads(output(command))["tokens_per_second"]
+        return program.json("bench", "sample", run, "--batch", batch, "--tokens", arguments.tokens, "--temperature", TEMPERATURE,
+                            "--top_k", TOP_K, "--context", arguments.context, *threads)["tokens_per_second"]
 
     theirs()  # warm
     peer, mine = in_turns(arguments.pairs, theirs, ours)
@@ -136,11 +126,12 @@ def main():
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     torch.manual_seed(SEED)
-    model = Model(pathlib.Path(arguments.run))
-    check_same_text(model, arguments.against, arguments.run)
+    program, run = Program(pathlib.Path(arguments.against).resolve()), pathlib.Path(arguments.run).resolve()
+    model = Model(run)
+    check_same_text(model, program, run)
     print(json.dumps({"run": arguments.run, "tokens": arguments.tokens, "context": arguments.context, "pairs": arguments.pairs,
                       "threads": arguments.threads or torch.get_num_threads(), "torch": torch.__version__,
-                      "results": [compare(model, arguments, batch) for batch in arguments.batch]}))
+                      "results": [compare(model, program, run, arguments, batch) for batch in arguments.batch]}))
 
 
 if __name__ == "__main__":

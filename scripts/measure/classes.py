@@ -19,10 +19,8 @@ import shutil
 import time
 
 from compressors import restarted_ppmd, zpaq
-from marked_part import replace_file, write_part
-from measured_texts import ROOT, parsed, parser_for
-from presets import Program, processor
 from texts import TEXTS, fetch
+from workbench import ROOT, Program, parsed, parser_for, processor, replace_file, write_part
 
 BEGIN, END = "<!-- classes: begin (scripts/measure/classes.py writes this table) -->", "<!-- classes: end -->"
 OWN = {"tinyshakespeare": ROOT / "data/tinyshakespeare.txt", "`data/sample.txt`": ROOT / "data/sample.txt"}

@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import time
 
-from presets import Program, processor
+from workbench import PROGRAM, Program, processor
 
 SCORED, WRITTEN = 100_000, 4000  # characters
 
@@ -71,7 +71,7 @@ class Run:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default=os.environ.get("CHARGPT", str(pathlib.Path(__file__).resolve().parents[2] / "build/chargpt")))
+    parser.add_argument("--program", default=PROGRAM)
     parser.add_argument("--folder", action="append")
     parser.add_argument("--megabytes", type=int, nargs="+", default=[1, 10, 100])
     parser.add_argument("--threads", type=int, default=0)

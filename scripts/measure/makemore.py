@@ -8,16 +8,15 @@ Losses are nats per character, the end of each name included; seconds are those 
 
 import argparse
 import importlib.util
-import json
 import pathlib
 import random
-import subprocess
 import tempfile
 import time
 
 import torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from workbench import Program
+
 SAMPLES = 1000
 
 
@@ -41,16 +40,12 @@ def row(what, seconds, loss, new):
 def of_chargpt(folder, train, test, seed, threads):
     (folder / "train.txt").write_text("\n".join(train) + "\n")
     (folder / "test.txt").write_text("\n".join(test) + "\n")
-
-    def chargpt(*words):
-        command = [str(ROOT / "build/chargpt"), *words, "--threads", str(threads)]
-        return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
-
+    program, run, options = Program(), folder / "run", ["--threads", threads]
     begin = time.monotonic()
-    chargpt("train", "names", "--text", "train.txt", "--run", "run", "--seed", str(seed), "--overwrite", "--quiet")
+    program.run("train", "names", "--text", folder / "train.txt", "--run", run, "--seed", seed, "--overwrite", "--quiet", *options)
     seconds = time.monotonic() - begin
-    loss = json.loads(chargpt("eval", "run", "--text", "test.txt", "--json"))["loss"]
-    samples = chargpt("sample", "run", "--num-samples", str(SAMPLES), "--temperature", "1", "--seed", "1").splitlines()
+    loss = program.json("eval", run, "--text", folder / "test.txt", *options)["loss"]
+    samples = program.run("sample", run, "--num-samples", SAMPLES, "--temperature", "1", "--seed", "1", *options).splitlines()
     row(f"chargpt train names, seed {seed}", seconds, loss, share_of_new(samples, {*train, *test}))
 
 

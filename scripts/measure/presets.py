@@ -20,15 +20,13 @@ import argparse
 import datetime
 import hashlib
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-from marked_part import replace_file, write_part
+from workbench import PROGRAM, ROOT, Program, processor, replace_file, write_part
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- measured: begin (scripts/measure/presets.py writes this table) -->", "<!-- measured: end -->"
 SECTIONS = ("data", "model", "train", "eval")
 METRICS = ("kind", "step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "averaged_val_loss")
@@ -39,22 +37,8 @@ def digest(value):
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
 
 
-class Program:
-    def __init__(self, path):
-        self.path = path
-
-    def run(self, *arguments, quiet=True):
-        process = subprocess.run([self.path, *map(str, arguments)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False,
-                                 stderr=subprocess.PIPE if quiet else None)
-        if process.returncode != 0:
-            raise SystemExit(f"{pathlib.Path(sys.argv[0]).stem}: chargpt {' '.join(map(str, arguments))} ended with {process.returncode}"
-                             + (f": {process.stderr.strip()}" if quiet else ""))
-        return process.stdout
-
-    def json(self, *arguments, **keywords):
-        return json.loads(self.run(*arguments, "--json", **keywords))
-
-    def presets(self):
+class Presets(Program):
+    def names(self):
         """But for names, which is for lists."""
         return [row["name"] for row in self.json("configs") if row["name"] != "names"]
 
@@ -79,15 +63,6 @@ class Program:
 def changed_defaults(then, now):
     """Defaults that are no longer what they were; options that have come since do not count."""
     return [f"{section}.{key}" for section in then for key, value in then[section].items() if now.get(section, {}).get(key) != value]
-
-
-def processor():
-    """Its name, with the numbers that tell apart those that share it: "AMD EPYC, family 26, model 2"."""
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        of_first = dict(map(str.strip, line.split(":", 1)) for line in reversed(list(lines)) if ":" in line)
-    if "model name" not in of_first:
-        return os.uname().machine
-    return ", ".join([of_first["model name"]] + [f"{number} {of_first[key]}" for number, key in (("family", "cpu family"), ("model", "model")) if key in of_first])
 
 
 def machine(program):
@@ -169,11 +144,6 @@ def name_of_machine(expected, about):
     return name
 
 
-def forget_unused_machines(expected):
-    used = {row.get("machine") for row in expected["rows"].values()}
-    expected["machines"] = {name: about for name, about in expected["machines"].items() if name in used}
-
-
 def load(folder):
     path = folder / "expected.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"version": 1, "defaults": {}, "machines": {}, "rows": {}}
@@ -181,7 +151,8 @@ def load(folder):
 
 def save(folder, expected, presets):
     expected["rows"] = {preset: expected["rows"][preset] for preset in presets if preset in expected["rows"]}
-    forget_unused_machines(expected)
+    used = {row.get("machine") for row in expected["rows"].values()}
+    expected["machines"] = {name: about for name, about in expected["machines"].items() if name in used}
     replace_file(folder / "expected.json", json.dumps(expected, indent=1, ensure_ascii=False) + "\n")
     write_part(folder / "README.md", BEGIN, END, table(expected))
 
@@ -191,7 +162,7 @@ def parse_arguments():
     parser.add_argument("--only", action="append", metavar="PRESET", help="this preset; may be repeated (default: all)")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--hours", type=float, default=1.0, help="longest run that is measured here")
-    parser.add_argument("--program", default=os.environ.get("CHARGPT", str(ROOT / "build" / "chargpt")))
+    parser.add_argument("--program", default=PROGRAM)
     parser.add_argument("--work", default=str(ROOT / "runs" / "measure_presets"), help="folder of the runs")
     parser.add_argument("--folder", default=str(ROOT / "configs"), help="folder of expected.json and README.md")
     parser.add_argument("--table", action="store_true", help="train nothing, write the table from expected.json")
@@ -205,8 +176,8 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
-    program, expected = Program(options.program), load(options.folder)
-    presets = program.presets()
+    program, expected = Presets(options.program), load(options.folder)
+    presets = program.names()
     if options.table:
         return save(options.folder, expected, presets)
     unknown = [preset for preset in options.only or [] if preset not in presets]

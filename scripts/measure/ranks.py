@@ -21,8 +21,8 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("CHARGPT", str(SOURCE / "build" / "chargpt"))
+from workbench import PROGRAM, ROOT
+
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 QUIET = ["--sample_tokens", "0", "--log_interval", "1", "--eval_interval", "1000000", "--eval_iters", "1", "--threads", "1", "--quiet", "--patience", "0"]
 # A model of one layer whose step is mostly its head: gradients of many sizes, little arithmetic.
@@ -59,9 +59,9 @@ def main():
     parser.add_argument("--mpirun", default="")
     parser.add_argument("presets", metavar="PRESET", nargs="+")
     arguments = parser.parse_args()
-    text = SOURCE / "data" / "tinyshakespeare.txt"
+    text = ROOT / "data" / "tinyshakespeare.txt"
     with tempfile.TemporaryDirectory() as folder:
-        runs = Runs(pathlib.Path(folder), arguments.mpirun.split(), text if text.exists() else SOURCE / "data" / "sample.txt")
+        runs = Runs(pathlib.Path(folder), arguments.mpirun.split(), text if text.exists() else ROOT / "data" / "sample.txt")
         print("| preset | ranks | ms per step | of these summing | largest difference of a loss |\n|---|---|---|---|---|", flush=True)
         for preset in arguments.presets:
             alone = None

@@ -11,15 +11,10 @@ counts. The share of the peak is the cpu engine's, of float32's, measured in the
 import argparse
 import datetime
 import json
-import os
-import pathlib
 import statistics
 
-from in_turns import in_turns
-from marked_part import write_part
-from presets import Program
+from workbench import PROGRAM, ROOT, Program, in_turns, write_part
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- sizes: begin (scripts/measure/sizes.py writes this table) -->", "<!-- sizes: end -->"
 # layers, width, tokens of a window, windows
 SIZES = [(2, 64, 32, 8), (2, 64, 64, 12), (4, 128, 64, 1), (4, 128, 64, 12), (6, 64, 128, 8), (6, 96, 128, 8), (4, 192, 128, 16),
@@ -65,7 +60,7 @@ def table(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default=os.environ.get("CHARGPT", str(ROOT / "build" / "chargpt")))
+    parser.add_argument("--program", default=PROGRAM)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--pairs", type=int, default=2)
     parser.add_argument("--print", action="store_true", help="write no file")

@@ -14,22 +14,18 @@ evaluations come on top, so that it has a little more time than the preset had. 
 as the preset's does.
 """
 
-import argparse
 import datetime
 import gzip
 import hashlib
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 import tempfile
 
-from marked_part import replace_file, write_part
-from measured_texts import parsed, parser_for
-from presets import Program, mean
+from presets import mean
+from workbench import ROOT, Program, parsed, parser_for, replace_file, write_part
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- other texts: begin (scripts/measure/texts.py writes this table) -->", "<!-- other texts: end -->"
 PRESETS = ["quick", "default", "five-minutes", "half-hour"]
 SAYINGS = "usr/share/games/**/*"

@@ -9,7 +9,8 @@ import sys
 
 import torch
 
-from models import CASES, DEFAULTS, FORMULAS, filled, flat, keep_or_check, logits_of, mix, numbered, parameter_shapes, strong
+from golden import keep_or_check
+from models import CASES, DEFAULTS, FORMULAS, filled, flat, logits_of, mix, numbered, parameter_shapes, strong
 
 V, TARGETS, STRIDE = 7, 26, 3
 RATE, DECAY, ALPHA, EPS = 1e-3, 0.05, 0.999, 1e-8

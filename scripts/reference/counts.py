@@ -5,16 +5,13 @@ with a network (mixture.h) that a formula stands in for. Writes tests/golden/cou
     python3 scripts/reference/counts.py            write the file
     python3 scripts/reference/counts.py --check    compute again and compare with the file, within 1e-9
 """
-import argparse
 import heapq
-import json
 import math
-import pathlib
 import struct
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-GOLDEN = ROOT / "tests/golden/counts.json"
+from golden import ROOT, keep_or_check
+
 MASK = 2**64 - 1
 ORDERS, CONTEXTS, REACH = 6, 12, 256
 
@@ -459,27 +456,5 @@ def figures():
         "weights": weights_case(text[:10_400])}  # fmt: skip
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compute again and compare")
-    arguments = parser.parse_args()
-    computed = figures()
-    if not arguments.check:
-        GOLDEN.write_text(json.dumps(computed) + "\n")
-        return
-    kept = json.loads(GOLDEN.read_text())
-    for number, (one, other) in enumerate(zip(kept["cases"], computed["cases"], strict=True)):
-        for name, value in other.items():
-            same = one[name] == value
-            if name.endswith("losses"):
-                same = len(one[name]) == len(value) and all(abs(a - b) < 1e-9 for a, b in zip(one[name], value))
-            if not same:
-                sys.exit(f"{GOLDEN}: case {number}: {name} is not what was computed anew")
-    for name, value in computed["weights"].items():
-        if isinstance(value, float) and abs(kept["weights"][name] - value) > 1e-9 or isinstance(value, (str, int)) and kept["weights"][name] != value:
-            sys.exit(f"{GOLDEN}: weights: {name} is not what was computed anew")
-    print(f"{GOLDEN}: agrees")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(keep_or_check(__doc__, lambda: {"counts.json": figures()}, limit=lambda *_: 1e-9))

@@ -9,15 +9,13 @@ another language can make them.
     python3 scripts/reference/models.py            write both files
     python3 scripts/reference/models.py --check    compute again and compare with the files, within 1e-5
 """
-import argparse
-import json
 import math
-import pathlib
 import sys
 
 import torch
 
-GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
+from golden import keep_or_check
+
 MASK32 = 0xFFFFFFFF
 
 FORMULAS = {
@@ -424,50 +422,6 @@ def documents():
         "models.json": head | {"formulas": FORMULAS, "cases": [model_case(n, o) for n, o in CASES.items()]},
         "training.json": head | {"formulas": TRAINING_FORMULAS, "runs": [training_run(n, o) for n, o in RUNS.items()]},
     }
-
-
-def lines(value, indent=""):
-    """JSON with a line for each member, but lists of figures and small objects on one, so that a difference can be read."""
-    inner = indent + " "
-    nested = isinstance(value, dict) and any(isinstance(v, dict) or (v and isinstance(v, list) and isinstance(v[0], dict)) for v in value.values())
-    if nested and "shape" not in value:
-        rows = [f"{inner}{json.dumps(k)}: {lines(v, inner)}" for k, v in value.items()]
-        return "{\n" + ",\n".join(rows) + "\n" + indent + "}"
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[\n" + ",\n".join(inner + lines(v, inner) for v in value) + "\n" + indent + "]"
-    return json.dumps(value)
-
-
-def differences(stored, fresh, path=""):
-    """Where two documents differ by more than 1e-5 (1 + |figure|)."""
-    if isinstance(fresh, dict) and isinstance(stored, dict) and fresh.keys() == stored.keys():
-        return [d for k in fresh for d in differences(stored[k], fresh[k], f"{path}/{k}") if k != "torch"]
-    if isinstance(fresh, list) and isinstance(stored, list) and len(fresh) == len(stored):
-        return [d for i, v in enumerate(fresh) for d in differences(stored[i], v, f"{path}/{i}")]
-    if isinstance(fresh, float) and isinstance(stored, (int, float)):
-        return [] if abs(fresh - stored) <= 1e-5 * (1 + abs(fresh)) else [f"{path}: {stored} stored, {fresh} now"]
-    return [] if fresh == stored else [f"{path}: differs"]
-
-
-def keep_or_check(description, documents):
-    """The command line of a reference: documents() are written to tests/golden by name, or compared with what is there. The exit status."""
-    parser = argparse.ArgumentParser(description=description.split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare with the files instead of writing them")
-    arguments = parser.parse_args()
-    wrong = []
-    for name, document in documents().items():
-        path = GOLDEN / name
-        if arguments.check:
-            found = differences(json.loads(path.read_text()), document)
-            print(f"{path.name}: {'same' if not found else f'{len(found)} differences'} (written by torch "
-                  f"{json.loads(path.read_text())['torch']}, checked by {torch.__version__})")  # fmt: skip
-            wrong += found
-        else:
-            path.write_text(lines(document) + "\n")
-            print(f"{path}: {path.stat().st_size} bytes")
-    for line in wrong[:20]:
-        print(line, file=sys.stderr)
-    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ The tests in tests/seed compare the program's models, optimizer and engine with 
 """
 
 import argparse
-import json
 import math
 import sys
 from pathlib import Path
@@ -21,8 +20,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = ROOT / "tests" / "golden" / "replay.json"
+from golden import ROOT, check, tinyshakespeare, write
+
 TEXT = ROOT / "data" / "tinyshakespeare.txt"
 
 BLOCK_SIZE = 8
@@ -76,9 +75,7 @@ class Attention(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.key = nn.Linear(N_EMBD, N_EMBD, bias=False)
-        self.query = nn.Linear(N_EMBD, N_EMBD, bias=False)
-        self.value = nn.Linear(N_EMBD, N_EMBD, bias=False)
+        self.key, self.query, self.value = (nn.Linear(N_EMBD, N_EMBD, bias=False) for _ in range(3))
 
     def forward(self, x):
         scores = self.query(x) @ self.key(x).transpose(-2, -1) * N_EMBD**-0.5
@@ -136,8 +133,7 @@ class Notebook:
 
     def batch(self, batch_size):
         offsets = torch.randint(len(self.train) - BLOCK_SIZE, (batch_size,))
-        x = torch.stack([self.train[o : o + BLOCK_SIZE] for o in offsets])
-        y = torch.stack([self.train[o + 1 : o + 1 + BLOCK_SIZE] for o in offsets])
+        x, y = (torch.stack([self.train[o + shift : o + shift + BLOCK_SIZE] for o in offsets]) for shift in (0, 1))
         return offsets, x, y
 
     def loss(self, model, x, y):
@@ -201,30 +197,8 @@ def replay(text):
     return result
 
 
-def differences(expected, actual, path="", tolerance=TOLERANCE):
-    """Lines that say where two results differ by more than their tolerance."""
-    if isinstance(expected, dict):
-        if expected.keys() != actual.keys():
-            return [f"{path}: keys {sorted(expected)} against {sorted(actual)}"]
-        return [
-            line
-            for key in expected
-            if key != "torch"
-            for line in differences(
-                expected[key], actual[key], f"{path}/{key}", FINAL_TOLERANCE if "after_run" in key else tolerance
-            )
-        ]
-    if isinstance(expected, list):
-        if len(expected) != len(actual):
-            return [f"{path}: {len(expected)} entries against {len(actual)}"]
-        return [
-            line
-            for i, pair in enumerate(zip(expected, actual))
-            for line in differences(*pair, f"{path}/{i}", tolerance)
-        ]
-    if isinstance(expected, float):
-        return [] if abs(expected - actual) <= tolerance else [f"{path}: {expected} against {actual}"]
-    return [] if expected == actual else [f"{path}: {expected!r} against {actual!r}"]
+def limit(path, _):
+    return FINAL_TOLERANCE if "after_run" in path else TOLERANCE
 
 
 def main():
@@ -232,23 +206,14 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare with the stored file instead of writing it")
     parser.add_argument("--text", type=Path, default=TEXT, help="tinyshakespeare (default: data/tinyshakespeare.txt)")
     arguments = parser.parse_args()
-    if arguments.check and not TEXT.exists():
-        print("skipped because data/tinyshakespeare.txt is not there: reference_replay")
-        sys.exit(77)
+    if arguments.check:
+        tinyshakespeare("reference_replay")
     if not arguments.text.exists():
         sys.exit(f"replay.py: {arguments.text} is not there; get the text first (see data/) or give --text")
     torch.set_num_threads(1)
-    result = replay(arguments.text.read_text(encoding="utf-8"))
-    if not arguments.check:
-        rows = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in result.items())
-        GOLDEN.write_text("{\n" + rows + "\n}\n", encoding="utf-8")
-        return
-    lines = differences(json.loads(GOLDEN.read_text(encoding="utf-8")), result)
-    for line in lines:
-        print(line, file=sys.stderr)
-    print("replay.json: " + ("differs" if lines else "agrees") + f" with torch {torch.__version__}")
-    sys.exit(1 if lines else 0)
+    documents = {"replay.json": replay(arguments.text.read_text(encoding="utf-8"))}
+    return check(documents, limit) if arguments.check else write(documents)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,15 +5,15 @@ parameters. Weights and gradients come from the formulas of scripts/reference/mo
     python3 scripts/reference/updates.py            write the file
     python3 scripts/reference/updates.py --check    compute again and compare with the file, within 1e-5
 """
-import argparse
-import json
 import math
 import sys
 
 import torch
 
-from models import FORMULAS, flat, keep_or_check, weights
+from golden import keep_or_check
+from models import FORMULAS, flat, weights
 
+UPDATES = [{"lr_factor": 1.0, "gradient_scale": 1.0}, {"lr_factor": 0.5, "gradient_scale": 0.25}, {"lr_factor": 2.0, "gradient_scale": 1.0}]
 
 MUON = {
     "learning_rate": 0.01, "weight_decay": 0.2, "momentum": 0.9,
@@ -22,16 +22,12 @@ MUON = {
         {"name": "stack", "shape": [12, 4], "stacked": 3}, {"name": "square", "shape": [4, 4], "stacked": 1},
         {"name": "tall", "shape": [12, 4], "stacked": 1}, {"name": "wide", "shape": [4, 10], "stacked": 1},
         {"name": "row", "shape": [1, 6], "stacked": 1}],
-    "updates": [
-        {"lr_factor": 1.0, "gradient_scale": 1.0}, {"lr_factor": 0.5, "gradient_scale": 0.25},
-        {"lr_factor": 2.0, "gradient_scale": 1.0}],
+    "updates": UPDATES,
 }  # fmt: skip
 
 ADAMW = {
     "learning_rate": 0.01, "weight_decay": 0.2, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "size": 37,
-    "updates": [
-        {"lr_factor": 1.0, "gradient_scale": 1.0}, {"lr_factor": 0.5, "gradient_scale": 0.25},
-        {"lr_factor": 2.0, "gradient_scale": 1.0}],
+    "updates": UPDATES,
 }  # fmt: skip
 
 UPDATE_FORMULAS = FORMULAS | {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@ namespace chargpt {
 
 /// The number that at most 8 bytes are, whose first is the lowest.
 std::uint64_t from_little_endian(std::string_view bytes);
+
+/// All of a text as a whole number in decimals; none where it is something else, or does not fit.
+std::optional<std::int64_t> whole_number(std::string_view text);
 
 /// As base64 (RFC 4648, section 4), padded with '=', in one line.
 std::string base64(std::string_view bytes);

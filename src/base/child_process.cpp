@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -25,21 +24,12 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// The name of NAME=VALUE, with its sign.
-std::string_view name_in(std::string_view line) {
-  return line.substr(0, line.find('=') + 1);
-}
-
-/// The parent's, with `added` in place of what has the same names.
-std::vector<std::string> child_environment(const std::vector<std::string>& added) {
-  std::vector<std::string> lines = added;
-  lines.push_back(std::string(parent_variable) + "=" + std::to_string(getpid()));
-  const std::size_t own = lines.size();
-  for (char** line = environ; *line != nullptr; ++line) {
-    const auto has_its_name = [&](const std::string& other) { return other.starts_with(name_in(*line)); };
-    if (std::none_of(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(own), has_its_name))
-      lines.emplace_back(*line);
-  }
+/// The parent's, which may have a parent itself.
+std::vector<std::string> child_environment() {
+  const std::string parent = std::string(parent_variable) + "=";
+  std::vector<std::string> lines{parent + std::to_string(getpid())};
+  for (char** line = environ; *line != nullptr; ++line)
+    if (!std::string_view(*line).starts_with(parent)) lines.emplace_back(*line);
   return lines;
 }
 
@@ -51,17 +41,14 @@ void let_children_be_waited_for() {
 }
 
 /// Starts a process group of its own; 0, or why it could not.
-int spawn(pid_t& id, std::vector<std::string> words, std::vector<std::string> environment, int output,
-          bool keeps_stdout) {
+int spawn(pid_t& id, std::vector<std::string> words, int output) {
+  std::vector<std::string> environment = child_environment();
   const std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  if (keeps_stdout)
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  else
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -78,12 +65,10 @@ int code_of(int status) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const ChildOptions& options)
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments)
     : output_(memfd_create("output of a child", MFD_CLOEXEC)) {
   let_children_be_waited_for();
-  const int failure = output_.number() < 0 ? errno
-                                           : spawn(id_, arguments, child_environment(options.environment),
-                                                   output_.number(), options.keeps_stdout);
+  const int failure = output_.number() < 0 ? errno : spawn(id_, arguments, output_.number());
   if (failure == EAGAIN) throw refused_thread();
   if (failure != 0)
     throw Error(ExitCode::io, "cannot start another process (", arguments.at(0), "): ", std::strerror(failure));

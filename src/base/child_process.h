@@ -14,18 +14,13 @@ namespace chargpt {
 /// The environment variable that tells a child its parent's process id, so that it can arrange to end with it.
 inline constexpr const char* parent_variable = "CHARGPT_PARENT";
 
-struct ChildOptions {
-  bool keeps_stdout = false;               ///< in memory with stderr, in the order written; else it goes nowhere
-  std::vector<std::string> environment{};  ///< NAME=VALUE, beside the parent's own
-};
-
 /// A process group of its own: a terminal's Ctrl-C reaches the parent alone, which decides. Nothing to read on stdin;
-/// stderr is kept in memory.
+/// stdout goes nowhere, stderr is kept in memory. The environment is the parent's.
 class ChildProcess {
  public:
   /// `arguments`: the program's path, then its arguments. SIGCHLD, where it was ignored, gets its default action. Error
   /// io where the child cannot be started, memory where the system allows no more processes.
-  explicit ChildProcess(const std::vector<std::string>& arguments, const ChildOptions& options = {});
+  explicit ChildProcess(const std::vector<std::string>& arguments);
   /// Asks it to stop and waits.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 
 namespace chargpt {
 namespace {
@@ -61,10 +62,6 @@ Descriptor open_temporary(int folder, std::string& name, const std::filesystem::
     if (file.number() >= 0) return file;
     if (errno != EEXIST) fail_on("write", shown, errno);
   }
-}
-
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
 }  // namespace
@@ -175,12 +172,11 @@ void write_file_atomically(int folder, const std::string& name, std::string_view
   fsync_folder(folder, folder_of(shown));
 }
 
-std::size_t write_all(int descriptor, std::span<const std::byte> bytes, std::optional<std::uint64_t> offset) {
+std::size_t write_all(int descriptor, std::span<const std::byte> bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const auto rest = bytes.subspan(done);
-    const ssize_t count = offset ? ::pwrite(descriptor, rest.data(), rest.size(), static_cast<off_t>(*offset + done))
-                                 : ::write(descriptor, rest.data(), rest.size());
+    const ssize_t count = ::write(descriptor, rest.data(), rest.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) break;
     done += static_cast<std::size_t>(count);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,9 +66,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
 void write_file_atomically(int folder, const std::string& name, std::string_view bytes,
                            const std::filesystem::path& shown);
 
-/// Hands `bytes` to the system, at `offset` of the file or where the descriptor stands. Returns how many it took: fewer
-/// than all, with errno set, where it refused.
-std::size_t write_all(int descriptor, std::span<const std::byte> bytes, std::optional<std::uint64_t> offset = {});
+/// Hands `bytes` to the system. Returns how many it took: fewer than all, with errno set, where it refused.
+std::size_t write_all(int descriptor, std::span<const std::byte> bytes);
 
 void fsync_path(const std::filesystem::path& path);
 void fsync_folder(int descriptor, const std::filesystem::path& shown);

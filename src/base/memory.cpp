@@ -42,10 +42,9 @@ bool holds_any(const std::string& message, std::span<const std::string_view> sig
 
 Error memory_error(const std::string& where, const std::string& amount) {
   const std::string asked = amount.empty() ? "" : " (" + amount + " more were asked for)";
-  return {ExitCode::memory,
-          "out of " + where + " memory" + asked +
-              "; lower train.batch_size (and raise train.gradient_accumulation_steps to keep the tokens per "
-              "step), model.block_size, or the model's n_embd and n_layer"};
+  return Error(ExitCode::memory, "out of ", where, " memory", asked,
+               "; lower train.batch_size (and raise train.gradient_accumulation_steps to keep the tokens per step), "
+               "model.block_size, or the model's n_embd and n_layer");
 }
 
 std::int64_t bytes_of_pages(int which) {

@@ -46,10 +46,25 @@ std::optional<std::string> nearest_name(std::string_view name, std::span<const s
   return nearest;
 }
 
+std::string did_you_mean(std::string_view name, std::span<const std::string> known, const std::string& otherwise) {
+  const std::optional<std::string> nearest = nearest_name(name, known);
+  return nearest ? "; did you mean " + *nearest + "?" : otherwise;
+}
+
 std::string joined(const std::vector<std::string>& names, const std::string& separator) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : separator) + name;
   return out;
+}
+
+std::vector<std::string> split(std::string_view text, std::string_view separator) {
+  std::vector<std::string> parts;
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end != std::string_view::npos) text.remove_prefix(end + separator.size());
+  }
+  return parts;
 }
 
 std::string some_of(const std::vector<std::string>& names, std::size_t most) {

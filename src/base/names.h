@@ -14,7 +14,12 @@ namespace chargpt {
 /// length/3) of `name`, nearest first, then first in `known`; none otherwise.
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known);
 
+/// "; did you mean n_layer?", with the nearest of `known`, or else `otherwise`.
+std::string did_you_mean(std::string_view name, std::span<const std::string> known, const std::string& otherwise = "");
+
 std::string joined(const std::vector<std::string>& names, const std::string& separator);
+/// The reverse: what stands between separators, empty or not.
+std::vector<std::string> split(std::string_view text, std::string_view separator);
 
 /// "a, b, c and 4 more"
 std::string some_of(const std::vector<std::string>& names, std::size_t most = 3);

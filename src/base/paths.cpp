@@ -39,6 +39,10 @@ std::string nearest_entry(const fs::path& missing) {
   return nearest ? "; did you mean " + printable_path(folder / *nearest) + "?" : "";
 }
 
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
 fs::path without_final_slash(const fs::path& path) {
   return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
 }

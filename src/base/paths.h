@@ -21,6 +21,9 @@ inline bool is_number(std::string_view text) {
 /// there is none, or the folder cannot be read.
 std::string nearest_entry(const std::filesystem::path& missing);
 
+/// Where the last name of a path is: its parent; "." for a bare name.
+std::filesystem::path folder_of(const std::filesystem::path& path);
+
 /// Without a slash at its end, so that it has a name. What stands before ".." may be a link, so only the system
 /// resolves it.
 std::filesystem::path without_final_slash(const std::filesystem::path& path);

@@ -6,12 +6,13 @@
 namespace chargpt {
 
 std::regex compile_pattern(const std::string& pattern, const std::string& what) {
+  constexpr std::size_t max_bytes = 200;  // the compiler recurses: length is depth
   const auto reject = [&](const std::string& why) {
     return Error(ExitCode::usage, what, " = \"", printable(pattern), "\" ", why);
   };
   if (pattern.empty()) throw reject("is empty; give a regular expression such as \"wte|lm_head\"");
-  if (pattern.size() > max_pattern_bytes)  // the compiler recurses: length is depth
-    throw reject("has " + std::to_string(pattern.size()) + " bytes, more than " + std::to_string(max_pattern_bytes));
+  if (pattern.size() > max_bytes)
+    throw reject("has " + std::to_string(pattern.size()) + " bytes, more than " + std::to_string(max_bytes));
   try {
 #ifdef __GLIBCXX__
     return std::regex(pattern, std::regex::ECMAScript | std::regex_constants::__polynomial);

@@ -1,5 +1,7 @@
 #include "base/quote.h"
 
+#include <array>
+#include <cstdarg>
 #include <cstdio>
 
 #include "base/error.h"
@@ -80,10 +82,17 @@ std::string printable_path(const std::filesystem::path& path) {
   return printable(path.native(), 400);
 }
 
+std::string formatted(const char* form, ...) {
+  std::array<char, 400> text{};
+  std::va_list numbers;
+  va_start(numbers, form);
+  std::vsnprintf(text.data(), text.size(), form, numbers);
+  va_end(numbers);
+  return text.data();
+}
+
 std::string short_number(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", number);
-  return text;
+  return formatted("%g", number);
 }
 
 }  // namespace chargpt

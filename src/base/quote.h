@@ -21,6 +21,8 @@ std::string unescaped(std::string_view text, std::string_view what);
 /// and bytes that are not UTF-8 as $'\n' and $'\xFF'. Every command that a message advises is made of these.
 std::string shell_quoted(std::string_view word);
 
+/// As std::printf writes a number, at most 399 bytes.
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* form, ...);
 /// With six significant digits, as `<<` writes it.
 std::string short_number(double number);
 

@@ -1,9 +1,7 @@
 #include "base/utf8.h"
 
-#include <array>
-#include <cstdio>
-
 #include "base/error.h"
+#include "base/quote.h"
 
 namespace chargpt {
 namespace {
@@ -69,9 +67,8 @@ bool is_control(char32_t code_point) {
 }
 
 std::string describe_fault(std::string_view bytes, const std::string& place) {
-  std::array<char, 8> byte{};
-  std::snprintf(byte.data(), byte.size(), "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(bytes[0])));
-  return line_of("byte ", byte.data(), " at ", place, " ", decode_character(bytes).fault);
+  const std::string byte = formatted("0x%02X", static_cast<unsigned>(static_cast<unsigned char>(bytes[0])));
+  return line_of("byte ", byte, " at ", place, " ", decode_character(bytes).fault);
 }
 
 void append_utf8(char32_t code_point, std::string& text) {
@@ -91,9 +88,7 @@ std::string utf8_of(char32_t code_point) {
 }
 
 std::string code_point_name(char32_t code_point) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "U+%04X", static_cast<unsigned>(code_point));
-  return text.data();
+  return formatted("U+%04X", static_cast<unsigned>(code_point));
 }
 
 }  // namespace chargpt

@@ -20,10 +20,6 @@ constexpr std::int64_t most_tokens = 10'000'000;
 constexpr int longest_order = 8;
 constexpr double most_left_out = 0.9;  ///< of the train split: counts of what remains would be no rival
 
-TokenView beginning(TokenView tokens) {
-  return tokens.slice(0, std::min(tokens.size(), most_tokens));
-}
-
 /// Of the texts one after the other.
 std::vector<TokenView> beginning(const std::vector<TokenView>& texts) {
   std::vector<TokenView> first;
@@ -65,12 +61,6 @@ double added_by(CompressedBytes& compressed, const Vocabulary& vocabulary, std::
   }
 }
 
-std::int64_t size_of(const std::vector<TokenView>& texts) {
-  std::int64_t tokens = 0;
-  for (const TokenView text : texts) tokens += text.size();
-  return tokens;
-}
-
 }  // namespace
 
 Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, bool held_out,
@@ -79,16 +69,16 @@ Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows
   const Heartbeat gzip = part_heartbeat(heartbeat, 0, 0.05), counting = part_heartbeat(heartbeat, 0.05, 0.3),
                   ppmd = part_heartbeat(heartbeat, 0.3, 0.4), xz = part_heartbeat(heartbeat, 0.4, 1);
   const Vocabulary& vocabulary = corpus.vocabulary();
-  const TokenView train = corpus.train(), measured = beginning(split);
+  const TokenView train = corpus.train(), measured = beginning({split}).front();
   const SharedText shared = shared_text(measured, train);
   Baselines baselines{.uniform = std::log(static_cast<double>(vocabulary.size())),
                       .gzip = nats_per_token(gzip_bytes(vocabulary, {measured}, gzip), measured.size()),
                       .measured = measured.size(),
                       .shared = shared.tokens};
-  if (!held_out) baselines.left_out = train.size() - size_of(shared.rest);
+  if (!held_out) baselines.left_out = train.size() - total_tokens(shared.rest);
   if (baselines.left_out > most_left_out * static_cast<double>(train.size())) return baselines;
   const std::vector<TokenView> counted = beginning(held_out ? std::vector{train} : shared.rest);
-  baselines.counted = size_of(counted);
+  baselines.counted = total_tokens(counted);
   std::vector<ScoredWindows> cuts{{.length = measured.size()}};  // none
   if (windows.length < measured.size()) cuts.push_back(windows);
   const auto of_cuts = ngram_losses(counted, measured, vocabulary.size(), cuts, longest_order, counting);

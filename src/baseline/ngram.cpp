@@ -30,21 +30,16 @@ std::vector<std::int32_t> ids_of(const std::vector<TokenView>& texts) {
   return ids;
 }
 
-std::vector<std::int32_t> ids_of(TokenView tokens) {
-  std::vector<std::int32_t> ids;
-  append_ids(tokens, ids);
-  return ids;
-}
-
 /// The split, predicted order by order. The context of a token never reaches back over the start of the window that
 /// predicts it; nor over the start of its document, since no counted n-gram does.
 class SplitPrediction {
  public:
   SplitPrediction(TokenView split, std::int64_t vocab_size, ScoredWindows windows)
-      : tokens_(ids_of(split)),
-        contexts_(tokens_.size(), 0),
-        probabilities_(tokens_.size(), 1.0 / static_cast<double>(vocab_size)),
-        cut_(split, windows.length, windows.stride) {}
+      : cut_(split, windows.length, windows.stride) {
+    append_ids(split, tokens_);
+    contexts_.assign(tokens_.size(), 0);
+    probabilities_.assign(tokens_.size(), 1.0 / static_cast<double>(vocab_size));
+  }
 
   /// From order n - 1 to `order` = n, of which `level` is.
   void predict_next_order(const NgramLevel& level, std::int64_t order) {
@@ -83,9 +78,7 @@ void check_countable(const std::vector<TokenView>& train, TokenView split, std::
                      ScoredWindows windows) {
   if (split.size() < 2)
     throw Error(ExitCode::data, "a split of ", split.size(), " tokens has nothing to predict; at least 2 are needed");
-  std::int64_t tokens = 0;
-  for (const TokenView text : train) tokens += text.size();
-  const std::int64_t longest = std::max(tokens + std::ssize(train), split.size());
+  const std::int64_t tokens = total_tokens(train), longest = std::max(tokens + std::ssize(train), split.size());
   if (longest >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 || windows.length < 1 ||
       windows.stride < 0 || windows.stride > windows.length)
     throw Error(ExitCode::internal, "n-grams of ", tokens, " tokens, ", vocab_size, " symbols and windows of ",
@@ -93,6 +86,12 @@ void check_countable(const std::vector<TokenView>& train, TokenView split, std::
 }
 
 }  // namespace
+
+std::int64_t total_tokens(const std::vector<TokenView>& texts) {
+  std::int64_t tokens = 0;
+  for (const TokenView text : texts) tokens += text.size();
+  return tokens;
+}
 
 std::int32_t NgramLevel::find(std::int32_t context, std::int32_t id) const {
   const auto begin = ids.begin() + first[static_cast<std::size_t>(context)],
@@ -106,17 +105,14 @@ NgramCounter::NgramCounter(const std::vector<TokenView>& texts) : tokens_(ids_of
 }
 
 NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
-  const auto beat = [&](double part) {
-    if (heartbeat) heartbeat(part);
-  };
   ++order_;
   std::vector<std::uint64_t> grams;  // context and token, in the order of the level
   for (std::size_t i = 0; i < tokens_.size(); ++i)
     if (contexts_[i] != unseen && tokens_[i] != cut)
       grams.push_back(static_cast<std::uint64_t>(contexts_[i]) << 32 | static_cast<std::uint32_t>(tokens_[i]));
-  beat(0);
+  beat(heartbeat, 0, 1);
   std::sort(grams.begin(), grams.end());
-  beat(0.5);
+  beat(heartbeat, 1, 2);
   NgramLevel level;
   level.first.assign(contexts_of_level_ + 1, 0);
   level.totals.assign(contexts_of_level_, 0);
@@ -140,7 +136,7 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
     next_context = context == unseen || reaches_back ? unseen : level.find(context, tokens_[i]);
   }
   contexts_of_level_ = level.ids.size();
-  beat(1);
+  beat(heartbeat, 1, 1);
   return level;
 }
 
@@ -156,9 +152,8 @@ std::vector<std::vector<double>> ngram_losses(const std::vector<TokenView>& trai
   NgramCounter counter(train);
   std::vector<std::vector<double>> losses(windows.size());
   for (int order = 1; order <= max_order; ++order) {
-    const NgramLevel level = counter.next_order([&](double part) {
-      if (heartbeat) heartbeat((order - 1 + part) / max_order);
-    });
+    const double before = (order - 1.0) / max_order, after = static_cast<double>(order) / max_order;
+    const NgramLevel level = counter.next_order(part_heartbeat(heartbeat, before, after));
     for (std::size_t i = 0; i < predictions.size(); ++i) {
       predictions[i].predict_next_order(level, order);
       losses[i].push_back(predictions[i].loss());

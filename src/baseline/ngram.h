@@ -14,6 +14,9 @@
 
 namespace chargpt {
 
+/// Of all texts together.
+std::int64_t total_tokens(const std::vector<TokenView>& texts);
+
 /// The n-grams of one order. Each is numbered; those of one context, an (n - 1)-gram, lie side by side, by their last
 /// token. So no context of any length is ever confused with another.
 struct NgramLevel {

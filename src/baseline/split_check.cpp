@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -204,9 +203,7 @@ bool is_list(const Corpus& corpus) {
 }
 
 std::string fixed(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
+  return formatted("%.2f", value);
 }
 
 std::string percent(double value) {

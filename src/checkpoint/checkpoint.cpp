@@ -1,9 +1,6 @@
 #include "checkpoint/checkpoint.h"
 
-#include <array>
-#include <charconv>
 #include <cinttypes>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -12,7 +9,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
 #include "text/documents.h"
 
@@ -23,13 +19,11 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t max_small_file_bytes = 64 << 20;
 
-void check_start_symbol(const Checkpoint& checkpoint) {
+/// What the files say of one another.
+void check(const Checkpoint& checkpoint) {
   if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
     throw Error(ExitCode::data, checkpoint.path / state_file, ": start_symbol ", checkpoint.state.start_symbol,
                 " is none of the ", checkpoint.vocabulary.size(), " symbols");
-}
-
-void check_documents(const Checkpoint& checkpoint) {
   const bool here = checkpoint.vocabulary.document() >= 0, expected = has_documents(checkpoint.config.config.data);
   if (here != expected)
     throw Error(ExitCode::data, checkpoint.path / vocabulary_file, here ? " has an id" : " has no id",
@@ -82,17 +76,14 @@ FileReport report_on(const OpenFolder& folder, const std::string& name, const Fi
 }  // namespace
 
 std::string checkpoint_name(std::int64_t step) {
-  std::array<char, 40> name{};
-  std::snprintf(name.data(), name.size(), "step-%08" PRId64, step);
-  return name.data();
+  return formatted("step-%08" PRId64, step);
 }
 
 std::optional<std::int64_t> checkpoint_step(std::string_view name) {
   constexpr std::string_view prefix = "step-";
   if (!name.starts_with(prefix)) return std::nullopt;
-  std::int64_t step = 0;  // stays, where there is no number
-  std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
-  return step >= 0 && name == checkpoint_name(step) ? std::optional(step) : std::nullopt;
+  const std::optional<std::int64_t> step = whole_number(name.substr(prefix.size()));
+  return step && *step >= 0 && name == checkpoint_name(*step) ? step : std::nullopt;
 }
 
 ResolvedConfig read_config(const OpenFolder& folder) {
@@ -116,8 +107,7 @@ Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
   };
   Checkpoint checkpoint{path, state_in(files[state_file], path), vocabulary_in(files[vocabulary_file], path),
                         config_in(files[config_file], path)};
-  check_start_symbol(checkpoint);
-  check_documents(checkpoint);
+  check(checkpoint);
   checkpoint.model = tensors(model_file);
   checkpoint.averaged = tensors(averaged_file);
   checkpoint.optimizer = tensors(optimizer_file);

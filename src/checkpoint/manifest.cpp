@@ -1,5 +1,4 @@
-#include "checkpoint/manifest.h"
-
+// MANIFEST.json; see checkpoint.h.
 #include <algorithm>
 #include <array>
 
@@ -7,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/strict_json.h"
 #include "report/json_text.h"
 

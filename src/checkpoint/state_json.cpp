@@ -5,18 +5,6 @@
 namespace chargpt {
 namespace {
 
-/// Checkpoints of before there were rollbacks have none of these fields.
-void read_rollbacks(const StrictObject& object, RunProgress& progress) {
-  if (!object.has("rollbacks")) return;
-  progress.rollbacks = object.integer("rollbacks", 0);
-  progress.rollbacks_in_a_row = object.integer("rollbacks_in_a_row", 0);
-  progress.rollback_step = object.integer("rollback_step", RunProgress::no_step);
-  const StrictObject trend = object.object("trend");
-  progress.trend.mean = trend.real("mean");
-  progress.trend.variance = trend.real("variance");
-  progress.trend.count = trend.integer("count", 0);
-}
-
 RunProgress progress_from_json(const StrictObject& object) {
   RunProgress progress;
   progress.step = object.integer("step", 0);
@@ -28,7 +16,13 @@ RunProgress progress_from_json(const StrictObject& object) {
   progress.best_val_loss = object.real("best_val_loss");
   progress.best_step = object.integer("best_step", RunProgress::no_step);
   progress.evals_without_improvement = object.integer("evals_without_improvement", 0);
-  read_rollbacks(object, progress);
+  if (object.has("rollbacks")) {
+    progress.rollbacks = object.integer("rollbacks", 0);
+    progress.rollbacks_in_a_row = object.integer("rollbacks_in_a_row", 0);
+    progress.rollback_step = object.integer("rollback_step", RunProgress::no_step);
+    const StrictObject trend = object.object("trend");
+    progress.trend = {trend.real("mean"), trend.real("variance"), trend.integer("count", 0)};
+  }
   if (object.has("skips_in_a_row")) progress.skips_in_a_row = object.integer("skips_in_a_row", 0);
   if (object.has("initial_weights")) progress.initial_weights = object.integer("initial_weights", 1);
   if (object.has("ended")) progress.ended = enum_value<Ending>(object.text("ended")).value_or(Ending::unknown);
@@ -56,8 +50,7 @@ nlohmann::ordered_json to_json(const std::vector<TeacherWeights>& teachers) {
 RunConditions conditions_from_json(const StrictObject& object) {
   RunConditions conditions;
   const StrictObject data = object.object("data");
-  conditions.data.tokens = data.integer("tokens", 0);
-  conditions.data.crc64 = data.hex("crc64");
+  conditions.data = {data.integer("tokens", 0), data.hex("crc64")};
   conditions.parameters = object.integer("parameters", 0);
   conditions.start_symbol = object.integer("start_symbol", 0);
   conditions.program_version = object.text("program_version");

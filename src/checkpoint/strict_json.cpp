@@ -1,10 +1,8 @@
 #include "checkpoint/strict_json.h"
 
 #include <algorithm>
-#include <array>
 #include <cinttypes>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <unordered_set>
 #include <utility>
@@ -125,9 +123,7 @@ nlohmann::ordered_json json_real(double value) {
 }
 
 std::string json_hex(std::uint64_t value) {
-  std::array<char, 20> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016" PRIx64, value);
-  return digits.data();
+  return formatted("%016" PRIx64, value);
 }
 
 }  // namespace chargpt

@@ -63,16 +63,12 @@ constexpr std::array most_used = {"data.text",        "train.max_iters",     "tr
 
 constexpr const char* most_used_group = "Most used options of a config";
 
-std::string key_of(const OptionInfo& option) {
-  return option.section + "." + option.name;
-}
-
 /// Those of `sections`, the most used first.
 std::vector<OptionInfo> options_of(const std::vector<std::string>& sections) {
   std::vector<OptionInfo> options = option_table();
   std::erase_if(options, [&](const OptionInfo& option) { return std::ranges::count(sections, option.section) == 0; });
   std::ranges::stable_sort(options, {}, [](const OptionInfo& option) {
-    return std::ranges::find(most_used, key_of(option)) - most_used.begin();
+    return std::ranges::find(most_used, option.key()) - most_used.begin();
   });
   return options;
 }
@@ -80,7 +76,7 @@ std::vector<OptionInfo> options_of(const std::vector<std::string>& sections) {
 /// If a command takes only one section, its options are the command's own.
 std::string group_of(const OptionInfo& option, const std::vector<std::string>& sections) {
   if (sections.size() == 1) return "Options";
-  return std::ranges::count(most_used, key_of(option)) > 0 ? most_used_group : config_groups + option.section;
+  return std::ranges::count(most_used, option.key()) > 0 ? most_used_group : config_groups + option.section;
 }
 
 /// "0.1", "gpt", "data/mine.txt": a config value as one would type it.
@@ -127,10 +123,8 @@ void make_present(std::string& name_or_path) {
 
 void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
   const nlohmann::ordered_json values = to_json(config.config);
-  for (const auto& flag : flags_) {
-    const std::size_t dot = flag->key.find('.');
-    flag->option->default_text(as_given(values.at(flag->key.substr(0, dot)).at(flag->key.substr(dot + 1))));
-  }
+  for (const auto& flag : flags_)
+    flag->option->default_text(as_given(values.at(flag->info.section).at(flag->info.name)));
   if (text_option_ != nullptr) text_option_->default_text(as_given(values.at("data").at("text")));
 }
 
@@ -161,13 +155,13 @@ void ConfigArguments::add(Options& options, const std::vector<std::string>& sect
       text_option_ = &options.add(flag, texts_, help).takes_words().value_name("FILE").group(group);
       continue;
     }
-    flags_.push_back(std::make_unique<Flag>(Flag{key_of(option), flag, {}, option.type == type_name(Strings{})}));
+    flags_.push_back(std::make_unique<Flag>(Flag{option}));
     flags_.back()->option = &options.add(flag, flags_.back()->values, help).value_name("VALUE").group(group);
   }
   options.add("--set", assignments_, "any option of the config: --set train.learning_rate=1e-3")
       .value_name("KEY=VALUE")
       .group(sections.size() > 1 ? most_used_group : "Options");
-  for (const GoneOption& option : gone_options())
+  for (const GoneOption& option : gone_options)
     if (std::ranges::count(sections, option.section) > 0)
       options.gone("--" + std::string(option.name), std::string(option.instead));
   show_defaults_of({});
@@ -195,10 +189,11 @@ std::vector<Override> ConfigArguments::overrides() const {
       throw Error(ExitCode::usage, "--text ", printable(text), ": the file's name is not UTF-8; rename it");
   if (!texts_.empty()) overrides.push_back({"data.text", nlohmann::json(texts_).dump(), "--text"});
   for (const auto& flag : flags_)
-    if (flag->is_list && flag->values.size() > 1)
-      overrides.push_back({flag->key, nlohmann::json(flag->values).dump(), flag->flag});
+    if (flag->info.type == type_name(Strings{}) && flag->values.size() > 1)
+      overrides.push_back({flag->info.key(), nlohmann::json(flag->values).dump(), flag->option->name()});
     else
-      for (const std::string& value : flag->values) overrides.push_back({flag->key, value, flag->flag});
+      for (const std::string& value : flag->values)
+        overrides.push_back({flag->info.key(), value, flag->option->name()});
   return overrides;
 }
 

@@ -26,14 +26,16 @@ void add_output_arguments(Options& options, OutputArguments& output,
 /// Sets level and colour of all later lines on stderr.
 void start_output(const OutputArguments& output);
 
-/// Runs the command once its arguments are parsed.
+/// What the options of a command are bound to, for as long as `options` live; `run` gets it once they are parsed.
 template <class Arguments>
-void on_parsed(Options& options, std::shared_ptr<Arguments> arguments, void (*run)(const Arguments&)) {
+Arguments& arguments_for(Options& options, void (*run)(const Arguments&)) {
+  const auto arguments = std::make_shared<Arguments>();
   options.on_parsed([&options, arguments, run] {
     start_output(arguments->output);
     options.settle();
     run(*arguments);
   });
+  return *arguments;
 }
 
 struct DeviceArguments {
@@ -65,9 +67,8 @@ class ConfigArguments {
 
  private:
   struct Flag {
-    std::string key, flag;
-    std::vector<std::string> values;  ///< of a list, one each time it is given
-    bool is_list = false;
+    OptionInfo info;
+    std::vector<std::string> values = {};  ///< of a list, one each time it is given
     Option* option = nullptr;
   };
   void show_defaults_of(const ResolvedConfig& config) const;

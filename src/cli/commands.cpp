@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "cli/options.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 
@@ -78,9 +78,8 @@ const Command& find_command(const std::string& name) {
     if (command.name == name) return command;
     names.emplace_back(command.name);
   }
-  const auto nearest = nearest_name(name, names);
   throw Error(ExitCode::usage, "unknown command '", name, "'",
-              nearest ? "; did you mean " + *nearest + "?" : "; chargpt --help lists them");
+              did_you_mean(name, names, "; chargpt --help lists them"));
 }
 
 std::unique_ptr<Options> options_of(const Command& command) {

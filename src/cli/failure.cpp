@@ -16,9 +16,9 @@
 #include <system_error>
 
 #include "base/memory.h"
-#include "report/escape.h"
 #include "report/json_text.h"
 #include "report/log.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 

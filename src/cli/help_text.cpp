@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/process.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 

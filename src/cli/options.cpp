@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "config/decode.h"
 #include "config/unknown_keys.h"
 
 namespace chargpt {
@@ -232,7 +231,7 @@ Option& Options::choice(const std::string& name, const std::vector<std::string>&
       .one_of(names);
 }
 
-Option& Options::find(const std::string& name) {
+Option& Options::find(const std::string& name) const {
   return **std::ranges::find(all_, name, [](const auto& option) { return option->name(); });
 }
 
@@ -305,8 +304,7 @@ void Options::refuse_extra(const std::string& extra) const {
   if (instead != gone_.end()) throw Error(ExitCode::usage, name, " is gone; ", instead->second);
   if (const std::string here = said_here(name); !here.empty())
     throw Error(ExitCode::usage, "unknown option ", name, ": ", here);
-  const auto nearest = nearest_name(name, known);
-  throw Error(ExitCode::usage, "unknown option ", name, nearest ? "; did you mean " + *nearest + "?" : see);
+  throw Error(ExitCode::usage, "unknown option ", name, did_you_mean(name, known, see));
 }
 
 /// CLI11 keeps all values given for an option, and words its refusal of a second one differently.

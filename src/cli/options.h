@@ -132,7 +132,7 @@ class Options {
   /// --help first.
   const std::vector<std::unique_ptr<Option>>& all() const { return all_; }
   /// The option of this name, which must exist.
-  Option& find(const std::string& name);
+  Option& find(const std::string& name) const;
   /// The option that `--name` or `--name=value` means, whatever its `-` and `_`; null: none.
   const Option* meant_by(const std::string& argument) const;
 

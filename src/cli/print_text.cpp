@@ -11,8 +11,7 @@
 #include "base/utf8.h"
 #include "cli/failure.h"
 #include "cli/process.h"
-#include "report/escape.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 

@@ -19,8 +19,8 @@
 #include "base/child_process.h"
 #include "base/clock.h"
 #include "base/paths.h"
-#include "report/color.h"
 #include "report/log.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 

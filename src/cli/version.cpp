@@ -7,24 +7,16 @@
 
 namespace chargpt {
 
-namespace {
-
-std::string capability_limit() {
-  const char* const limit = std::getenv("ATEN_CPU_CAPABILITY");
-  return limit == nullptr ? "" : " (ATEN_CPU_CAPABILITY = " + std::string(limit) + ")";
-}
-
-}  // namespace
-
 std::string program_version() {
   return CHARGPT_VERSION " (" CHARGPT_GIT_REVISION ")";
 }
 
 std::string version_text() {
   settle_cpu_capability();
+  const char* const limit = std::getenv("ATEN_CPU_CAPABILITY");
   return "chargpt " + program_version() + "\nLibTorch " + libtorch_version() + "\nCUDA " +
          (has_torch_module() ? CHARGPT_LIBTORCH_CUDA : "no") + "\nCPU capability " + kernels_capability() +
-         capability_limit() + "\n";
+         (limit == nullptr ? "" : " (ATEN_CPU_CAPABILITY = " + std::string(limit) + ")") + "\n";
 }
 
 }  // namespace chargpt

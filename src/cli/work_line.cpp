@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "cli/process.h"
 #include "report/log.h"
-#include "report/symbols.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 

@@ -1,9 +1,7 @@
-#include "config/decode.h"
-
+// From a value as written to the member of Config that a declaration in config.h names; see kinds.h.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <concepts>
 #include <optional>
 
 #include "base/error.h"
@@ -132,30 +130,9 @@ void assign(E& member, const Range& range, const Entry& entry) {
 std::vector<Value> items_of(const Value& value) {
   if (value.kind != Kind::bare) return value.items;
   std::vector<Value> items;
-  for (std::size_t start = 0; start <= value.text.size();) {
-    const std::size_t end = std::min(value.text.find(',', start), value.text.size());
-    items.push_back({.kind = Kind::bare, .text = value.text.substr(start, end - start), .items = {}, .members = {}});
-    start = end + 1;
-  }
+  for (const std::string& word : split(value.text, ","))
+    items.push_back({.kind = Kind::bare, .text = word, .items = {}, .members = {}});
   return items;
-}
-
-void assign(Places& member, const Range& range, const Entry& entry) {
-  if (entry.value.kind != Kind::array && entry.value.kind != Kind::bare) entry.reject_type(takes(member, range));
-  Places read;
-  for (const Value& item : items_of(entry.value)) {
-    append(read, range, entry, item);
-    if (std::ranges::count(read, read.back()) > 1)
-      entry.reject("names " + std::string(enum_name(read.back())) + " twice; once is enough");
-  }
-  member = read;
-}
-
-void assign(Integers& member, const Range& range, const Entry& entry) {
-  if (entry.value.kind != Kind::array && entry.value.kind != Kind::bare) entry.reject_type(takes(member, range));
-  Integers read;
-  for (const Value& item : items_of(entry.value)) append(read, range, entry, item);
-  member = read;
 }
 
 std::vector<std::string> group_keys() {
@@ -187,10 +164,18 @@ void assign(GroupConfig& group, const Range&, const Entry& entry) {
   if (entry.value.find("match") == nullptr) entry.reject("has no match; add one such as \"match\": \"wte|lm_head\"");
 }
 
-void assign(Groups& member, const Range& range, const Entry& entry) {
-  if (entry.value.kind != Kind::array) entry.reject_type(takes(member, range));
-  Groups read;
-  for (const Value& item : entry.value.items) append(read, range, entry, item);
+/// Places, numbers or groups; the last are no words.
+template <class T>
+void assign(std::vector<T>& member, const Range& range, const Entry& entry) {
+  const bool is_words = entry.value.kind == Kind::bare && !std::is_same_v<T, GroupConfig>;
+  if (entry.value.kind != Kind::array && !is_words) entry.reject_type(takes(member, range));
+  std::vector<T> read;
+  for (const Value& item : items_of(entry.value)) {
+    append(read, range, entry, item);
+    if constexpr (std::is_same_v<T, Place>)
+      if (std::ranges::count(read, read.back()) > 1)
+        entry.reject("names " + std::string(enum_name(read.back())) + " twice; once is enough");
+  }
   member = read;
 }
 
@@ -208,11 +193,6 @@ bool assign_option(Config& config, std::string_view section, std::string_view ke
     });
   });
   return known;
-}
-
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
-  const std::optional<std::string> nearest = nearest_name(name, known);
-  return nearest ? "; did you mean " + *nearest + "?" : "";
 }
 
 }  // namespace chargpt

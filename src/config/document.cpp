@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/file_kind.h"
 #include "base/files.h"
+#include "base/names.h"
 #include "base/paths.h"
 #include "base/quote.h"
-#include "config/decode.h"
 
 namespace chargpt {
 namespace {
@@ -54,7 +54,7 @@ void refuse_other_file(const fs::path& path, const std::string& label) {
   if (!is_file(path)) return;
   const std::string bytes = first_bytes(path);
   if (begins_like_a_config(path, bytes)) return;
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const fs::path folder = folder_of(path);
   if (is_there(folder / "MANIFEST.json"))
     throw Error(ExitCode::usage, label, " is a file of the checkpoint ", printable_path(folder),
                 ", not a config; chargpt resume ", shell_quoted(folder.native()), " goes on from it");
@@ -86,17 +86,34 @@ void refuse_foreign_file(const std::string& name) {
                 "--init_from RUN");
 }
 
+/// "; did you mean nanogpt-cpu?", or the empty string.
+std::string nearest_preset(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.push_back(preset.name);
+  return did_you_mean(name, names);
+}
+
+Document preset_document(const Preset& preset) {
+  const std::string label = "preset " + preset.name;
+  return {{label}, preset.json, label, true, fs::path(preset.name).parent_path(), preset.name};
+}
+
+/// Errors as read_file, and usage for a folder.
+Document file_document(const fs::path& path) {
+  const std::string label = printable_path(path);
+  std::error_code ignored;
+  if (is_folder(path)) refuse_folder(path, label);
+  refuse_other_file(path, label);
+  const fs::path canonical = fs::weakly_canonical(path, ignored);
+  std::string text = read_file(path, max_config_bytes);
+  return {{label}, std::move(text), canonical.native(), false, path.parent_path(), name_of_file(path)};
+}
+
 }  // namespace
 
 std::string name_of_file(const fs::path& path) {
   const std::string stem = printable(path.stem().native(), 90);
   return stem.empty() ? "config" : stem;
-}
-
-std::string nearest_preset(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Preset& preset : presets()) names.push_back(preset.name);
-  return did_you_mean(name, names);
 }
 
 std::string present_name(const std::string& preset) {
@@ -107,21 +124,6 @@ const Preset* find_preset(const std::string& name) {
   const auto all = presets();
   const auto found = std::ranges::find(all, present_name(name), &Preset::name);
   return found == all.end() ? nullptr : &*found;
-}
-
-Document preset_document(const Preset& preset) {
-  const std::string label = "preset " + preset.name;
-  return {{label}, preset.json, label, true, fs::path(preset.name).parent_path(), preset.name};
-}
-
-Document file_document(const fs::path& path) {
-  const std::string label = printable_path(path);
-  std::error_code ignored;
-  if (is_folder(path)) refuse_folder(path, label);
-  refuse_other_file(path, label);
-  const fs::path canonical = fs::weakly_canonical(path, ignored);
-  std::string text = read_file(path, max_config_bytes);
-  return {{label}, std::move(text), canonical.native(), false, path.parent_path(), name_of_file(path)};
 }
 
 Document named_document(const std::string& name_or_path) {

@@ -21,15 +21,9 @@ struct Document {
 
 /// By its present name or an earlier one; null if there is none.
 const Preset* find_preset(const std::string& name);
-/// "; did you mean nanogpt-cpu?", or the empty string.
-std::string nearest_preset(const std::string& name);
 
-Document preset_document(const Preset& preset);
-/// Errors as read_file, and usage for a folder.
-Document file_document(const std::filesystem::path& path);
-
-/// What a command line calls CONFIG: a preset's name, without its "ladder/" too, or a file. Errors as file_document;
-/// missing, with the nearest preset, if there is neither.
+/// What a command line calls CONFIG: a preset's name, without its "ladder/" too, or a file. Errors as read_file; usage
+/// for a folder; missing, with the nearest preset, if there is neither.
 Document named_document(const std::string& name_or_path);
 /// "mine" of "configs/mine.json".
 std::string name_of_file(const std::filesystem::path& path);

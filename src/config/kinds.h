@@ -1,16 +1,18 @@
-// What each type of option is called, and what it accepts, in words: for messages, help, tables and the schema.
-// Knows no option by name. A new type of option is a case in the functions here, and overloads in decode.cpp and
-// describe.cpp.
+// What each type of option is called, and what it accepts, in words: for messages, help, tables and the schema; and
+// from a value as written to the member of Config. Knows no option by name and no file. A new type of option is a case
+// in the functions here, and overloads in decode.cpp and describe.cpp.
 #pragma once
 
 #include <charconv>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "base/names.h"
 #include "config/config.h"
+#include "config/source.h"
 
 namespace chargpt {
 
@@ -54,16 +56,10 @@ std::string type_name(const T&) {
 /// The values that an option of this type and range accepts; empty if any value of the type will do.
 template <class T>
 std::string allowed_text(const T&, const Range& range) {
-  if constexpr (std::is_enum_v<T>)
-    return joined(spellings<T>(), "|");
-  else if constexpr (std::is_same_v<T, Places>)
-    return joined(spellings<Place>(), "|");
-  else if constexpr (std::is_same_v<T, bool>)
-    return "true|false";
-  else if constexpr (std::is_same_v<T, Strings>)
-    return "";
-  else
-    return range_text(range);
+  if constexpr (std::is_enum_v<T>) return joined(spellings<T>(), "|");
+  if constexpr (std::is_same_v<T, Places>) return joined(spellings<Place>(), "|");
+  if constexpr (std::is_same_v<T, bool>) return "true|false";
+  return std::is_same_v<T, Strings> ? "" : range_text(range);
 }
 
 /// "it takes …": "a whole number, 1 to 1000".
@@ -81,5 +77,10 @@ std::string takes(const T& member, const Range& range) {
   if constexpr (std::is_same_v<T, Places>) return "a list of " + joined(spellings<Place>(), ", ");
   return "a list of objects";
 }
+
+/// Sets config.SECTION.KEY; false if there is no such option. Error usage, opening with `place`, if the value has
+/// another type, is out of range or is not one of the choices.
+bool assign_option(Config& config, std::string_view section, std::string_view key, const Value& value,
+                   const std::string& place, const Source& source);
 
 }  // namespace chargpt

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "config/decode.h"
 #include "config/document.h"
 #include "config/kinds.h"
 #include "config/source.h"
@@ -31,8 +29,6 @@ class Layers {
 
   void add(const Document& document);
   void add(std::span<const Override> overrides);
-  /// The name that the outermost document gives.
-  const std::optional<std::string>& name() const { return name_; }
 
  private:
   void add_section(const Document& document, const std::string& section, const Value& object);
@@ -49,7 +45,6 @@ class Layers {
   std::vector<std::string> open_;            ///< identities of documents that extend one another
   std::set<std::string> given_;              ///< options set by the current layer
   std::map<std::string, std::string> said_;  ///< those of overrides, as the user spelled them
-  std::optional<std::string> name_;
 };
 
 void Layers::add(const Document& document) {
@@ -68,7 +63,7 @@ void Layers::add(const Document& document) {
     add(base);
   }
   given_.clear();
-  name_.reset();
+  resolved_.config.name = document.name;
   for (const auto& [key, value] : root.members) {
     const std::string place = document.source.place(value.line);
     if (key == "extends" || key == "origin" || key == "$schema") continue;
@@ -179,7 +174,7 @@ void Layers::set_name(const Value& value, const std::string& place) {
   const bool climbs = ("/" + value.text + "/").find("/../") != std::string::npos || value.text.front() == '/';
   if (climbs || printable(value.text, 4 * max_bytes) != value.text)
     reject(place, said + " cannot name a folder; leave out \"..\", a leading \"/\" and control characters");
-  name_ = value.text;
+  resolved_.config.name = value.text;
 }
 
 void Layers::settle_length() {
@@ -235,11 +230,10 @@ void check(const ResolvedConfig& resolved) {
 
 ResolvedConfig resolve(const Document& document, std::span<const Override> overrides) {
   ResolvedConfig resolved;
-  for (const OptionInfo& option : option_table()) resolved.origin[option.section + "." + option.name] = "default";
+  for (const OptionInfo& option : option_table()) resolved.origin[option.key()] = "default";
   Layers layers(resolved);
   layers.add(document);
   layers.add(overrides);
-  resolved.config.name = layers.name().value_or(document.name);
   check(resolved);
   return resolved;
 }
@@ -299,9 +293,7 @@ ResolvedConfig parse_config(std::string_view text, const std::string& source, co
 
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides) {
   ResolvedConfig changed = resolved;
-  Layers layers(changed);
-  layers.add(overrides);
-  if (layers.name()) changed.config.name = *layers.name();
+  Layers(changed).add(overrides);
   check(changed);
   resolved = std::move(changed);
 }

@@ -4,22 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/names.h"
 #include "config/kinds.h"
 
 namespace chargpt {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::vector<std::string> split(std::string_view text, std::string_view separator) {
-  std::vector<std::string> parts;
-  for (std::size_t end = 0; end != std::string_view::npos;) {
-    end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end != std::string_view::npos) text.remove_prefix(end + separator.size());
-  }
-  return parts;
-}
 
 const Json& value_at(const Json& values, const std::string& key) {
   const std::size_t dot = key.find('.');
@@ -105,7 +96,7 @@ void refuse_unused_options(const ResolvedConfig& resolved) {
   if (resolved.given.empty()) return;
   const Json values = to_json(resolved.config);
   for (const OptionInfo& option : option_table()) {
-    const std::string key = option.section + "." + option.name;
+    const std::string key = option.key();
     if (option.needs.empty() || !resolved.given.contains(key)) continue;
     const auto unmet = unmet_need(values, option.needs);
     if (unmet && (is_override(resolved, key) || !is_override(resolved, *unmet)))

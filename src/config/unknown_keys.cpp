@@ -1,27 +1,15 @@
 #include "config/unknown_keys.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "config/decode.h"
-#include "config/kinds.h"
 #include "config/load.h"
 
 namespace chargpt {
 namespace {
-
-constexpr std::string_view counts_instead =
-    "use eval --counts and sample --counts, which mix counted n-grams into the predictions";
-
-constexpr std::array gone{
-    GoneOption{"model", "attention", "leave it out: attention is fused wherever it can be"},
-    GoneOption{"model", "ngram_orders", counts_instead},
-    GoneOption{"model", "ngram_rows", counts_instead},
-    GoneOption{"model", "ngram_size", counts_instead},
-};
 
 /// Keys of nanoGPT and other trainers that have no meaning or another name here, and no near name.
 struct ForeignKey {
@@ -67,34 +55,28 @@ constexpr ForeignKey foreign_keys[] = {
 
 /// What to say about an unknown key: the option that was probably meant, or where the options are listed.
 std::string suggestion(const std::string& section, const std::string& key) {
-  std::vector<std::string> here, anywhere, full;
-  for (const OptionInfo& option : option_table()) {
-    full.push_back(option.section + "." + option.name);
+  const std::vector<OptionInfo> options = option_table();
+  std::vector<std::string> here, anywhere;
+  for (const OptionInfo& option : options) {
     anywhere.push_back(option.name);
     if (option.section == section) here.push_back(option.name);
   }
-  const auto meant = [&](std::size_t row) { return "; did you mean " + full[row] + "?"; };
-  const auto row_of = [&](const std::string& name) {
-    return static_cast<std::size_t>(std::find(anywhere.begin(), anywhere.end(), name) - anywhere.begin());
-  };
-  if (const std::size_t row = row_of(key); row < full.size()) return meant(row);
+  const auto named = [&](const std::string& name) { return std::ranges::find(options, name, &OptionInfo::name); };
+  const auto meant = [](const OptionInfo& option) { return "; did you mean " + option.key() + "?"; };
+  if (const auto option = named(key); option != options.end()) return meant(*option);
   if (const std::string instead = replacement_of(key); !instead.empty()) return ": " + instead;
   if (const auto near = nearest_name(key, here)) return "; did you mean " + section + "." + *near + "?";
-  if (const auto near = nearest_name(key, anywhere)) return meant(row_of(*near));
+  if (const auto near = nearest_name(key, anywhere)) return meant(*named(*near));
   return "; chargpt train --help lists the options";
 }
 
 }  // namespace
 
-std::span<const GoneOption> gone_options() {
-  return gone;
-}
-
 const GoneOption* find_gone(std::string_view section, std::string_view key) {
-  const auto found = std::ranges::find_if(gone, [&](const GoneOption& option) {
+  const auto found = std::ranges::find_if(gone_options, [&](const GoneOption& option) {
     return option.name == key && (section.empty() || section == option.section);
   });
-  return found == gone.end() ? nullptr : &*found;
+  return found == std::end(gone_options) ? nullptr : found;
 }
 
 std::string replacement_of(std::string_view foreign_key) {
@@ -123,9 +105,8 @@ void reject_unknown(const std::string& place, const std::string& section, const 
 
 void reject_unknown_at_top(const std::string& place, const std::string& key, const Value& value) {
   if (value.kind != Value::Kind::object) reject_unknown(place, "", key, value);
-  const std::string near = did_you_mean(key, section_names());
   throw Error(ExitCode::usage, place, ": ", printable(key), " = {...} is not a section",
-              near.empty() ? "; the sections are " + joined(section_names(), ", ") : near);
+              did_you_mean(key, section_names(), "; the sections are " + joined(section_names(), ", ")));
 }
 
 }  // namespace chargpt

@@ -2,7 +2,6 @@
 // program's key or of an option that is gone.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +14,14 @@ namespace chargpt {
 struct GoneOption {
   std::string_view section, name, instead;
 };
-std::span<const GoneOption> gone_options();
+inline constexpr std::string_view counts_instead =
+    "use eval --counts and sample --counts, which mix counted n-grams into the predictions";
+inline constexpr GoneOption gone_options[] = {
+    {"model", "attention", "leave it out: attention is fused wherever it can be"},
+    {"model", "ngram_orders", counts_instead},
+    {"model", "ngram_rows", counts_instead},
+    {"model", "ngram_size", counts_instead},
+};
 /// Null where `section`.`key` never was an option, or is one. Any section if `section` is empty.
 const GoneOption* find_gone(std::string_view section, std::string_view key);
 

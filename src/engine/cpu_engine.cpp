@@ -11,7 +11,6 @@
 #include "base/part.h"
 #include "base/random.h"
 #include "engine/cpu/forward_backward.h"
-#include "inference/model_weights.h"
 #include "inference/parameter_list.h"
 #include "inference/plan.h"
 #include "kernels/bf16.h"
@@ -223,8 +222,7 @@ std::string cpu_engine_lacks(const ModelConfig& model, const TrainConfig& train)
   return {};
 }
 
-CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size, std::int64_t parameters,
-                                  std::int64_t threads) {
+double cpu_engine_memory(const Config& config, std::int64_t vocab_size, std::int64_t parameters, std::int64_t threads) {
   ModelConfig model = config.model;
   model.block_size = 1;  // the plan's angles of positions are not what is counted, and may be large
   std::vector<cpu::Parameter> anywhere;
@@ -232,7 +230,6 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
     anywhere.push_back({.group = 0, .numel = info.numel()});
   Plan plan = cpu::plan_of(model, vocab_size, anywhere, cpu::Packing::both);
   if (config.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
-  constexpr std::int64_t scored_tokens = 4096;  // at once, as evaluate/split_loss.cpp cuts a split
   const std::int64_t T = config.model.block_size, B = config.train.batch_size;
   const auto bytes = [](std::int64_t floats) { return static_cast<double>(AlignedFloats::bytes_of(floats)); };
   const auto of_threads = [&](auto&& pass, std::int64_t windows) {  // of those that have a window
@@ -241,9 +238,9 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
   };
   const cpu::ModelWeights none{};
   const double gradients = static_cast<double>(std::min(threads, B) - 1) * bytes(parameters);
-  return {.training = of_threads(ForwardBackward(plan, none), B) + gradients,
-          .scoring = of_threads(Forward(plan, none), std::max<std::int64_t>(1, scored_tokens / T)),
-          .packed = bytes(plan.packed_floats)};
+  return of_threads(ForwardBackward(plan, none), B) + gradients +
+         of_threads(Forward(plan, none), std::max<std::int64_t>(1, tokens_scored_at_once / T)) +
+         bytes(plan.packed_floats);
 }
 
 }  // namespace chargpt

@@ -1,8 +1,8 @@
 #include "engine/device.h"
 
-#include <charconv>
-#include <filesystem>
+#include <string_view>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/paths.h"
 #include "engine/torch_module.h"
@@ -15,10 +15,7 @@ namespace {
 std::int64_t cuda_index(const std::string& name) {
   if (name == "cuda") return 0;
   if (name.rfind("cuda:", 0) != 0) return -1;
-  std::int64_t index = -1;
-  const char* end = name.data() + name.size();
-  const auto [rest, failure] = std::from_chars(name.data() + 5, end, index);
-  return failure == std::errc{} && rest == end ? index : -1;
+  return whole_number(std::string_view(name).substr(5)).value_or(-1);
 }
 
 /// Whether a driver has made a device, which costs no loading of LibTorch to know.
@@ -30,9 +27,9 @@ Error no_such_device(const std::string& name) {
   const TorchModule& torch = torch_module("--device " + name);
   const std::int64_t count = torch.cuda_devices();
   if (count > 0)
-    return {ExitCode::unavailable, "--device " + name + ": there are only " + std::to_string(count) +
-                                       " CUDA devices, numbered from cuda:0; choose one of those"};
-  return {ExitCode::unavailable, "--device " + name + ": " + torch.why_no_cuda() + "; use --device cpu or auto"};
+    return Error(ExitCode::unavailable, "--device ", name, ": there are only ", count,
+                 " CUDA devices, numbered from cuda:0; choose one of those");
+  return Error(ExitCode::unavailable, "--device ", name, ": ", torch.why_no_cuda(), "; use --device cpu or auto");
 }
 
 }  // namespace

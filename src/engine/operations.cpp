@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "inference/dimensions.h"
+#include "inference/model_types.h"
 #include "inference/parameter_list.h"
 #include "kernels/kernels.h"
 #include "kernels/thread_team.h"

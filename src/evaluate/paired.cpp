@@ -1,14 +1,14 @@
-// Means and differences over seeds, with what can be said of them.
 #include "evaluate/paired.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "evaluate/split_loss.h"
-#include "evaluate/student.h"
 
 namespace chargpt {
 namespace {
@@ -19,7 +19,6 @@ constexpr double power = 0.8;
 struct SeedLosses {
   std::vector<double> means;   ///< (K)
   std::vector<double> tenths;  ///< tenths_of()
-  std::size_t tokens = 0;
 };
 
 void check_pairs(std::size_t tokens, std::size_t others) {
@@ -29,9 +28,9 @@ void check_pairs(std::size_t tokens, std::size_t others) {
 
 SeedLosses seed_losses(std::span<const std::vector<float>> losses, const TokenView& text) {
   if (losses.empty() || losses.front().empty()) throw Error(ExitCode::internal, "statistics of no losses");
-  SeedLosses result{.means = {}, .tenths = {}, .tokens = losses.front().size()};
+  SeedLosses result;
   for (const std::vector<float>& seed : losses) {
-    check_pairs(result.tokens, seed.size());
+    check_pairs(losses.front().size(), seed.size());
     result.means.push_back(mean_loss(seed));
     const std::vector<double> tenths = tenths_of(seed, text);
     result.tenths.resize(tenths.size());
@@ -61,6 +60,35 @@ MeanEstimate estimate(const SeedLosses& losses, std::int64_t comparisons) {
   return result;
 }
 
+/// Continued fraction of the incomplete beta function, from the front (modified Lentz). Source: DLMF 8.17.22.
+double beta_fraction(double x, double a, double b) {
+  constexpr double tiny = 1e-300;
+  const auto away_from_zero = [](double value) { return std::abs(value) < tiny ? tiny : value; };
+  double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), fraction = d;
+  const auto next = [&](double term) {
+    d = 1 / away_from_zero(1 + term * d);
+    c = away_from_zero(1 + term / c);
+    fraction *= c * d;
+    return c * d;
+  };
+  for (int m = 1; m <= 10000; ++m) {
+    next(m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)));
+    const double change = next(-(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)));
+    if (std::abs(change - 1) < 1e-15) break;
+  }
+  return fraction;
+}
+
+/// Regularised incomplete beta function I_x(a, b); x + rest = 1, both given so that neither loses digits.
+double incomplete_beta(double x, double rest, double a, double b) {
+  if (x <= 0) return 0;
+  if (rest <= 0) return 1;
+  const double front =
+      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log(rest));
+  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(x, a, b) / a;
+  return 1 - front * beta_fraction(rest, b, a) / b;
+}
+
 }  // namespace
 
 MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons) {
@@ -72,7 +100,7 @@ MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<
   if (a.size() != b.size()) throw Error(ExitCode::internal, a.size(), " and ", b.size(), " seeds do not pair");
   SeedLosses difference = seed_losses(a, text);
   const SeedLosses other = seed_losses(b, text);
-  check_pairs(difference.tokens, other.tokens);
+  check_pairs(a.front().size(), b.front().size());
   for (std::size_t k = 0; k < other.means.size(); ++k) difference.means[k] -= other.means[k];
   for (std::size_t i = 0; i < other.tenths.size(); ++i) difference.tenths[i] -= other.tenths[i];
   return estimate(difference, comparisons);
@@ -103,6 +131,45 @@ std::optional<std::int64_t> seeds_to_show(double difference, double deviation, s
     (enough(middle) ? many : few) = middle;
   }
   return many;
+}
+
+// ---- Student's t, by the incomplete beta function
+
+double student_p(double t, double df) {
+  if (std::isnan(t) || std::isnan(df)) return std::numeric_limits<double>::quiet_NaN();
+  if (std::isinf(t)) return 0;
+  const double square = t * t;
+  return incomplete_beta(df / (df + square), square / (df + square), df / 2, 0.5);
+}
+
+double student_critical(double p, double df) {
+  double low = 0, high = 1;
+  while (student_p(high, df) > p) high *= 2;
+  for (int i = 0; i < 200 && high - low > 1e-14 * high; ++i) {
+    const double middle = (low + high) / 2;
+    (student_p(middle, df) > p ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+double student_power(double noncentrality, double df, double critical) {
+  // T = (Z + noncentrality) / u, and u = sqrt(chi^2 / df) has the density below: Simpson's rule over all of it that
+  // counts.
+  constexpr int steps = 2000;
+  const double reach = 10 / std::sqrt(2 * df), from = std::max(0.0, 1 - reach), width = (1 + reach - from) / steps;
+  const double log_unit = std::log(2) + df / 2 * std::log(df / 2) - std::lgamma(df / 2);
+  double sum = 0;
+  for (int i = 0; i <= steps; ++i) {
+    const double u = from + i * width;
+    const double power_of_u = df == 1 ? 0 : u > 0 ? (df - 1) * std::log(u) : -std::numeric_limits<double>::infinity();
+    const double density = std::exp(log_unit + power_of_u - df * u * u / 2);
+    sum += (i == 0 || i == steps ? 1 : i % 2 == 1 ? 4 : 2) * density * normal_cdf(noncentrality - critical * u);
+  }
+  return sum * width / 3;
+}
+
+double normal_cdf(double z) {
+  return std::erfc(-z / std::numbers::sqrt2) / 2;
 }
 
 }  // namespace chargpt

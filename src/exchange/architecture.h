@@ -1,13 +1,17 @@
-// Which architecture that other programs know a model is, and what stands in the way where it is none. Knows no format
-// and no weights.
+// Which architecture that other programs know a model is, what stands in the way where it is none, and the tensors that
+// transformers has of it. Knows no format and no weights.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/names.h"
 #include "config/config.h"
+#include "exchange/layout.h"
 
 namespace chargpt {
 
@@ -36,5 +40,27 @@ using FindObstacle = std::function<std::optional<Obstacle>(const ModelConfig& co
 /// Error usage, in one line with the option, its value, the reason and the presets whose models would do (with the loss
 /// that they reach, where it was measured), where there is an obstacle. `into`: "--format gguf".
 void refuse_obstacle(const ModelConfig& config, const FindObstacle& find, const std::string& into);
+
+// Which tensors transformers has of a model. With code of ours (transformers/modeling_chargpt.py) they are those of a
+// checkpoint. What it computes by itself is in its files models/{gpt2,llama,qwen3}/modeling_*.py: its Conv1D has
+// weights (in, out), its rotary pairs are halves as ours are, and Qwen3 normalises queries and keys before it turns
+// them, as we do.
+
+/// How GPT-2's config.json spells an activation; the first name is written, all are read.
+struct Gpt2Activation {
+  Activation ours;
+  std::string_view theirs;
+};
+inline constexpr Gpt2Activation gpt2_activations[] = {{Activation::gelu, "gelu"},
+                                                      {Activation::gelu_tanh, "gelu_new"},
+                                                      {Activation::gelu_tanh, "gelu_pytorch_tanh"},
+                                                      {Activation::relu, "relu"},
+                                                      {Activation::relu2, "relu2"}};
+
+/// Our model with all the gains and biases that theirs has.
+ModelConfig in_transformers(const ModelConfig& options, Architecture architecture);
+
+/// Their tensors of such a model.
+std::vector<LayoutRow> rows_in_transformers(const ModelConfig& theirs, Architecture architecture, std::int64_t symbols);
 
 }  // namespace chargpt

@@ -107,18 +107,18 @@ struct Tokens {
 };
 
 void put_token(Tokens& tokens, const std::string& token, const Json& id, const std::string& source) {
-  if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
-      id.get<std::int64_t>() >= static_cast<std::int64_t>(tokens.by_id.size()))
+  const std::int64_t number = id.is_number_integer() ? id.get<std::int64_t>() : -1;
+  if (number < 0 || number >= std::ssize(tokens.by_id))
     throw Error(ExitCode::data, source, ": token '", printable(token, 20), "' has id ", printable(id.dump(), 20),
                 ", and the model's go from 0 to ", tokens.by_id.size() - 1);
-  auto& place = tokens.by_id[id.get<std::size_t>()];
+  auto& place = tokens.by_id[static_cast<std::size_t>(number)];
   if (place && *place != token)
-    throw Error(ExitCode::data, source, ": id ", id.dump(), " is that of '", printable(*place, 20), "' and of '",
+    throw Error(ExitCode::data, source, ": id ", number, " is that of '", printable(*place, 20), "' and of '",
                 printable(token, 20), "'");
-  const auto [known, is_new] = tokens.ids.emplace(token, id.get<std::int64_t>());
-  if (!is_new && known->second != id.get<std::int64_t>())
+  const auto [known, is_new] = tokens.ids.emplace(token, number);
+  if (!is_new && known->second != number)
     throw Error(ExitCode::data, source, ": token '", printable(token, 20), "' has two ids, ", known->second, " and ",
-                id.dump());
+                number);
   place = token;
 }
 

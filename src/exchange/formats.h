@@ -1,17 +1,22 @@
-// The table of formats of other programs, and what reads and writes each. A new one is its functions here and a row in
-// formats.cpp. No format knows another.
+// The table of formats of other programs, what reads and writes each, and models on their way out and in. A new one is
+// its functions here and a row in formats.cpp. No format knows another.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "exchange/imported_model.h"
+#include "config/load.h"
+#include "exchange/layout.h"
 #include "exchange/output_folder.h"
 #include "inference/model.h"
+#include "text/corpus.h"
+#include "text/vocabulary.h"
 
 namespace chargpt {
 
@@ -25,6 +30,18 @@ struct ExportedModel {
   const ModelConfig& options() const { return checkpoint.config.config.model; }
   const Vocabulary& vocabulary() const { return checkpoint.vocabulary; }
   const RunState& state() const { return checkpoint.state; }
+};
+
+/// A model that another program wrote.
+struct ImportedModel {
+  ResolvedConfig config;
+  Vocabulary vocabulary;
+  std::vector<OwnTensor> parameters;     ///< by our names, in our shapes
+  std::vector<OwnTensor> optimizer{};    ///< empty: none came along, so the run cannot be resumed
+  std::int64_t step = 0, max_iters = 0;  ///< as far as the file tells
+  Fingerprint text{};                    ///< of the text that it was trained on, where that is known
+  std::string what{};                    ///< "GPT-2 of transformers", for people
+  std::vector<std::string> notices{};    ///< for people: what was changed or left out
 };
 
 struct Format {
@@ -45,6 +62,20 @@ struct Format {
 std::span<const Format> formats();
 /// The one of that name, which must exist.
 const Format& format_of(std::string_view name);
+
+// ---- imported models, as a run of ours keeps them
+
+/// The config of a run with these sections ({"model": {"n_layer": 4, …}, "train": {…}}), the name of `folder`, where it
+/// can have that, and a text that is not known. `source` names the file that they were read from. Error data where an
+/// option is out of range or options do not fit together.
+ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::filesystem::path& folder,
+                               const std::string& source);
+
+/// An imported model becomes a run, which sample, eval, inspect and train --init_from take: writes config and
+/// checkpoint into the folder of a run that has begun. Error internal where the parameters are not those of the config,
+/// which the readers check first.
+void write_imported_run(const std::filesystem::path& run, const ImportedModel& model,
+                        const std::string& program_version);
 
 // ---- huggingface: folders that transformers loads and saves, with config.json, model.safetensors, tokenizer.json.
 // Models of GPT-2's, Llama's and Qwen3's layout, all others of type gpt by code that the folder brings along, and

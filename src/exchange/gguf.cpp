@@ -4,6 +4,7 @@
 // a text, or know bytes only.
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "base/files.h"
 #include "base/quote.h"
@@ -11,7 +12,7 @@
 #include "exchange/character_tokenizer.h"
 #include "exchange/formats.h"
 #include "exchange/layout.h"
-#include "inference/dimensions.h"
+#include "inference/model_types.h"
 
 namespace chargpt {
 namespace {
@@ -33,15 +34,17 @@ std::size_t aligned(std::size_t size) {
 /// Bytes in the order of the processor, which is little-endian wherever chargpt is built.
 class Bytes {
  public:
-  template <class Number>
-  void number(Number value) {
-    const std::size_t end = bytes_.size();
-    bytes_.resize(end + sizeof value);
-    std::memcpy(bytes_.data() + end, &value, sizeof value);
-  }
-  void text(std::string_view value) {
-    number<std::uint64_t>(value.size());
-    bytes_.append(value);
+  /// A number; or a text, behind its length.
+  template <class Value>
+  void put(const Value& value) {
+    if constexpr (std::is_convertible_v<Value, std::string_view>) {
+      put<std::uint64_t>(value.size());
+      bytes_.append(value);
+    } else {
+      const std::size_t end = bytes_.size();
+      bytes_.resize(end + sizeof value);
+      std::memcpy(bytes_.data() + end, &value, sizeof value);
+    }
   }
   void pad() { bytes_.resize(aligned(bytes_.size())); }
   std::span<const std::byte> view() const { return std::as_bytes(std::span(bytes_)); }
@@ -52,39 +55,26 @@ class Bytes {
 
 class Metadata {
  public:
-  void size(const std::string& key, std::int64_t value) { put(key, Type::uint32, static_cast<std::uint32_t>(value)); }
-  void real(const std::string& key, double value) { put(key, Type::float32, static_cast<float>(value)); }
-  void flag(const std::string& key, bool value) { put(key, Type::boolean, static_cast<std::uint8_t>(value)); }
-  void text(const std::string& key, std::string_view value) {
-    begin(key, Type::string);
-    bytes_.text(value);
-  }
-  void texts(const std::string& key, const std::vector<std::string>& values) {
-    begin_array(key, Type::string, values.size());
-    for (const std::string& value : values) bytes_.text(value);
-  }
-  void numbers(const std::string& key, const std::vector<std::int32_t>& values) {
-    begin_array(key, Type::int32, values.size());
-    for (const std::int32_t value : values) bytes_.number(value);
+  void size(std::string_view key, std::int64_t value) { put(key, Type::uint32, static_cast<std::uint32_t>(value)); }
+  void real(std::string_view key, double value) { put(key, Type::float32, static_cast<float>(value)); }
+  void flag(std::string_view key, bool value) { put(key, Type::boolean, static_cast<std::uint8_t>(value)); }
+  void text(std::string_view key, std::string_view value) { put(key, Type::string, value); }
+  template <class Value>
+  void list(std::string_view key, Type of, const std::vector<Value>& values) {
+    put(key, Type::array, of);
+    bytes_.put<std::uint64_t>(values.size());
+    for (const Value& value : values) bytes_.put(value);
   }
   std::uint64_t count() const { return count_; }
   std::span<const std::byte> view() const { return bytes_.view(); }
 
  private:
-  void begin(const std::string& key, Type type) {
-    bytes_.text(key);
-    bytes_.number(type);
+  template <class Value>
+  void put(std::string_view key, Type type, const Value& value) {
+    bytes_.put(key);
+    bytes_.put(type);
+    bytes_.put(value);
     ++count_;
-  }
-  template <class Number>
-  void put(const std::string& key, Type type, Number value) {
-    begin(key, type);
-    bytes_.number(value);
-  }
-  void begin_array(const std::string& key, Type of, std::size_t size) {
-    begin(key, Type::array);
-    bytes_.number(of);
-    bytes_.number<std::uint64_t>(size);
   }
 
   Bytes bytes_;
@@ -116,13 +106,13 @@ void put_vocabulary(const Vocabulary& vocabulary, Metadata& metadata) {
   const bool documents = vocabulary.document() >= 0;
   if (documents) tokens.back() = document_token;
   metadata.text("tokenizer.ggml.model", "rwkv");
-  metadata.texts("tokenizer.ggml.tokens", tokens);
+  metadata.list("tokenizer.ggml.tokens", Type::string, tokens);
   metadata.flag("tokenizer.ggml.add_bos_token", documents);
   metadata.flag("tokenizer.ggml.add_eos_token", false);
   if (!documents) return;
   std::vector<std::int32_t> types(tokens.size(), normal_token);
   types.back() = control_token;
-  metadata.numbers("tokenizer.ggml.token_type", types);
+  metadata.list("tokenizer.ggml.token_type", Type::int32, types);
   metadata.size("tokenizer.ggml.bos_token_id", vocabulary.document());
   metadata.size("tokenizer.ggml.eos_token_id", vocabulary.document());
 }
@@ -132,7 +122,7 @@ Metadata metadata_of(const ExportedModel& model) {
   const Architecture architecture = nearest_architecture(options);
   const std::string name(enum_name(architecture));
   Metadata metadata;
-  metadata.text(std::string(own_key), own_value);
+  metadata.text(own_key, own_value);
   metadata.text("general.architecture", name);
   metadata.text("general.name", model.config().name);
   metadata.size("general.file_type", type_f32);
@@ -186,18 +176,18 @@ std::vector<OwnTensor> tensors_of(const ExportedModel& model) {
 /// Dimensions are named from the fastest to the slowest, and every tensor begins at a multiple of the alignment.
 Bytes header_of(const Metadata& metadata, const std::vector<TensorView>& tensors) {
   Bytes header;
-  for (const char character : {'G', 'G', 'U', 'F'}) header.number(character);
-  header.number(gguf_version);
-  header.number<std::uint64_t>(tensors.size());
-  header.number(metadata.count());
-  for (const std::byte byte : metadata.view()) header.number(byte);
+  for (const char character : {'G', 'G', 'U', 'F'}) header.put(character);
+  header.put(gguf_version);
+  header.put<std::uint64_t>(tensors.size());
+  header.put(metadata.count());
+  for (const std::byte byte : metadata.view()) header.put(byte);
   std::uint64_t offset = 0;
   for (const TensorView& tensor : tensors) {
-    header.text(tensor.name);
-    header.number(static_cast<std::uint32_t>(tensor.shape.size()));
-    for (std::size_t i = tensor.shape.size(); i-- > 0;) header.number(static_cast<std::uint64_t>(tensor.shape[i]));
-    header.number(type_f32);
-    header.number(offset);
+    header.put(tensor.name);
+    header.put(static_cast<std::uint32_t>(tensor.shape.size()));
+    for (std::size_t i = tensor.shape.size(); i-- > 0;) header.put(static_cast<std::uint64_t>(tensor.shape[i]));
+    header.put(type_f32);
+    header.put(offset);
     offset += aligned(tensor.bytes.size());
   }
   header.pad();
@@ -232,9 +222,9 @@ std::optional<Obstacle> obstacle_to_llama_cpp(const ModelConfig& config) {
 bool is_own_gguf(const std::filesystem::path& path) {
   constexpr std::uint64_t up_to_metadata = 4 + 4 + 8 + 8;  // magic, version, how many tensors and entries
   Bytes first;
-  first.text(own_key);
-  first.number(Type::string);
-  first.text(own_value);
+  first.put(own_key);
+  first.put(Type::string);
+  first.put(own_value);
   const std::string_view expected(reinterpret_cast<const char*>(first.view().data()), first.view().size());
   const std::string begin = read_stretch(path, 0, up_to_metadata + expected.size()).bytes;
   return begin.starts_with("GGUF") && begin.size() > up_to_metadata && begin.substr(up_to_metadata) == expected;

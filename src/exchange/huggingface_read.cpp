@@ -11,9 +11,10 @@
 #include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
+#include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
 #include "exchange/formats.h"
-#include "exchange/huggingface_layout.h"
+#include "exchange/layout.h"
 #include "inference/parameter_list.h"
 #include "run/run_files.h"
 

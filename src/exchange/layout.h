@@ -1,20 +1,34 @@
-// Where another program keeps each of our parameters: one table for each layout, read in both directions. Knows no
-// file.
+// Where another program keeps each of our parameters: one table for each layout, read in both directions; and the
+// tensors of its safetensors file as float32 of ours. Knows no format.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "exchange/foreign_tensors.h"
-#include "exchange/imported_model.h"
+#include "checkpoint/safetensors.h"
 #include "inference/model.h"
 #include "inference/parameter_list.h"
 
 namespace chargpt {
+
+/// A tensor and its values.
+struct OwnTensor {
+  std::string name, dtype = "F32";
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> bytes;  ///< row-major, little-endian
+};
+/// A tensor of zeros of that shape.
+OwnTensor float_tensor(std::string name, std::vector<std::int64_t> shape);
+std::span<float> floats(OwnTensor& tensor);
+std::span<const float> floats(const OwnTensor& tensor);
+std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors);
 
 /// A layer of ours and its name there; queries, keys and values may have three.
 struct LayerNames {
@@ -43,6 +57,35 @@ std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, 
 
 /// What is to be written, row by row. Where the model lacks a gain or a bias, the 1 or 0 that does the same.
 std::vector<OwnTensor> tensors_as_theirs(const InferenceModel& model, const std::vector<LayoutRow>& rows);
+
+class ForeignTensors {
+ public:
+  /// Reads the file; errors as SafetensorsFile. In messages `asking` names the one that tells which tensors it should
+  /// have. Every name that is asked for begins with `prefix`, where the file's do.
+  ForeignTensors(const std::filesystem::path& path, std::string asking, std::string prefix = "");
+
+  /// Error data where the file has fewer tensors: so many layers are not to be believed.
+  void expect_at_least(std::int64_t count) const;
+  bool has(const std::string& name) const { return find(name) != nullptr; }
+  /// Values of a tensor of F32, F16 or BF16, by the name `ours`. Error data unless it is there, of that shape and type,
+  /// every number finite.
+  OwnTensor read(const std::string& name, const std::vector<std::int64_t>& shape, const std::string& ours);
+  /// Named, but not used: buffers, and what is tied to another tensor.
+  void ignore(const std::string& name);
+  /// After the last. Error data where the file has another tensor.
+  void expect_no_more() const;
+  const SafetensorsFile& file() const { return file_; }
+  const std::string& source() const { return source_; }
+
+ private:
+  const TensorView* find(const std::string& name) const;
+  SafetensorsFile file_;
+  std::string source_, asking_, prefix_;
+  std::set<std::string> asked_;
+};
+
+/// Whether every number is `value`.
+bool all_equal(const OwnTensor& tensor, float value);
 
 /// How to read: symbols are `symbols[id]` there for our id; `shared_heads` of keys and values belong to `heads`.
 struct ReadingOrder {

@@ -46,15 +46,6 @@ fs::path resolved(const fs::path& out) {
   return without_final_slash(path);
 }
 
-/// Files with these names, and the folder if that leaves it empty.
-void remove_files(const fs::path& path, std::span<const std::string_view> names) {
-  const OpenFolder folder(path);
-  for (const std::string_view name : names) folder.remove_file(std::string(name));
-  folder.remove_file(export_mark);
-  std::error_code ignored;
-  fs::remove(path, ignored);
-}
-
 }  // namespace
 
 OutputFolder::OutputFolder(const fs::path& out, bool overwrite, const Replaces& replaces)
@@ -97,10 +88,16 @@ void OutputFolder::check_there(const fs::path& shown) const {
     refuse_occupied(shown, "holds files that no export wrote, and --overwrite replaces only those");
 }
 
-OutputFolder::~OutputFolder() {
+/// With what was not finished, or with what an earlier export wrote. Nothing else is removed.
+void OutputFolder::remove_temporary() const {
+  try {
+    const OpenFolder folder(temporary_);
+    for (const std::string& file : files_) folder.remove_file(file);
+    for (const std::string_view name : replaces_.names) folder.remove_file(std::string(name));
+    folder.remove_file(export_mark);
+  } catch (const Error&) {  // it has been given its name
+  }
   std::error_code ignored;
-  for (const std::string& file : files_) fs::remove(temporary_ / file, ignored);
-  fs::remove(temporary_ / export_mark, ignored);
   fs::remove(temporary_, ignored);
 }
 
@@ -122,15 +119,14 @@ void OutputFolder::write(const std::string& name, const std::function<void(const
 }
 
 void OutputFolder::finish() {
-  replaces_.is_own_file != nullptr ? put_file() : put_folder();
+  if (replaces_.is_own_file != nullptr) {
+    std::error_code failed;
+    fs::rename(temporary_ / files_.front(), out_, failed);
+    if (failed) fail_on("write", out_, failed.value());
+  } else {
+    put_folder();
+  }
   fsync_path(out_.parent_path());
-}
-
-void OutputFolder::put_file() {
-  std::error_code failed;
-  if (files_.size() != 1) throw Error(ExitCode::internal, "an export of one file has ", files_.size());
-  fs::rename(temporary_ / files_.front(), out_, failed);
-  if (failed) fail_on("write", out_, failed.value());
 }
 
 // A folder replaces an empty one in one step; what another export wrote is exchanged with it, and then removed.
@@ -143,7 +139,7 @@ void OutputFolder::put_folder() {
     fail_on("write", out_, reason);
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, out_.c_str(), RENAME_EXCHANGE) != 0)
     fail_on("replace", out_, errno);
-  remove_files(temporary_, replaces_.names);
+  remove_temporary();
 }
 
 }  // namespace chargpt

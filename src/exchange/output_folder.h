@@ -31,7 +31,7 @@ class OutputFolder {
   /// format's, a file that says so itself. Errors: io.
   OutputFolder(const std::filesystem::path& out, bool overwrite, const Replaces& replaces);
   /// Removes what was not finished.
-  ~OutputFolder();
+  ~OutputFolder() { remove_temporary(); }
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
@@ -47,8 +47,7 @@ class OutputFolder {
 
  private:
   void put_folder();
-  void put_file();
-
+  void remove_temporary() const;
   bool is_export(const OpenFolder& folder) const;
   void check_there(const std::filesystem::path& shown) const;
 

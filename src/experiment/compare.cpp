@@ -8,12 +8,9 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
-#include "base/paths.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "experiment/comparison_report.h"
-#include "experiment/kept_losses.h"
 #include "experiment/planned_run.h"
-#include "experiment/target.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/json_text.h"
@@ -120,43 +117,44 @@ class Comparer {
                           .leaks = leaks(model)});
     }
     check_target(configs_, options);
-    if (hooks.text) hooks.text(corpus_);
+    hooks.text(corpus_);
   }
 
-  /// None where it was stopped.
-  std::optional<Comparison> run() {
-    if (const auto line = length_difference(configs_, names_, corpus_.train().size()); !line.empty()) notice(line);
+  Comparison run() {
+    const std::string difference = length_difference(configs_, names_, corpus_.train().size());
+    if (!difference.empty()) hooks_.notice(difference);
     std::vector<PlannedRun> runs = planned();
     const auto first = std::ssize(runs) * options_.rank / options_.ranks;  // so that ranks do not begin with the same
     std::rotate(runs.begin(), runs.begin() + first, runs.end());
     RunsHooks hooks = hooks_.runs;
     hooks.take_over = [this](const PlannedRun& run) { return take_over(run); };
-    hooks.start = [this](const PlannedRun& run) { return hooks_.start(run, text_, replayed_by(run)); };
-    hooks.ended = [this](const PlannedRun& run, bool reused) { announce(run, reused); };
-    hooks.failed = [this](const PlannedRun& run, const RunFailure& failure) {
-      runs_of(run).seeds.push_back({.seed = run.seed(),
-                                    .seconds = failure.seconds,
-                                    .jobs = options_.jobs,
-                                    .run = run.folder,
-                                    .failure = failure.error.what(),
-                                    .failure_code = failure.error.code()});
-      announce(run, /*reused=*/false);
+    hooks.start = [this](const PlannedRun& run) { return hooks_.start(run, text_); };
+    hooks.ended = [this](const PlannedRun& run, bool reused) {
+      hooks_.after_run(run, runs_of(run).seeds.back(), reused);
+    };
+    hooks.failed = [this](const PlannedRun& run, const Error& failure, double seconds) {
+      runs_of(run).seeds.push_back(
+          {.seed = run.seed(), .seconds = seconds, .jobs = options_.jobs, .run = run.folder, .failure = failure});
+      hooks_.after_run(run, runs_of(run).seeds.back(), /*reused=*/false);
     };
     if (!run_all(runs, {.jobs = options_.jobs, .shared = options_.ranks > 1, .stop = options_.stop}, hooks))
-      return std::nullopt;
+      return {.complete = false};
     for (ConfigRuns& each : results_) std::ranges::sort(each.seeds, {}, &SeedRun::seed);  // whichever ended first
     return rank_configs(std::move(results_), corpus_.val());
   }
 
  private:
+  /// Runs of later seeds replay what max_seconds has come to in the run of the config's first seed, which ends before.
   std::vector<PlannedRun> planned() const {
     std::vector<PlannedRun> all;
     const std::int64_t first = configs_.front().config.train.seed, total = options_.seeds * std::ssize(configs_);
     for (std::int64_t seed = first; seed < first + options_.seeds; ++seed)
       for (std::size_t i = 0; i < configs_.size(); ++i) {
+        const bool replays = configs_[i].config.train.max_seconds > 0 && seed != first;
         all.push_back({.config = names_[i],
                        .options = configs_[i],
                        .folder = options_.out / seed_folder_name(names_[i], seed),
+                       .replays = replays ? options_.out / seed_folder_name(names_[i], first) : fs::path(),
                        .number = std::ssize(all) + 1,
                        .total = total});
         apply_overrides(all.back().options, std::vector<Override>{{"train.seed", std::to_string(seed), "--seed"}});
@@ -168,20 +166,13 @@ class Comparer {
     return results_[static_cast<std::size_t>(run.number - 1) % configs_.size()];
   }
 
-  /// What max_seconds has come to in the run of the config's first seed, which the others replay.
-  fs::path replayed_by(const PlannedRun& run) const {
-    const std::int64_t first = configs_.front().config.train.seed;
-    const fs::path folder = options_.out / seed_folder_name(run.config, first);
-    const bool replays = run.options.config.train.max_seconds > 0 && run.seed() != first;
-    return replays && is_there(folder / "config.json") ? folder : fs::path();
-  }
-
   /// One that ended at its target goes on where it shall not end there.
   bool take_over(const PlannedRun& run) {
     std::string problem;
     std::optional<KeptRun> kept = kept_losses(run.folder, problem);
-    if (!problem.empty()) notice(problem + "; that run is evaluated again");
-    if (!kept || (kept->seed.ended == Ending::stopped && !(options_.stop_at_target && reached(kept->seed))))
+    if (!problem.empty()) hooks_.notice(problem + "; that run is evaluated again");
+    if (!kept) return false;
+    if (kept->seed.ended == Ending::stopped && !(options_.stop_at_target && reached_by(kept->seed, *options_.target)))
       return false;
     if (kept->text != corpus_.fingerprint() || std::ssize(kept->seed.losses) != corpus_.val().size() - 1)
       throw Error(ExitCode::busy, run.folder.string(), " was trained on another text; choose another --out");
@@ -191,15 +182,6 @@ class Comparer {
     if (kept->seed.test_loss) kept->seed.test_scores = test_scores(run.folder);
     runs.seeds.push_back(std::move(kept->seed));
     return true;
-  }
-
-  bool reached(const SeedRun& run) const { return reached_by(run, *options_.target).has_value(); }
-
-  void announce(const PlannedRun& run, bool reused) {
-    if (hooks_.after_run) hooks_.after_run(run, runs_of(run).seeds.back(), reused);
-  }
-  void notice(const std::string& line) const {
-    if (hooks_.notice) hooks_.notice(line);
   }
 
   std::vector<ResolvedConfig> configs_;
@@ -228,13 +210,13 @@ std::string length_of(const ResolvedConfig& resolved, std::int64_t train_tokens)
 
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks) {
   check_jobs(configs, options);
-  std::optional<Comparison> comparison = Comparer(std::move(configs), options, hooks).run();
-  if (!comparison) return {.complete = false};
-  comparison->within_train_split = options.within_train_split;
-  if (options.target) find_target(*comparison, *options.target);
-  if (options.stop_at_target) rank_by_target(*comparison);
-  if (options.rank == 0) write_file_atomically(options.out / "compare.json", json_text(to_json(*comparison)));
-  return *std::move(comparison);
+  Comparison comparison = Comparer(std::move(configs), options, hooks).run();
+  if (!comparison.complete) return comparison;
+  comparison.within_train_split = options.within_train_split;
+  if (options.target) find_target(comparison, *options.target);
+  if (options.stop_at_target) rank_by_target(comparison);
+  if (options.rank == 0) write_file_atomically(options.out / "compare.json", json_text(to_json(comparison)));
+  return comparison;
 }
 
 std::string length_difference(const std::vector<ResolvedConfig>& configs, const std::vector<std::string>& names,

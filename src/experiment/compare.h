@@ -37,15 +37,14 @@ struct CompareOptions {
 };
 
 struct CompareHooks {
-  /// Starts a child that calls train_planned() for this run, on the text of `corpus`; `replays` as there. Required.
-  std::function<std::unique_ptr<ChildProcess>(const PlannedRun&, const Corpus& corpus,
-                                              const std::filesystem::path& replays)>
-      start;
-  std::function<void(const PlannedRun&, const SeedRun&, bool reused)> after_run;
-  std::function<void(const std::string& line)> notice;
-  std::function<void(const Corpus&)> text;  ///< once it is read: what the runs are trained and scored on
-  ReadingProgress reading;                  ///< of the text
-  RunsHooks runs;                           ///< row, watched, said
+  /// Starts a child that calls train_planned() for this run, on the text of `corpus`. Required.
+  std::function<std::unique_ptr<ChildProcess>(const PlannedRun&, const Corpus& corpus)> start;
+  std::function<void(const PlannedRun&, const SeedRun&, bool reused)> after_run = [](const auto&...) {};
+  std::function<void(const std::string& line)> notice = [](const auto&...) {};
+  /// Once it is read: what the runs are trained and scored on.
+  std::function<void(const Corpus&)> text = [](const auto&...) {};
+  ReadingProgress reading;  ///< of the text
+  RunsHooks runs;           ///< row, watched, said
 };
 
 /// Runs seed by seed, all configs with the first seed first. Stopped, it returns with `complete` false; what has been

@@ -5,24 +5,19 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "experiment/target.h"
 #include "report/format.h"
 
 namespace chargpt {
 namespace {
 
-double mean_over(const ConfigRuns& runs, double SeedRun::*figure) {
-  double sum = 0;
-  for (const SeedRun& run : runs.seeds) sum += run.*figure;
-  return sum / static_cast<double>(runs.seeds.size());
-}
-
 /// None unless every seed has one.
-std::optional<double> mean_test_loss(const ConfigRuns& runs) {
+template <class Figure>
+std::optional<double> mean_over(const ConfigRuns& runs, Figure SeedRun::*figure) {
   double sum = 0;
   for (const SeedRun& run : runs.seeds) {
-    if (!run.test_loss) return std::nullopt;
-    sum += *run.test_loss;
+    const std::optional<double> of_seed = run.*figure;
+    if (!of_seed) return std::nullopt;
+    sum += *of_seed;
   }
   return sum / static_cast<double>(runs.seeds.size());
 }
@@ -58,7 +53,7 @@ nlohmann::ordered_json seed_json(const SeedRun& run) {
                                  {"tokens_per_second", run.tokens_per_second},
                                  {"run", run.run.string()}};
   if (run.jobs > 1) json["jobs"] = run.jobs;
-  if (run.failure.empty()) {
+  if (!run.failure) {
     json["loss"] = run.loss;
     json["step"] = run.step;
     if (run.steps > 0) json["updates"] = run.steps;
@@ -67,15 +62,9 @@ nlohmann::ordered_json seed_json(const SeedRun& run) {
     if (run.test_loss) json.update({{"test_loss", *run.test_loss}, {"test_scores", run.test_scores}});
     if (std::isfinite(run.lowest_loss)) json["lowest"] = {{"loss", run.lowest_loss}, {"step", run.lowest_step}};
   } else {
-    json["failure"] = run.failure;
+    json["failure"] = run.failure->what();
   }
   return json;
-}
-
-/// {"step","seconds"}, or null where the run never came so far.
-nlohmann::ordered_json reached_json(const std::optional<ReachedTarget>& reached) {
-  if (!reached) return nullptr;
-  return {{"step", reached->step}, {"seconds", reached->seconds}};
 }
 
 /// Tenths of the text in which the second of a difference has the lower loss.
@@ -89,7 +78,9 @@ nlohmann::ordered_json result_json(const ConfigResult& result, bool has_target) 
   json["seeds"] = nlohmann::ordered_json::array();
   for (const SeedRun& run : result.runs.seeds) {
     json["seeds"].push_back(seed_json(run));
-    if (has_target) json["seeds"].back()["target"] = reached_json(run.reached);
+    if (!has_target) continue;
+    nlohmann::ordered_json& target = json["seeds"].back()["target"];  // null where the run never came so far
+    if (run.reached) target = {{"step", run.reached->step}, {"seconds", run.reached->seconds}};
   }
   json["mean"] = result.mean.mean;
   json["ci95"] = interval_json(result.mean.ci95);
@@ -100,7 +91,7 @@ nlohmann::ordered_json result_json(const ConfigResult& result, bool has_target) 
     json["versus_best"]["ahead_in_tenths"] = tenths_above_zero(*result.versus_best);
     json["versus_best"]["tenths"] = result.versus_best->tenths.size();
   }
-  if (const auto test = mean_test_loss(result.runs)) json["test_loss"] = *test;
+  if (const auto test = mean_over(result.runs, &SeedRun::test_loss)) json["test_loss"] = *test;
   if (result.runs.leaks) json["leaks"] = true;
   return json;
 }
@@ -191,7 +182,7 @@ std::string seeds_that_tell(const MeanEstimate& difference, std::int64_t compari
 void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs, bool trained_before) {
   constexpr double clearly = 0.02;
   for (const SeedRun& run : runs.seeds) {
-    if (!run.failure.empty()) continue;
+    if (run.failure) continue;
     const std::string name = runs.config + " with seed " + std::to_string(run.seed);
     if (run.scored == ScoredAt::best && !trained_before)
       lines.push_back(
@@ -238,6 +229,19 @@ std::string steps_remark(const Comparison& comparison) {
     each.push_back(result.runs.config + " " + steps);
   }
   return differ ? "steps: " + joined(each, ", ") : "";
+}
+
+/// "n_head=2 reached 2.0000 after 120 steps, n_head=1 after 300"; empty where no config reached it with all seeds.
+std::string target_verdict(const Comparison& comparison) {
+  std::string text;
+  for (const ConfigResult& result : comparison.results) {
+    const auto mean = mean_reached(result.runs);
+    if (!mean || result.runs.leaks) break;
+    const std::string after = " after " + format_count(std::llround(mean->steps)) + " steps";
+    if (!text.empty()) return text + ", " + result.runs.config + after;
+    text = result.runs.config + " reached " + format_fixed(comparison.target.value_or(0), 4) + after;
+  }
+  return text;
 }
 
 constexpr std::int64_t most_seeds_to_advise = 30;
@@ -297,15 +301,29 @@ Table to_table(const Comparison& comparison) {
   Table table({"rank", config, "loss", "test", "std", "above best", "p", "tenths", "params", "tokens/s", "seconds"});
   table.may_leave_out({"std", "tokens/s", "p", "params", "seconds", "tenths", "test"});
   for (const ConfigResult& result : results) {
-    const std::optional<double> test = mean_test_loss(result.runs);
+    const std::optional<double> test = mean_over(result.runs, &SeedRun::test_loss);
     const std::optional<MeanEstimate>& versus = result.versus_best;
     const std::string shared = most_jobs(result.runs) > 1 ? "*" : "";
     table.add({rank_cell(result), result.runs.config.substr(beginning), format_fixed(result.mean.mean, 4),
                test ? format_fixed(*test, 4) : "", result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
                versus ? difference_cell(*versus) : "", versus && versus->p ? p_cell(*versus->p) : "",
                versus ? tenths_cell(*versus) : "", format_short(static_cast<double>(result.runs.params)),
-               format_short(mean_over(result.runs, &SeedRun::tokens_per_second)) + shared,
-               format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + shared});
+               format_short(*mean_over(result.runs, &SeedRun::tokens_per_second)) + shared,
+               format_fixed(*mean_over(result.runs, &SeedRun::seconds), 1) + shared});
+  }
+  return table;
+}
+
+Table target_table(const Comparison& comparison) {
+  Table table({"config", "reached " + format_fixed(comparison.target.value_or(0), 4), "steps", "seconds"});
+  for (const ConfigResult& result : comparison.results) {
+    const ConfigRuns& runs = result.runs;
+    const auto reached = std::ranges::count_if(runs.seeds, [](const SeedRun& run) { return run.reached.has_value(); });
+    const auto mean = mean_reached(runs);
+    table.add({runs.config + (runs.leaks ? " (leaks)" : ""),
+               std::to_string(reached) + " of " + std::to_string(runs.seeds.size()),
+               mean ? format_count(std::llround(mean->steps)) : "",
+               mean ? format_fixed(mean->seconds, 1) + (most_jobs(runs) > 1 ? "*" : "") : ""});
   }
   return table;
 }
@@ -366,8 +384,8 @@ std::vector<std::string> table_notes(const Comparison& comparison) {
     jobs = std::max(jobs, most_jobs(result.runs));
     if (result.runs.leaks) lines.push_back(result.runs.config + " " + leaks_label + "; its loss is not ranked");
     for (const SeedRun& run : result.runs.seeds)
-      if (!run.failure.empty())
-        lines.push_back(result.runs.config + " with seed " + std::to_string(run.seed) + ": " + run.failure);
+      if (run.failure)
+        lines.push_back(result.runs.config + " with seed " + std::to_string(run.seed) + ": " + run.failure->what());
   }
   if (jobs > 1)
     lines.push_back("* up to " + std::to_string(jobs) +

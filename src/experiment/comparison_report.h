@@ -22,6 +22,10 @@ nlohmann::ordered_json to_json(const Comparison& comparison);
 /// One row per config; variants of one config stand under its name.
 Table to_table(const Comparison& comparison);
 
+/// In their order: config, seeds that reached the target, and the mean of steps and seconds where all did. Times of
+/// runs that shared the machine carry a *.
+Table target_table(const Comparison& comparison);
+
 using NamedDifference = std::pair<std::string, MeanEstimate>;
 /// Of differences between configs, each one of `comparisons`, those that other seeds may well show with the opposite
 /// sign: "a (0.0012 apart, about 9 seeds would tell), b (…)", and for which part of comparisons. Empty where there are

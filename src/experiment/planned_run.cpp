@@ -1,19 +1,24 @@
 #include "experiment/planned_run.h"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/heartbeat.h"
+#include "base/paths.h"
 #include "base/quantile.h"
 #include "engine/device.h"
 #include "evaluate/split_loss.h"
-#include "experiment/kept_losses.h"
 #include "experiment/runs.h"
 #include "inference/model.h"
 #include "inference/model_types.h"
@@ -22,7 +27,7 @@
 #include "run/checkpoints.h"
 #include "run/kept_files.h"
 #include "run/run_files.h"
-#include "run/run_lock.h"
+#include "run/run_folder.h"
 #include "text/text_place.h"
 #include "train/conditions.h"
 
@@ -31,25 +36,100 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Median speed of the steps it hears of.
-class Speedometer : public Listener {
+// The losses on the disk; what is read is hostile until its sum is right.
+
+static_assert(std::endian::native == std::endian::little, "val_losses.f32 is written as the processor holds it");
+
+/// 1: losses of the best checkpoint. 2: of the end of the run.
+constexpr int version = 2;
+constexpr const char *header_name = "val_losses.json", *losses_name = "val_losses.f32";
+
+std::string_view bytes_of(const std::vector<float>& losses) {
+  return {reinterpret_cast<const char*>(losses.data()), losses.size() * sizeof(float)};
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[17] = {};
+  std::to_chars(text, text + 16, value, 16);
+  return text;
+}
+
+/// The keys of val_losses.json that are plain numbers, and whether version 1 had them.
+template <class Kept, class Visit>
+void each_figure(Kept& kept, const Visit& visit) {
+  visit("seed", kept.seed.seed, true);
+  visit("loss", kept.seed.loss, true);
+  visit("seconds", kept.seed.seconds, true);
+  visit("tokens_per_second", kept.seed.tokens_per_second, true);
+  visit("step", kept.seed.step, true);
+  visit("updates", kept.seed.steps, false);
+  visit("jobs", kept.seed.jobs, false);
+  visit("lowest_loss", kept.seed.lowest_loss, false);  // null where it is not known
+  visit("lowest_step", kept.seed.lowest_step, false);
+  visit("test_loss", kept.seed.test_loss, false);
+  visit("params", kept.params, true);
+  visit("block_size", kept.block_size, true);
+  visit("leaks", kept.leaks, true);
+}
+
+nlohmann::ordered_json header_of(const KeptRun& kept) {
+  nlohmann::ordered_json header = {{"version", version},
+                                   {"count", kept.seed.losses.size()},
+                                   {"crc64", hexadecimal(crc64(bytes_of(kept.seed.losses)))}};
+  each_figure(kept, [&]<class Value>(const char* key, const Value& value, bool) {
+    if constexpr (!std::is_same_v<Value, std::optional<double>>)
+      header[key] = value;
+    else if (value)
+      header[key] = *value;
+  });
+  header["ended"] = enum_name(kept.seed.ended);
+  header["scored"] = enum_name(kept.seed.scored);
+  header["text"] = {{"tokens", kept.text.tokens}, {"crc64", hexadecimal(kept.text.crc64)}};
+  return header;
+}
+
+std::vector<float> read_losses(const fs::path& run, const nlohmann::json& header) {
+  const std::string bytes = read_regular_file(run / losses_name);
+  if (bytes.size() / sizeof(float) != header.at("count").get<std::size_t>() || bytes.size() % sizeof(float) != 0 ||
+      hexadecimal(crc64(bytes)) != header.at("crc64").get<std::string>())
+    throw Error(ExitCode::data, "val_losses.f32 is not what val_losses.json says");
+  std::vector<float> losses(bytes.size() / sizeof(float));
+  if (!bytes.empty()) std::memcpy(losses.data(), bytes.data(), bytes.size());
+  return losses;
+}
+
+KeptRun parse(const fs::path& run, const nlohmann::json& header) {
+  const int written = header.at("version").get<int>();
+  if (written < 1 || written > version) throw Error(ExitCode::data, "another version of val_losses.json");
+  KeptRun kept;
+  kept.seed.run = run;
+  kept.seed.losses = read_losses(run, header);
+  each_figure(kept, [&]<class Value>(const char* key, Value& value, bool always) {
+    const auto found = header.find(key);
+    if (found == header.end() ? !always : found->is_null()) return;
+    if constexpr (std::is_same_v<Value, std::optional<double>>)
+      value = header.at(key).get<double>();
+    else
+      header.at(key).get_to(value);
+  });
+  kept.seed.ended = enum_value<Ending>(header.value("ended", std::string())).value_or(Ending::unknown);
+  kept.seed.scored = enum_value<ScoredAt>(header.value("scored", "best")).value_or(ScoredAt::best);
+  header.at("text").at("tokens").get_to(kept.text.tokens);
+  const std::string sum = header.at("text").at("crc64").get<std::string>();
+  std::from_chars(sum.data(), sum.data() + sum.size(), kept.text.crc64, 16);
+  return kept;
+}
+
+/// Stops the run where it is asked to from outside, and at its target; hears how fast its steps are.
+class Overseer : public Listener {
  public:
   using Listener::on;
-  void on(const StepEvent& event) override { speeds_.push_back(event.tokens_per_second); }
-  /// `otherwise`: where there was no step.
-  double median_or(double otherwise) const { return speeds_.empty() ? otherwise : median(speeds_); }
-
- private:
-  std::vector<double> speeds_;
-};
-
-/// Stops the run where it is asked to from outside, and at its target.
-class Stopper : public Listener {
- public:
-  using Listener::on;
-  Stopper(const std::atomic<bool>* outside, std::optional<double> target) : outside_(outside), target_(target) {}
+  Overseer(const std::atomic<bool>* outside, std::optional<double> target) : outside_(outside), target_(target) {}
   void on(const WorkEvent&) override { look(); }
-  void on(const StepEvent&) override { look(); }
+  void on(const StepEvent& event) override {
+    speeds_.push_back(event.tokens_per_second);
+    look();
+  }
   void on(const EvalEvent& event) override {
     const double loss = std::min(event.val_loss, event.averaged_val_loss.value_or(event.val_loss));
     if (target_ && loss <= *target_) reached_ = stop = true;
@@ -57,6 +137,8 @@ class Stopper : public Listener {
   }
   bool reached() const { return reached_; }
   bool stopped() const { return outside_ != nullptr && outside_->load(); }
+  /// `otherwise`: where there was no step.
+  double median_speed_or(double otherwise) const { return speeds_.empty() ? otherwise : median(speeds_); }
 
   std::atomic<bool> stop = false;
 
@@ -67,6 +149,7 @@ class Stopper : public Listener {
   const std::atomic<bool>* outside_;
   std::optional<double> target_;
   bool reached_ = false;
+  std::vector<double> speeds_;  ///< tokens per second
 };
 
 /// The text as run_all() left it, wherever that is.
@@ -89,17 +172,15 @@ class Training {
 
   bool run(const std::function<void(Trainer&, std::optional<std::int64_t>)>& listen) {
     Trainer trainer(config_, corpus_, options());
-    const auto speedometer = std::make_shared<Speedometer>();
-    trainer.add_listener(speedometer);
     if (begun_) trainer.resume_from(*begun_);
     listen(trainer, begun_ ? std::optional(begun_->state.step) : std::nullopt);
-    trainer.add_listener(stopper_);
+    trainer.add_listener(overseer_);
     try {
       trainer.plan(/*measure=*/false);
       write_config(trainer);  // before the first step
-      if (trainer.run() == Ending::stopped && !stopper_->reached()) return false;
+      if (trainer.run() == Ending::stopped && !overseer_->reached()) return false;
       write_config(trainer);  // what max_seconds has come to
-      if (training_.scores) keep_losses(training_.run, scored(trainer, *speedometer));
+      if (training_.scores) keep_losses(training_.run, scored(trainer));
     } catch (const Interrupted&) {
       return false;
     }
@@ -124,7 +205,7 @@ class Training {
     TrainerOptions options = training_.trainer;
     options.run = training_.run;
     options.process_started = 0;
-    options.stop = &stopper_->stop;
+    options.stop = &overseer_->stop;
     if (begun_) options = options_to_resume(options, begun_->state);
     if (!training_.replays.empty()) {
       const Config first = config_of_run_folder(training_.replays).config;
@@ -138,7 +219,7 @@ class Training {
 
   /// Of the last weights: the best checkpoint is the best on the very split that is scored, and a run that is evaluated
   /// more often would have more to choose from.
-  KeptRun scored(Trainer& trainer, const Speedometer& speedometer) const {
+  KeptRun scored(Trainer& trainer) const {
     const Checkpoint last = load_checkpoint(training_.run, "last");
     trainer.use_weights(last);
     const std::int64_t block_size = config_.config.model.block_size;
@@ -147,20 +228,21 @@ class Training {
       throw Error(ExitCode::diverged, "the weights of ", last.path.string(), " give no finite loss");
     const RunState& state = trainer.state();
     const auto tokens = static_cast<double>(state.step * tokens_per_step(trainer.config().config));
-    KeptRun kept{.seed = {.seed = config_.config.train.seed,
-                          .loss = loss.mean,
-                          .seconds = state.seconds,
-                          .tokens_per_second = speedometer.median_or(state.seconds > 0 ? tokens / state.seconds : 0),
-                          .step = last.state.step,
-                          .steps = state.step,
-                          .ended = state.ended,
-                          .jobs = training_.jobs,
-                          .run = training_.run,
-                          .losses = std::move(loss.losses)},
-                 .params = state.parameters,
-                 .block_size = block_size,
-                 .leaks = leaks(config_.config.model),
-                 .text = corpus_.fingerprint()};
+    KeptRun kept{
+        .seed = {.seed = config_.config.train.seed,
+                 .loss = loss.mean,
+                 .seconds = state.seconds,
+                 .tokens_per_second = overseer_->median_speed_or(state.seconds > 0 ? tokens / state.seconds : 0),
+                 .step = last.state.step,
+                 .steps = state.step,
+                 .ended = state.ended,
+                 .jobs = training_.jobs,
+                 .run = training_.run,
+                 .losses = std::move(loss.losses)},
+        .params = state.parameters,
+        .block_size = block_size,
+        .leaks = leaks(config_.config.model),
+        .text = corpus_.fingerprint()};
     score_test_split(kept.seed);
     if (trainer.config().config.eval.eval_iters > 0) return kept;  // estimates compare with no loss of the split
     kept.seed.lowest_loss = last.state.best_val_loss;
@@ -179,12 +261,12 @@ class Training {
   }
 
   const PlannedTraining& training_;
-  const std::shared_ptr<Stopper> stopper_ = std::make_shared<Stopper>(training_.trainer.stop, training_.stop_at);
+  const std::shared_ptr<Overseer> overseer_ = std::make_shared<Overseer>(training_.trainer.stop, training_.stop_at);
   std::optional<Checkpoint> begun_;
   ResolvedConfig config_;
   Corpus corpus_;
   const Heartbeat until_stopped_ = [this](double) {
-    if (stopper_->stopped()) throw Interrupted{};
+    if (overseer_->stopped()) throw Interrupted{};
   };
 };
 
@@ -194,8 +276,8 @@ Corpus train_split_of(const Corpus& corpus) {
   check_separator(corpus);
   const auto whole = std::make_shared<Corpus>(corpus);
   const double part = corpus.holdout().fraction > 0 ? corpus.holdout().fraction : DataConfig{}.val_fraction;
-  Corpus half(whole->vocabulary(), whole->train(), whole, {.fraction = part, .most = whole->holdout().most});
-  return std::move(half).read_from(whole->listing());
+  return {whole->vocabulary(),      whole->train(),  whole, {.fraction = part, .most = whole->holdout().most},
+          whole->listing().notices, whole->listing()};
 }
 
 void refuse_teachers_of_train_split(const ResolvedConfig& config) {
@@ -211,6 +293,23 @@ bool train_planned(const PlannedTraining& training,
   const RunLock lock(training.run);
   remove_unfinished_files(training.run);
   return Training(training).run(listen);
+}
+
+void keep_losses(const fs::path& run, const KeptRun& kept) {
+  write_file_atomically(run / losses_name, bytes_of(kept.seed.losses));
+  write_file_atomically(run / header_name, json_text(header_of(kept)));
+}
+
+std::optional<KeptRun> kept_losses(const fs::path& run, std::string& problem) {
+  const fs::path path = run / header_name;
+  if (!is_there(path)) return std::nullopt;
+  try {
+    constexpr std::uint64_t largest_header = 1 << 20;
+    return parse(run, nlohmann::json::parse(read_regular_file(path, largest_header)));
+  } catch (const std::exception& error) {
+    problem = path.string() + " cannot be used (" + error.what() + ")";
+    return std::nullopt;
+  }
 }
 
 }  // namespace chargpt

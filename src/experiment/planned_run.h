@@ -1,4 +1,9 @@
 // One planned run in this process: trained, or gone on with, to its end, and scored. Knows no other runs.
+//
+// Its losses on every token of the validation split are kept beside it, so that later comparisons need no model:
+//   RUN/val_losses.f32   little-endian float32, one per token in the order of the text
+//   RUN/val_losses.json  {"version":2,"count","crc64","config","seed","loss",…}; written last, so its presence means
+//   all is there
 #pragma once
 
 #include <cstdint>
@@ -8,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/ranking.h"
 #include "text/corpus.h"
 #include "train/trainer.h"
 
@@ -19,7 +25,7 @@ struct PlannedTraining {
   /// Train and score within the train split, whose last part is held out, so that what is chosen by the losses is not
   /// chosen by the validation split.
   bool within_train_split = false;
-  bool scores = true;                  ///< keeps the loss of every token of the split (kept_losses.h)
+  bool scores = true;                  ///< keeps the loss of every token of the split
   std::int64_t jobs = 1;               ///< trainings that share the machine's threads with this one, itself included
   std::optional<double> stop_at = {};  ///< it ends at the first evaluation with a loss this low
   std::filesystem::path replays = {};  ///< the run whose length in seconds this one repeats, step by step; empty: none
@@ -39,5 +45,19 @@ void refuse_teachers_of_train_split(const ResolvedConfig& config);
 /// that it goes on from. Errors: busy where another process trains it; missing, data; diverged; those of Trainer.
 bool train_planned(const PlannedTraining& training,
                    const std::function<void(Trainer&, std::optional<std::int64_t> resume_step)>& listen);
+
+/// One run's result as it is kept.
+struct KeptRun {
+  SeedRun seed;
+  std::int64_t params = 0, block_size = 0;
+  bool leaks = false;
+  Fingerprint text;
+};
+
+/// Error io where writing fails.
+void keep_losses(const std::filesystem::path& run, const KeptRun& kept);
+
+/// nullopt where there are none; where they are damaged or of a newer version, nullopt and a line in `problem`.
+std::optional<KeptRun> kept_losses(const std::filesystem::path& run, std::string& problem);
 
 }  // namespace chargpt

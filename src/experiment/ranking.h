@@ -1,5 +1,6 @@
 // What several configs, each trained with the same seeds on the same text, say about each other: means, intervals and
-// ranks. Pure functions over losses; trains nothing and knows no tensor.
+// ranks by their losses, or (`--target`) by when each first had a loss at or under a target; and runs that were trained
+// before, sorted into configs and seeds so that they can be ranked. Trains and scores nothing, and knows no tensor.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "config/load.h"
 #include "evaluate/paired.h"
 #include "report/events.h"
 
@@ -41,8 +43,7 @@ struct SeedRun {
   std::int64_t lowest_step = 0;                                  ///< of that evaluation
   std::int64_t jobs = 1;  ///< trainings that shared the machine; more than one: times compare with nothing
   std::filesystem::path run = {};
-  std::string failure = {};                   ///< why there is no loss (training diverged); empty where there is one
-  ExitCode failure_code = ExitCode::ok;       ///< of that: but for diverged, training again may well succeed
+  std::optional<Error> failure = {};          ///< why there is no loss; but for diverged, training again may succeed
   std::vector<float> losses = {};             ///< of every token, in the order of the text
   std::optional<double> test_loss = {};       ///< of the best checkpoint, where a test split is held out
   std::int64_t test_scores = 0;               ///< how often the run's test split has been scored by now
@@ -91,5 +92,43 @@ struct Comparison {
 /// configs that are equal, at most 5 % of comparisons call any better than another. `text`: the validation split, so
 /// that tenths hold whole documents.
 Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text = {});
+
+/// The first evaluation of a run at or under the target, by its metrics.jsonl. A loss is known only where it is
+/// evaluated: a finer eval.eval_interval finds it sooner. Errors: usage for evaluations that are estimates, data for
+/// malformed lines.
+std::optional<ReachedTarget> reached_by(const SeedRun& run, double target);
+
+/// Sets `target`, and `reached` of every run. Errors as above.
+void find_target(Comparison& comparison, double target);
+
+/// Over all seeds of a config.
+struct MeanReached {
+  double steps = 0, seconds = 0;
+};
+/// None where a seed did not reach it: the mean of those that did would flatter.
+std::optional<MeanReached> mean_reached(const ConfigRuns& runs);
+
+/// For runs that ended at the target: in order of the mean steps to it, those that did not all reach it last, without
+/// ranks.
+void rank_by_target(Comparison& comparison);
+
+/// A run and its score on the text that all are scored on.
+struct TrainedRun {
+  std::string name;  ///< as it was given
+  ResolvedConfig config;
+  std::int64_t params = 0;
+  bool leaks = false;
+  SeedRun seed;
+};
+
+/// "model.n_embd 64 -> 128", …: options that two runs' training does not share, but for the seed; a length that
+/// seconds or epochs settled is compared as it was asked for. Empty: they are seeds of one config.
+std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b);
+
+/// Runs of equal configs but for the seed become seeds of one ConfigRuns, named by the config, or by the run where it
+/// is alone; the second run of one seed begins another. All come out with as many seeds: those that every config has,
+/// or else as many as the config with the fewest, in order. A line in `remarks` says which runs are one config's, and
+/// which are left out.
+std::vector<ConfigRuns> group_by_config(std::vector<TrainedRun> runs, std::vector<std::string>& remarks);
 
 }  // namespace chargpt

@@ -15,17 +15,15 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/paths.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
 #include "report/json_text.h"
 #include "report/progress.h"
-#include "report/symbols.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "run/run_lock.h"
 #include "text/text_place.h"
 #include "train/run_length.h"
 
@@ -104,11 +102,6 @@ ExitCode code_to_pass_on(int code) {
   return found == ours.end() ? ExitCode::internal : *found;
 }
 
-/// Whether what ended one run says nothing about the others.
-bool concerns_it_alone(ExitCode code) {
-  return code == ExitCode::diverged || code == ExitCode::memory || code == ExitCode::internal;
-}
-
 /// A child and what its metrics have told.
 class Child {
  public:
@@ -131,7 +124,7 @@ class Child {
                     plans_ += one["kind"] == "plan" ? 1 : 0;
                     if (plans_ <= plans_before_) return;
                     take(one);
-                    if (row) row(run(), one);
+                    row(run(), one);
                   });
   }
 
@@ -239,20 +232,20 @@ class Runner {
     if (options_.shared && code == static_cast<int>(ExitCode::busy)) return waiting_.push_back(&run);  // taken just now
     if (stopped()) return waiting_.push_back(&run);  // and it too: a terminal's Ctrl-C reaches all
     const Error error(code_to_pass_on(code), error_line(*child.process, code));
-    if (!concerns_it_alone(error.code()))
-      throw Error(error.code(), run.config, " with seed ", run.seed(), ": ", error.what());
+    const bool says_nothing_of_others =
+        error.code() == ExitCode::diverged || error.code() == ExitCode::memory || error.code() == ExitCode::internal;
+    if (!says_nothing_of_others) throw Error(error.code(), run.config, " with seed ", run.seed(), ": ", error.what());
     ++done_;
-    if (hooks_.failed) hooks_.failed(run, {error, child.seconds()});
+    hooks_.failed(run, error, child.seconds());
   }
 
   void done(const PlannedRun& run, bool reused) {
     ++done_;
-    if (hooks_.ended) hooks_.ended(run, reused);
+    hooks_.ended(run, reused);
   }
 
   void tell(Child& child) const {
     child.read_metrics(hooks_.row);
-    if (!hooks_.said) return;
     if (const std::string news = child.news(); !news.empty()) hooks_.said(child.run(), news);
   }
 
@@ -265,7 +258,7 @@ class Runner {
       tell(child);
       shown.push_back(child.shown());
     }
-    if (hooks_.watched) hooks_.watched(shown, done_);
+    hooks_.watched(shown, done_);
   }
 
   const RunsOptions& options_;
@@ -289,24 +282,20 @@ std::vector<std::string> headings_of(const PlannedRun& run) {
   return {number + ": " + run.config + seed, number + ": " + variant + seed, number + seed};
 }
 
-std::string line_of_one(const RunningRun& running, std::size_t columns) {
+std::vector<LinePart> parts_of_one(const RunningRun& running) {
   std::vector<LinePart> parts(4);
   for (const std::string& heading : headings_of(*running.run)) parts[0].forms.push_back({heading, 3});
   if (running.max_iters == 0)
     parts[1].forms.push_back({"starting"});
   else
-    parts[1].forms = {{"step " + format_count(running.step) + " of " + format_count(running.max_iters) + " (" +
-                           percent(running) + ")",
-                       0},
-                      {"step " + format_count(running.step) + "/" + format_count(running.max_iters)}};
-  if (std::isfinite(running.val_loss)) parts[2].forms = {{"val " + format_fixed(running.val_loss, 4), 2}};
-  parts[2].forms.emplace_back();
-  if (running.seconds_left) parts[3].forms = {{format_duration(*running.seconds_left) + " left", 1}};
-  parts[3].forms.emplace_back();
-  return joined_parts(forms_that_fit(parts, columns));
+    parts[1].forms = {{format_step(running.step, running.max_iters) + " (" + percent(running) + ")", 0},
+                      {format_step(running.step, running.max_iters, "/")}};
+  if (std::isfinite(running.val_loss)) parts[2].forms = {{"val " + format_fixed(running.val_loss, 4), 2}, {}};
+  if (running.seconds_left) parts[3].forms = {{format_duration(*running.seconds_left) + " left", 1}, {}};
+  return parts;
 }
 
-std::string line_of_several(const std::vector<RunningRun>& running, std::int64_t done, std::size_t columns) {
+std::vector<LinePart> parts_of_several(const std::vector<RunningRun>& running, std::int64_t done) {
   const std::string total = std::to_string(running.front().run->total);
   std::vector<LinePart> parts(1);
   parts[0].forms = {{std::to_string(done) + " of " + total + " runs done", 3}, {std::to_string(done) + "/" + total}};
@@ -319,7 +308,7 @@ std::string line_of_several(const std::vector<RunningRun>& running, std::int64_t
                       {number + percent(each), 2},
                       {}}});
   }
-  return joined_parts(forms_that_fit(parts, columns));
+  return parts;
 }
 
 std::string without_spaces(std::string name) {
@@ -338,11 +327,9 @@ std::string run_heading(const PlannedRun& run) {
 }
 
 std::string progress_line(const std::vector<RunningRun>& running, std::int64_t done, std::size_t columns) {
-  const std::size_t most = columns == 0 ? std::string::npos : columns;
   if (running.empty()) return "";
-  const std::string line =
-      running.size() == 1 ? line_of_one(running.front(), most) : line_of_several(running, done, most);
-  return std::string(first_columns(line, most));
+  return line_that_fits(running.size() == 1 ? parts_of_one(running.front()) : parts_of_several(running, done),
+                        columns == 0 ? std::string::npos : columns);
 }
 
 ResolvedConfig config_of_run_folder(const fs::path& run) {

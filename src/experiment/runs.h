@@ -25,15 +25,10 @@ struct PlannedRun {
   std::string config = {};      ///< as it is listed: "default n_head=2"
   ResolvedConfig options = {};  ///< with its seed and length
   std::filesystem::path folder = {};
+  std::filesystem::path replays = {};  ///< see PlannedTraining
   std::int64_t number = 1, total = 1;  ///< run `number` of `total`, from 1
 
   std::int64_t seed() const { return options.config.train.seed; }
-};
-
-/// Why a run has no result.
-struct RunFailure {
-  Error error;         ///< the line of the child's own error; where it left none, how it ended
-  double seconds = 0;  ///< from its start
 };
 
 /// A child that is training, as its metrics tell.
@@ -58,15 +53,16 @@ struct RunsHooks {
   /// Starts the child that trains or resumes the run in its folder. Required.
   std::function<std::unique_ptr<ChildProcess>(const PlannedRun&)> start;
   /// After take_over: whether it had ended before.
-  std::function<void(const PlannedRun&, bool reused)> ended;
-  /// It diverged, its memory ran out, it crashed or was killed: the others go on.
-  std::function<void(const PlannedRun&, const RunFailure&)> failed;
+  std::function<void(const PlannedRun&, bool reused)> ended = [](const auto&...) {};
+  /// It diverged, its memory ran out, it crashed or was killed, `seconds` after its start: the others go on. `error`:
+  /// the line of the child's own; where it left none, how it ended.
+  std::function<void(const PlannedRun&, const Error& error, double seconds)> failed = [](const auto&...) {};
   /// Each new row of a running child's metrics.jsonl.
-  std::function<void(const PlannedRun&, const nlohmann::ordered_json& row)> row;
+  std::function<void(const PlannedRun&, const nlohmann::ordered_json& row)> row = [](const auto&...) {};
   /// Several times a second: what is running, and how many runs are done.
-  std::function<void(const std::vector<RunningRun>& running, std::int64_t done)> watched;
+  std::function<void(const std::vector<RunningRun>& running, std::int64_t done)> watched = [](const auto&...) {};
   /// What a child has written on stderr since the last call.
-  std::function<void(const PlannedRun&, const std::string& text)> said;
+  std::function<void(const PlannedRun&, const std::string& text)> said = [](const auto&...) {};
 };
 
 /// Runs all in their order. False where it was stopped: the children have saved by then. Errors, before anything is

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
-#include <sstream>
-
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
+#include "base/names.h"
+#include "base/quote.h"
 #include "base/random.h"
 #include "config/load.h"
 #include "inference/parameter_groups.h"
@@ -30,11 +31,6 @@ constexpr std::uint64_t stream_of_candidates = std::uint64_t{1} << 62;
 std::int64_t scaled(std::int64_t value, double factor, std::int64_t multiple) {
   const auto steps = std::llround(static_cast<double>(value) * factor / static_cast<double>(multiple));
   return std::max<std::int64_t>(1, steps) * multiple;
-}
-
-/// Rotary positions and many kernels want even heads.
-std::int64_t width_multiple(const ModelConfig& model) {
-  return model.head_size > 0 ? 2 : 2 * model.n_head;
 }
 
 /// Whether any parameter follows train.learning_rate: else changing that would change nothing.
@@ -73,13 +69,6 @@ Candidate draw(const Config& config, double centre, RandomStream& random) {
           .batch = pick(factors_of_batch, random)};
 }
 
-void append(std::ostringstream& text, const char* what, double factor) {
-  if (factor == 1) return;
-  text << (text.tellp() > 0 ? ", " : "") << what << " x ";
-  text.precision(3);
-  text << factor;
-}
-
 }  // namespace
 
 Config apply(const Config& config, const Candidate& candidate, const std::string& embedding_and_head) {
@@ -87,7 +76,8 @@ Config apply(const Config& config, const Candidate& candidate, const std::string
   ModelConfig& model = changed.model;
   scale_rates(changed, candidate, embedding_and_head);
   if (candidate.width != 1) {
-    model.n_embd = scaled(model.n_embd, candidate.width, width_multiple(model));
+    const std::int64_t multiple = model.head_size > 0 ? 2 : 2 * model.n_head;  // rotary positions want even heads
+    model.n_embd = scaled(model.n_embd, candidate.width, multiple);
     if (model.mlp_size > 0) model.mlp_size = scaled(model.mlp_size, candidate.width, 1);
   }
   if (candidate.depth != 1) model.n_layer = scaled(model.n_layer, candidate.depth, 1);
@@ -96,13 +86,15 @@ Config apply(const Config& config, const Candidate& candidate, const std::string
 }
 
 std::string describe(const Candidate& candidate) {
-  std::ostringstream text;
-  append(text, "rates", candidate.rates);
-  append(text, "rates of groups", candidate.groups);
-  append(text, "width", candidate.width);
-  append(text, "depth", candidate.depth);
-  append(text, "batch", candidate.batch);
-  return text.tellp() > 0 ? text.str() : "as it is";
+  const std::pair<const char*, double> factors[] = {{"rates", candidate.rates},
+                                                    {"rates of groups", candidate.groups},
+                                                    {"width", candidate.width},
+                                                    {"depth", candidate.depth},
+                                                    {"batch", candidate.batch}};
+  std::vector<std::string> changes;
+  for (const auto& [what, factor] : factors)
+    if (factor != 1) changes.push_back(what + formatted(" x %.3g", factor));
+  return changes.empty() ? "as it is" : joined(changes, ", ");
 }
 
 std::vector<Candidate> draw_candidates(const Config& config, double centre, std::int64_t count, std::uint64_t seed,

@@ -104,9 +104,6 @@ class Search {
   double now() const { return options_.trainer.clock ? options_.trainer.clock() : steady_seconds(); }
   bool stopped() const { return options_.trainer.stop && options_.trainer.stop->load(); }
   double left() const { return options_.seconds - (now() - begun_); }
-  void tell(const std::string& line) const {
-    if (options_.told) options_.told(line);
-  }
 
   std::unique_ptr<Trainer> trainer_of(const Config& config) const {
     ResolvedConfig resolved = given_;
@@ -147,9 +144,7 @@ class Search {
   /// Rising rates, one step each, until the loss has clearly gone up or the time for it is over.
   void range_test(Trainer& trainer) {
     const Config& config = trainer.config().config;
-    const BatchSource batches(corpus_.train(), config.model.block_size, config.train.batch_size,
-                              config.train.gradient_accumulation_steps, config.train.windows,
-                              static_cast<std::uint64_t>(config.train.seed));
+    const BatchSource batches(corpus_.train(), config.model.block_size, config.train);
     const double begun = now();
     std::int64_t count = most_range_steps;
     for (std::int64_t i = 0; i < count && !stopped(); ++i) {
@@ -167,8 +162,8 @@ class Search {
       if (i == 2) count = steps_of_range_test((now() - begun) / 3);
     }
     tuning_.centre = centre_of(tuning_.range);
-    tell("range test of " + std::to_string(tuning_.range.size()) + " steps: searching around " +
-         format_fixed(tuning_.centre, tuning_.centre < 1 ? 3 : 1) + " times the config's learning rates");
+    options_.told("range test of " + std::to_string(tuning_.range.size()) + " steps: searching around " +
+                  format_fixed(tuning_.centre, tuning_.centre < 1 ? 3 : 1) + " times the config's learning rates");
   }
 
   std::int64_t steps_of_range_test(double seconds_per_step) const {
@@ -193,8 +188,8 @@ class Search {
   /// The best of the round before train for longer; the config as it is also takes part in the last round.
   void run_round(std::size_t index) {
     const Round& round = tuning_.rounds[index];
-    tell("round " + std::to_string(index + 1) + " of " + std::to_string(tuning_.rounds.size()) + ": " +
-         format_duration(round.seconds) + " of training each");
+    options_.told("round " + std::to_string(index + 1) + " of " + std::to_string(tuning_.rounds.size()) + ": " +
+                  format_duration(round.seconds) + " of training each");
     std::vector<Trial*> taking_part = best_of_round(index, round.candidates);
     const bool last = index + 1 == tuning_.rounds.size();
     Trial& as_it_is = *std::ranges::find(tuning_.trials, Candidate{}, &Trial::candidate);
@@ -213,7 +208,7 @@ class Search {
       if (!trained) return;  // stopped
       trained->round = index + 1;
       trained->seconds = round.seconds;
-      tell(name + ": " + (trained->failure.empty() ? format_fixed(trained->loss, 4) : trained->failure));
+      options_.told(name + ": " + (trained->failure ? trained->failure->what() : format_fixed(trained->loss, 4)));
       trial.rounds.push_back(*std::move(trained));
     }
   }
@@ -282,10 +277,8 @@ std::optional<Trained> train_candidate(const PlannedRun& candidate, const std::a
     ended = true;
     row.at("step").get_to(trained.steps);
   };
-  hooks.failed = [&](const PlannedRun&, const RunFailure& failure) {
-    trained = {.loss = std::numeric_limits<double>::infinity(),
-               .failure = failure.error.what(),
-               .failure_code = failure.error.code()};
+  hooks.failed = [&](const PlannedRun&, const Error& failure, double) {
+    trained = {.loss = std::numeric_limits<double>::infinity(), .failure = failure};
   };
   struct Removed {
     ~Removed() {
@@ -302,9 +295,9 @@ std::optional<Trained> train_candidate(const PlannedRun& candidate, const std::a
 Tuning tune(const ResolvedConfig& config, const Corpus& corpus, const TuneOptions& options) {
   Tuning tuning = Search(config, corpus, options).run();
   if (tuning.complete && !tuning.any_trained()) {
-    const Trained& failed = tuning.before().rounds.back();
-    throw Error(failed.failure_code, "every training of the search failed; ", config.config.name,
-                " as it is: ", failed.failure);
+    const Error& failure = *tuning.before().rounds.back().failure;
+    throw Error(failure.code(), "every training of the search failed; ", config.config.name,
+                " as it is: ", failure.what());
   }
   return tuning;
 }

@@ -26,9 +26,8 @@ struct Trained {
   std::size_t round = 0;  ///< from 1
   double seconds = 0;     ///< that it was given
   std::int64_t steps = 0;
-  double loss = 0;           ///< on the held-out part; infinite where it failed
-  std::string failure = {};  ///< it diverged, its memory ran out, or it crashed
-  ExitCode failure_code = ExitCode::ok;
+  double loss = 0;                    ///< on the held-out part; infinite where it failed
+  std::optional<Error> failure = {};  ///< it diverged, its memory ran out, or it crashed
 };
 
 struct TuneOptions {
@@ -38,7 +37,7 @@ struct TuneOptions {
   TrainerOptions trainer;   ///< of the range test: device, engine, threads, stop
   /// Trains a candidate, as train_candidate() does, within the train split; none where it was stopped.
   std::function<std::optional<Trained>(const PlannedRun& candidate)> train;
-  std::function<void(const std::string& line)> told;  ///< of each step of the search; may be empty
+  std::function<void(const std::string& line)> told = [](const auto&...) {};  ///< of each step of the search
 };
 
 /// In a child in `candidate.folder`, which is not there before and after. Errors: those of run_all().
@@ -50,7 +49,7 @@ struct Trial {
   std::int64_t parameters = 0;
   std::vector<Trained> rounds = {};  ///< one for each round it took part in
   std::size_t last_round() const { return rounds.empty() ? 0 : rounds.back().round; }
-  bool measured() const { return !rounds.empty() && rounds.back().failure.empty(); }
+  bool measured() const { return !rounds.empty() && !rounds.back().failure; }
 };
 
 struct Tuning {

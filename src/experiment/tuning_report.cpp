@@ -36,7 +36,7 @@ void set_length(const Tuning& tuning, TrainConfig& train, std::int64_t tokens_pe
 
 std::string loss_cell(const Trial& trial, std::size_t round) {
   for (const Trained& trained : trial.rounds)
-    if (trained.round == round) return trained.failure.empty() ? format_fixed(trained.loss, 4) : "failed";
+    if (trained.round == round) return trained.failure ? "failed" : format_fixed(trained.loss, 4);
   return "";
 }
 
@@ -86,7 +86,7 @@ std::string comment_of(const Tuning& tuning, const std::string& command) {
 Json json_of(const Trained& trained) {
   Json json = {
       {"round", trained.round}, {"seconds", trained.seconds}, {"updates", trained.steps}, {"loss", trained.loss}};
-  if (!trained.failure.empty()) json["failure"] = trained.failure;
+  if (trained.failure) json["failure"] = trained.failure->what();
   return json;
 }
 

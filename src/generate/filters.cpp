@@ -22,10 +22,6 @@ void require_usable(std::span<const float> logits) {
               "; its weights have diverged: use an earlier checkpoint, or train with a lower learning rate");
 }
 
-float largest(std::span<const float> logits) {
-  return *std::max_element(logits.begin(), logits.end());
-}
-
 /// Comes first in rank: larger logit, of equal ones the lower id. No two ids are equal in it, so that any sort of the
 /// library's gives the one order.
 struct Ranks {
@@ -52,7 +48,7 @@ double total_weight(std::span<const float> logits, float top) {
 // The filters on usable logits, at least one of them not removed; `ids`: room for one per symbol.
 
 void divide(std::span<float> logits, double temperature) {
-  const float top = largest(logits);
+  const float top = std::ranges::max(logits);
   for (float& logit : logits) logit = static_cast<float>((static_cast<double>(logit) - top) / temperature);
 }
 
@@ -65,7 +61,7 @@ void keep_first(std::span<float> logits, std::int64_t k, std::span<std::int64_t>
 
 void keep_nucleus(std::span<float> logits, double p, std::span<std::int64_t> ids) {
   if (p >= 1) return;
-  const float top = largest(logits);
+  const float top = std::ranges::max(logits);
   const double wanted = p * total_weight(logits, top);
   std::iota(ids.begin(), ids.end(), 0);
   std::sort(ids.begin(), ids.end(), Ranks{logits});
@@ -77,7 +73,7 @@ void keep_nucleus(std::span<float> logits, double p, std::span<std::int64_t> ids
 
 void drop_improbable(std::span<float> logits, double p) {
   if (p <= 0) return;
-  const float top = largest(logits);
+  const float top = std::ranges::max(logits);
   for (float& logit : logits)
     if (weight(logit, top) < p) logit = removed;
 }
@@ -114,7 +110,7 @@ std::vector<Candidate> best_candidates(std::span<const float> logits, std::int64
   std::iota(ids.begin(), ids.end(), 0);
   const auto kept = std::min<std::ptrdiff_t>(count, std::ssize(ids));
   std::partial_sort(ids.begin(), ids.begin() + kept, ids.end(), Ranks{logits});
-  const float top = largest(logits);
+  const float top = std::ranges::max(logits);
   const double log_total = std::log(total_weight(logits, top));
   std::vector<Candidate> best;
   for (const std::int64_t id : std::span(ids).first(static_cast<std::size_t>(kept)))

@@ -1,4 +1,3 @@
-// Streaming UTF-8 and stop strings.
 #include "generate/stop.h"
 
 #include <algorithm>

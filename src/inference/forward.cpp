@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace chargpt::cpu {
 namespace {
@@ -172,8 +171,7 @@ void Forward::normalise_in_place(const NormPlan& norm, const Going& going, float
 
 /// y = x + its convolution, stretch by stretch: (rows, C). Nothing where there is no weight: y is then x. What the
 /// next chunk reads of these rows is kept: the last positions have a place each, and a new one takes the oldest's.
-void Forward::convolve(const Parameter& weight, long layer, ConvolutionPlace place, const Chunk& chunk, const float* x,
-                       float* y) {
+void Forward::convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y) {
   if (!weight.exists()) return;
   const long C = plan_.n_embd, ld = row_stride(C), taps = plan_.conv_width;
   const auto seen = static_cast<long>(std::min<std::int64_t>(chunk.position, taps - 1));
@@ -286,7 +284,7 @@ void Forward::attention(const BlockPlan& block, const BlockActivations& acts, lo
     normalise(block.ln_1, all_rows(), acts.x, acts.ln_1, acts.ln_1_stats);
     made(Made::norm_1, layer, acts.ln_1, rows_, C, ld);
   }
-  convolve(block.conv_1, layer, ConvolutionPlace::attention, chunk, acts.ln_1, acts.conv_1);
+  convolve(block.conv_1, layer, Place::attention, chunk, acts.ln_1, acts.conv_1);
   if (block.conv_1.exists()) made(Made::conv_1, layer, acts.conv_1, rows_, C, ld);
   project_qkv(block, acts, chunk, queries);
   made(Made::qkv, layer, acts.qkv, rows_, 3 * A, row_stride(3 * A));
@@ -333,7 +331,7 @@ void Forward::mlp(const BlockPlan& block, const BlockActivations& acts, long lay
     normalise(block.ln_2, going, acts.x_mid, acts.ln_2, acts.ln_2_stats);
     made(Made::norm_2, layer, acts.ln_2, rows, C, ldc);
   }
-  convolve(block.conv_2, layer, ConvolutionPlace::mlp, chunk, acts.ln_2, acts.conv_2);
+  convolve(block.conv_2, layer, Place::mlp, chunk, acts.ln_2, acts.conv_2);
   if (block.conv_2.exists()) made(Made::conv_2, layer, acts.conv_2, rows, C, ldc);
   // Without a norm or a convolution x_mid itself is read, where the rows that go on may lie apart.
   const bool in_place = acts.conv_2 == acts.x_mid;

@@ -13,11 +13,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <vector>
 
 #include "base/heartbeat.h"
-#include "inference/model_weights.h"
 #include "inference/plan.h"
 #include "inference/sequence_cache.h"
 #include "inference/window_scorer.h"
@@ -249,8 +247,7 @@ class Forward {
   void mlp(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk, const Going& going,
            float* next);
   void head(const Chunk& chunk, const Going& going);
-  void convolve(const Parameter& weight, long layer, ConvolutionPlace place, const Chunk& chunk, const float* x,
-                float* y);
+  void convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y);
   void normalise(const NormPlan& norm, const Going& going, const float* x, float* y, float* stats) const;
   void normalise_in_place(const NormPlan& norm, const Going& going, float* x, float* stats);
   void linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,

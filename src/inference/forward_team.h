@@ -2,13 +2,10 @@
 // sequence and no text.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "inference/forward.h"
-#include "inference/model.h"
-#include "inference/model_weights.h"
 #include "kernels/thread_team.h"
 
 namespace chargpt::cpu {
@@ -16,9 +13,15 @@ namespace chargpt::cpu {
 class ForwardTeam {
  public:
   /// `plan` and the values, by its groups, must outlive it.
-  ForwardTeam(const Plan& plan, const std::vector<const float*>& values, int threads);
+  ForwardTeam(const Plan& plan, const std::vector<const float*>& values, int threads)
+      : plan_(plan), team_(threads), weights_{.values = values, .packed = AlignedFloats(plan.packed_floats)} {
+    for (int thread = 0; thread < threads; ++thread) passes_.emplace_back(plan_, weights_);
+    pack();
+  }
   /// After each change of the values.
-  void pack();
+  void pack() {
+    team_.run([this](int thread) { pack_weights(plan_, weights_, /*bf16=*/nullptr, thread, threads()); });
+  }
 
   const Plan& plan() const { return plan_; }
   int threads() const { return team_.threads(); }
@@ -36,9 +39,5 @@ class ForwardTeam {
   ModelWeights weights_;
   std::vector<Forward> passes_;
 };
-
-/// Runs one window of 1 to block_size ids, by one thread, and tells the observer what it makes. Error internal for
-/// another number of ids, or an id that the model does not have.
-void observe(const InferenceModel& model, std::span<const std::int64_t> ids, const Observer& observer);
 
 }  // namespace chargpt::cpu

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <optional>
 #include <span>
-#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -13,41 +12,6 @@
 #include "inference/parameter_list.h"
 
 namespace chargpt {
-namespace {
-
-/// Tensors of one safetensors file by name, counting which have been asked for.
-class WeightsFile {
- public:
-  WeightsFile(const SafetensorsFile& file, std::string source) : file_(file), source_(std::move(source)) {}
-
-  bool has(const std::string& name) const { return file_.find(name) != nullptr; }
-
-  /// Where it lies in the file, or an aligned copy in `own`.
-  const float* values(const std::string& name, const std::vector<std::int64_t>& shape,
-                      std::vector<std::shared_ptr<float[]>>& own) {
-    const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
-    asked_.insert(name);
-    const auto* found = reinterpret_cast<const float*>(bytes.data());
-    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
-      own.push_back(std::make_shared<float[]>(bytes.size() / sizeof(float)));
-      std::memcpy(own.back().get(), bytes.data(), bytes.size());
-      found = own.back().get();
-    }
-    expect_finite({found, static_cast<std::size_t>(numel_of(shape))}, source_, name);
-    return found;
-  }
-
-  /// After the last: there may be no other.
-  void expect_no_more() const { chargpt::expect_no_more(file_, source_, asked_); }
-  const std::string& source() const { return source_; }
-
- private:
-  const SafetensorsFile& file_;
-  std::string source_;
-  std::set<std::string> asked_;
-};
-
-}  // namespace
 
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
   refuse_gone(checkpoint.config, printable_path(checkpoint.path));
@@ -66,12 +30,30 @@ void check_ids(std::span<const std::int64_t> ids, std::int64_t vocab_size, const
     throw Error(ExitCode::internal, whose, " has id ", *bad, "; the model has ids 0 to ", vocab_size - 1);
 }
 
+WeightsFile::WeightsFile(const Checkpoint& checkpoint, Weights which)
+    : file_(which == Weights::averaged ? *checkpoint.averaged : *checkpoint.model),
+      source_((checkpoint.path / (which == Weights::averaged ? averaged_file : model_file)).string()) {}
+
+const float* WeightsFile::values(const std::string& name, const std::vector<std::int64_t>& shape,
+                                 std::vector<std::shared_ptr<float[]>>& own) {
+  const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
+  asked_.insert(name);
+  const auto* found = reinterpret_cast<const float*>(bytes.data());
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
+    own.push_back(std::make_shared<float[]>(bytes.size() / sizeof(float)));
+    std::memcpy(own.back().get(), bytes.data(), bytes.size());
+    found = own.back().get();
+  }
+  expect_finite({found, static_cast<std::size_t>(numel_of(shape))}, source_, name);
+  return found;
+}
+
 void InferenceModel::read(const ParameterValues& values) {
   std::vector<cpu::Parameter> places;
   for (const ParameterInfo& info : parameter_list(config_, vocab_size_)) {
     values_.push_back(values(info.name, info.shape));
     places.push_back({.group = static_cast<int>(places.size()), .offset = 0, .numel = info.numel()});
-    parameters_.push_back({info.name, info.shape, values_.back()});
+    parameters_.push_back({info, values_.back()});
   }
   plan_ = cpu::plan_of(config_, vocab_size_, places, cpu::Packing::forward);
 }
@@ -81,10 +63,9 @@ InferenceModel::InferenceModel(const Checkpoint& checkpoint, Weights which)
       vocab_size_(checkpoint.vocabulary.size()),
       weights_(chosen_weights(checkpoint, which)) {
   check_model_config(config_);
-  WeightsFile trained(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
+  WeightsFile trained(checkpoint, Weights::trained);
   std::optional<WeightsFile> averaged;
-  if (weights_ == Weights::averaged)
-    averaged.emplace(*checkpoint.averaged, (checkpoint.path / "averaged.safetensors").string());
+  if (weights_ == Weights::averaged) averaged.emplace(checkpoint, Weights::averaged);
   read([&](const std::string& name, const std::vector<std::int64_t>& shape) {
     if (!trained.has(name))
       throw Error(ExitCode::data, trained.source(), " does not hold the weights that its config asks for; it has no ",
@@ -104,10 +85,6 @@ InferenceModel::InferenceModel(const ModelConfig& config, std::int64_t vocab_siz
       throw Error(ExitCode::internal, "the model's parameters are not those of its options: ", name);
     return found;
   });
-}
-
-std::int64_t NamedParameter::numel() const {
-  return numel_of(shape);
 }
 
 std::uint64_t weights_digest(const InferenceModel& model) {

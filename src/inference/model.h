@@ -2,17 +2,18 @@
 // is trained here. Predictors and attention_weights() compute with it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/safetensors.h"
 #include "config/config.h"
+#include "inference/parameter_list.h"
 #include "inference/plan.h"
 
 namespace chargpt {
@@ -30,12 +31,27 @@ using ParameterValues = std::function<const float*(const std::string& name, cons
 /// Error internal for an id that a model of `vocab_size` symbols does not have; `whose` begins its message.
 void check_ids(std::span<const std::int64_t> ids, std::int64_t vocab_size, const std::string& whose);
 
-/// A parameter by name, as it is in use: row-major.
-struct NamedParameter {
-  std::string name;  ///< "transformer.wte.weight"
-  std::vector<std::int64_t> shape;
+/// The trained or the averaged weights of a checkpoint, which must outlive this object: counts which are asked for.
+class WeightsFile {
+ public:
+  WeightsFile(const Checkpoint& checkpoint, Weights which);
+  bool has(const std::string& name) const { return file_.find(name) != nullptr; }
+  /// Where the values lie in the file, or an aligned copy in `own`. Errors as expect_tensor and expect_finite.
+  const float* values(const std::string& name, const std::vector<std::int64_t>& shape,
+                      std::vector<std::shared_ptr<float[]>>& own);
+  /// After the last: there may be no other.
+  void expect_no_more() const { chargpt::expect_no_more(file_, source_, asked_); }
+  const std::string& source() const { return source_; }
+
+ private:
+  const SafetensorsFile& file_;
+  std::string source_;
+  std::set<std::string> asked_;
+};
+
+/// A parameter as it is in use: row-major.
+struct NamedParameter : ParameterInfo {
   const float* values = nullptr;
-  std::int64_t numel() const;
 };
 
 class InferenceModel {

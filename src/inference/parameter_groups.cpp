@@ -22,12 +22,19 @@ bool keeps_second_moment(UpdateRule rule) {
   return rule == UpdateRule::adamw;
 }
 
-double peak_rate(const TrainConfig& train, const GroupConfig& group) {
-  return group.learning_rate.value_or(group.lr_scale.value_or(1) * train.learning_rate);
-}
-
-double weight_decay(const TrainConfig& train, const GroupConfig& group) {
-  return group.weight_decay.value_or(train.weight_decay);
+std::vector<GroupInForce> all_groups(const TrainConfig& train) {
+  std::vector<GroupInForce> groups;
+  for (const GroupConfig& group : train.groups)
+    groups.push_back({.name = group.match,
+                      .learning_rate = group.learning_rate.value_or(group.lr_scale.value_or(1) * train.learning_rate),
+                      .weight_decay = group.weight_decay.value_or(train.weight_decay),
+                      .rule = group.optimizer,
+                      .momentum = group.momentum,
+                      .own_rate = group.learning_rate.has_value(),
+                      .own_decay = group.weight_decay.has_value()});
+  groups.push_back({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay});
+  groups.push_back({.name = no_decay, .learning_rate = train.learning_rate, .own_decay = true});
+  return groups;
 }
 
 std::vector<std::size_t> groups_of(const std::vector<ParameterInfo>& parameters, Decay decay,
@@ -48,19 +55,9 @@ std::vector<std::size_t> groups_of(const std::vector<ParameterInfo>& parameters,
 }
 
 std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t vocab_size) {
-  const TrainConfig& train = config.train;
-  std::vector<GroupInForce> groups;
-  for (const GroupConfig& group : train.groups)
-    groups.push_back({.name = group.match,
-                      .learning_rate = peak_rate(train, group),
-                      .weight_decay = weight_decay(train, group),
-                      .rule = group.optimizer,
-                      .own_rate = group.learning_rate.has_value(),
-                      .own_decay = group.weight_decay.has_value()});
-  groups.push_back({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay});
-  groups.push_back({.name = no_decay, .learning_rate = train.learning_rate, .own_decay = true});
+  std::vector<GroupInForce> groups = all_groups(config.train);
   const std::vector<ParameterInfo> parameters = parameter_list(config.model, vocab_size);
-  const std::vector<std::size_t> group_of = groups_of(parameters, config.model.decay, train);
+  const std::vector<std::size_t> group_of = groups_of(parameters, config.model.decay, config.train);
   for (std::size_t i = 0; i < parameters.size(); ++i) groups[group_of[i]].parameters += parameters[i].numel();
   std::erase_if(groups, [](const GroupInForce& group) { return group.parameters == 0; });
   return groups;

@@ -15,24 +15,22 @@ namespace chargpt {
 /// Every rule keeps a first moment of each parameter between updates; whether it keeps a second one.
 bool keeps_second_moment(UpdateRule rule);
 
-/// The rate at the peak of the schedule: the group's own, or lr_scale times train.learning_rate.
-double peak_rate(const TrainConfig& train, const GroupConfig& group);
-/// The group's own weight decay, or train.weight_decay.
-double weight_decay(const TrainConfig& train, const GroupConfig& group);
-
-/// The group of each parameter: the first of train.groups whose pattern is found in its name and whose rule can update
-/// its dimensions; else the one behind these, whose parameters decay, or the next, whose do not. Error usage for a
-/// pattern that is none.
-std::vector<std::size_t> groups_of(const std::vector<ParameterInfo>& parameters, Decay decay, const TrainConfig& train);
-
 /// Parameters that share rate, decay and update rule: of a group of train.groups, or of model.decay.
 struct GroupInForce {
   std::string name;                            ///< "decay", "no_decay", or the pattern of train.groups
   double learning_rate = 0, weight_decay = 0;  ///< the rate at the peak of the schedule
   UpdateRule rule = UpdateRule::adamw;
+  double momentum = 0.95;                    ///< of muon
   bool own_rate = false, own_decay = false;  ///< does not follow train.learning_rate, train.weight_decay
   std::int64_t parameters = 0;
 };
+/// train.groups, and behind them those of all other parameters: one whose parameters decay, and one whose do not.
+std::vector<GroupInForce> all_groups(const TrainConfig& train);
+
+/// The place in all_groups() of each parameter's group: the first of train.groups whose pattern is found in its name
+/// and whose rule can update its dimensions, else one of the two behind these. Error usage for a pattern that is none.
+std::vector<std::size_t> groups_of(const std::vector<ParameterInfo>& parameters, Decay decay, const TrainConfig& train);
+
 /// Those that have parameters, in the order of train.groups. Error usage for a pattern that is none.
 std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t vocab_size);
 

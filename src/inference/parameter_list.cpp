@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "inference/dimensions.h"
+#include "inference/model_types.h"
 
 namespace chargpt {
 namespace {

@@ -1,13 +1,15 @@
 #include "inference/plan.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <string>
 
 #include "base/error.h"
-#include "inference/dimensions.h"
+#include "base/names.h"
+#include "inference/model_types.h"
 #include "inference/parameter_list.h"
-#include "kernels/buffers.h"
 
 namespace chargpt::cpu {
 namespace {
@@ -59,19 +61,10 @@ class Finder {
 };
 
 ActivationKind activation_of(Activation activation) {
-  switch (activation) {
-    case Activation::gelu:
-      return ActivationKind::gelu;
-    case Activation::gelu_tanh:
-      return ActivationKind::gelu_tanh;
-    case Activation::relu:
-      return ActivationKind::relu;
-    case Activation::relu2:
-      return ActivationKind::relu2;
-    case Activation::swiglu:
-      return ActivationKind::silu;
-  }
-  return ActivationKind::gelu;
+  using enum ActivationKind;
+  constexpr std::array kinds = {gelu, gelu_tanh, relu, relu2, silu};  // of swiglu the gate's
+  static_assert(kinds.size() == std::size(EnumNames<Activation>::names));
+  return kinds[static_cast<std::size_t>(activation)];
 }
 
 std::optional<NormKind> norm_of(Norm norm) {
@@ -87,6 +80,15 @@ QkvSource qkv_source_of(const ModelConfig& config) {
 /// A transformer: blocks on a residual stream. Else one layer without norm and feed-forward layer, and a head.
 bool is_transformer(const ModelConfig& config) {
   return config.type == "gpt";
+}
+
+/// 1 / base^(2i/width) for i < count: the angles of position 1. In double, as all angles: in float32 they are wrong by
+/// whole degrees at positions in the thousands.
+std::vector<double> position_frequencies(std::int64_t count, std::int64_t width, double base) {
+  std::vector<double> frequencies;
+  for (std::int64_t i = 0; i < count; ++i)
+    frequencies.push_back(std::pow(base, static_cast<double>(i) * (-2.0 / static_cast<double>(width))));
+  return frequencies;
 }
 
 /// `name`: "transformer.h.0."
@@ -161,6 +163,30 @@ void read_parameters(Plan& plan, const ModelConfig& config, Finder& finder) {
 
 }  // namespace
 
+std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double base) {
+  const std::vector<double> frequencies = position_frequencies((width + 1) / 2, width, base);
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(positions * width));
+  for (std::int64_t position = 0; position < positions; ++position)
+    for (std::int64_t column = 0; column < width; ++column) {
+      const double angle = static_cast<double>(position) * frequencies[static_cast<std::size_t>(column / 2)];
+      values.push_back(static_cast<float>(column % 2 == 0 ? std::sin(angle) : std::cos(angle)));
+    }
+  return values;
+}
+
+RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double base) {
+  RopeAngles all;
+  all.frequencies = position_frequencies(head_size / 2, head_size, base);
+  for (std::int64_t position = 0; position < positions; ++position)
+    for (const double frequency : all.frequencies) {
+      const double angle = static_cast<double>(position) * frequency;
+      all.cosines.push_back(static_cast<float>(std::cos(angle)));
+      all.sines.push_back(static_cast<float>(std::sin(angle)));
+    }
+  return all;
+}
+
 std::uint32_t DropoutPlan::mask_index(Place place, long layer) const {
   const auto acting = [this](std::size_t begin, std::size_t end) {
     return std::count_if(rates.begin() + begin, rates.begin() + end, [](double rate) { return rate > 0; });
@@ -196,6 +222,26 @@ std::vector<const LinearPlan*> linear_layers(const Plan& plan) {
       if (layer->out > 0) layers.push_back(layer);
   layers.push_back(&plan.head);
   return layers;
+}
+
+void pack_weights(const Plan& plan, const ModelWeights& weights, const Bf16Kernels* bf16, int part, int parts) {
+  const long panel_width = bf16 != nullptr ? bf16->panel_width : plan.kernels->panel_width;
+  // B (K, N) of a matmul; `transposed`: weight is (N, K).
+  const auto pack = [&](const float* weight, long K, long N, bool transposed, std::int64_t place) {
+    const long panels = (N + panel_width - 1) / panel_width;
+    const long first = panels * part / parts, last = panels * (part + 1) / parts;
+    float* const packed = weights.packed.data() + place;
+    if (bf16 != nullptr)
+      bf16->pack(first, last, K, N, weight, transposed, reinterpret_cast<Bf16*>(packed));
+    else
+      plan.kernels->pack(first, last, K, N, weight, transposed, packed);
+  };
+  for (const LinearPlan* layer : linear_layers(plan)) {
+    const float* const weight = layer->weight.in(weights.values);
+    pack(weight, layer->in, layer->out, /*transposed=*/true, layer->packed_forward);
+    if (plan.packing == Packing::both)
+      pack(weight, layer->out, layer->in, /*transposed=*/false, layer->packed_backward);
+  }
 }
 
 }  // namespace chargpt::cpu

@@ -1,6 +1,6 @@
 // What a model computes, as numbers: sizes, options, the name and place of each parameter, where its packed form lies.
-// Made from the options alone, for every model type; the forward pass (forward.h) follows it. Knows no thread, no batch
-// and no file.
+// Made from the options alone, for every model type; the forward pass (forward.h) follows it. And the weights as that
+// pass reads them. Knows no thread, no batch, no update and no file.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "config/config.h"
-#include "inference/positions.h"
 #include "kernels/bf16.h"
+#include "kernels/buffers.h"
 #include "kernels/kernels.h"
 
 namespace chargpt::cpu {
@@ -65,6 +65,18 @@ enum class QkvSource {
 /// In which orders packed weights have room: what backward reads is as large again.
 enum class Packing { forward, both };
 
+/// RopeAngles of positions 0 to positions - 1, each (positions, hs/2): of a pair of features by p / base^(2i/hs). After
+/// it q . k depends on positions only through their difference. Source: Su et al., "RoFormer" (2021).
+struct RopeAngles {
+  std::vector<float> cosines, sines;
+  std::vector<double> frequencies;  ///< (hs/2)
+};
+RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double base);
+
+/// (positions, width): column 2i holds sin(p / base^(2i/width)), column 2i+1 the cosine of the same angle. Source:
+/// Vaswani et al., "Attention is all you need" (2017), section 3.5.
+std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double base = 10000.0);
+
 struct Plan {
   const Kernels* kernels = nullptr;   ///< what it is computed with: packed weights have their panels
   const Bf16Kernels* bf16 = nullptr;  ///< what linear layers compute with in training; null: float32
@@ -110,5 +122,16 @@ const float* position_vectors(const Plan& plan, const std::vector<const float*>&
 
 /// Every linear layer of the plan, the head last.
 std::vector<const LinearPlan*> linear_layers(const Plan& plan);
+
+/// The weights of a model as its passes read them: values where they lie, and the matrices of all linear layers in
+/// panels, as kernels.h has them.
+struct ModelWeights {
+  std::vector<const float*> values;  ///< by group
+  AlignedFloats packed{};            ///< Plan::packed_floats
+};
+
+/// Part `part` of `parts` of every layer's panels, so that several threads may pack at the same time: W^T, and W too
+/// where the plan has room for what backward reads. In bfloat16 for these kernels; null: in float32.
+void pack_weights(const Plan& plan, const ModelWeights& weights, const Bf16Kernels* bf16, int part, int parts);
 
 }  // namespace chargpt::cpu

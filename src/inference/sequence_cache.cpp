@@ -31,8 +31,8 @@ void SequenceCache::make_room(std::int64_t slots) {
   slots_ = slots;
 }
 
-float* SequenceCache::conv_input(long layer, ConvolutionPlace place, std::int64_t slot, std::int64_t position) const {
-  const std::int64_t rows = ((layer * slots_ + slot) * conv_places + static_cast<long>(place)) * plan_.conv_width;
+float* SequenceCache::conv_input(long layer, Place place, std::int64_t slot, std::int64_t position) const {
+  const std::int64_t rows = ((layer * slots_ + slot) * conv_places + (place == Place::mlp ? 1 : 0)) * plan_.conv_width;
   return conv_inputs_.data() + (rows + position % plan_.conv_width) * plan_.n_embd;
 }
 
@@ -50,8 +50,7 @@ void SequenceCache::copy(std::int64_t from, std::int64_t to) {
   for (long layer = 0; layer < plan_.n_layer; ++layer) {
     std::memcpy(keys(layer, to, 0), keys(layer, from, 0), static_cast<std::size_t>(of_layer) * sizeof(float));
     if (of_convolutions > 0)
-      std::memcpy(conv_input(layer, ConvolutionPlace::attention, to, 0),
-                  conv_input(layer, ConvolutionPlace::attention, from, 0),
+      std::memcpy(conv_input(layer, Place::attention, to, 0), conv_input(layer, Place::attention, from, 0),
                   static_cast<std::size_t>(of_convolutions) * sizeof(float));
   }
 }

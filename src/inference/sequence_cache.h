@@ -13,9 +13,6 @@
 
 namespace chargpt::cpu {
 
-/// The sublayer that reads the convolution.
-enum class ConvolutionPlace { attention, mlp };
-
 class SequenceCache {
  public:
   /// `plan` must outlive it.
@@ -35,8 +32,9 @@ class SequenceCache {
   /// (block_size, hs)
   float* values(long layer, std::int64_t slot, long head) const;
 
-  /// What the convolution before a sublayer has read at that position, (C). Of the last `conv_width` positions.
-  float* conv_input(long layer, ConvolutionPlace place, std::int64_t slot, std::int64_t position) const;
+  /// What the convolution before a sublayer (attention, mlp) has read at that position, (C). Of the last `conv_width`
+  /// positions.
+  float* conv_input(long layer, Place place, std::int64_t slot, std::int64_t position) const;
 
   /// Floats of one sequence.
   std::int64_t floats() const;

@@ -1,5 +1,5 @@
-// Every operation of a model on one window, in order, with what it makes: for people who want to see each number. By
-// the forward pass that scores windows, on one thread. Knows no text.
+// What a model makes of one window, for people who want to see it: which tokens each head looks at, or every operation
+// in order with its numbers. By the forward pass that scores windows, on one thread. Knows no text.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,24 @@
 
 namespace chargpt {
 
-/// One operation. Shapes as in dimensions.h, without B.
+struct AttentionWeights {
+  std::int64_t layers = 0, heads = 0, T = 0;
+  /// (layers, heads, T, T): a row is a query's weights over all tokens, which sum to 1; 0 where it cannot see.
+  std::vector<float> values;
+
+  /// (T, T)
+  std::span<const float> of_head(std::int64_t layer, std::int64_t head) const {
+    return std::span(values).subspan(static_cast<std::size_t>((layer * heads + head) * T * T),
+                                     static_cast<std::size_t>(T * T));
+  }
+};
+
+/// Those of 1 to block_size ids, without dropout, for every model type: of `average` one head whose weights are alike;
+/// of `bigram`, which attends to nothing, no layer. Error internal for another number of ids, or an id that the model
+/// does not have.
+AttentionWeights attention_weights(const InferenceModel& model, std::span<const std::int64_t> ids);
+
+/// One operation. Shapes as in model_types.h, without B.
 struct Operation {
   std::int64_t layer = -1;  ///< -1: before the first block or after the last
   std::string name;         ///< "queries"

@@ -32,6 +32,9 @@ void check_windows(const WindowBatch& windows, std::int64_t vocab_size);
 
 inline constexpr std::int64_t no_target = -1;
 
+/// Tokens of a split that are scored at once: see evaluate/split_loss.cpp.
+inline constexpr std::int64_t tokens_scored_at_once = 4096;
+
 class WindowScorer {
  public:
   WindowScorer() = default;

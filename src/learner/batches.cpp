@@ -59,14 +59,13 @@ std::int64_t permuted(std::int64_t index, std::int64_t count, std::uint64_t key)
   return static_cast<std::int64_t>(place);
 }
 
-BatchSource::BatchSource(TokenView split, std::int64_t block_size, std::int64_t batch_size, std::int64_t micro_batches,
-                         Windows windows, std::uint64_t seed)
+BatchSource::BatchSource(TokenView split, std::int64_t block_size, const TrainConfig& train)
     : split_(split),
       block_size_(block_size),
-      batch_size_(batch_size),
-      micro_batches_(micro_batches),
-      windows_(windows),
-      seed_(seed),
+      batch_size_(train.batch_size),
+      micro_batches_(train.gradient_accumulation_steps),
+      windows_(train.windows),
+      seed_(static_cast<std::uint64_t>(train.seed)),
       rows_(split.size() > block_size ? rows_of_documents(split, block_size) : std::vector<std::int64_t>()) {
   if (split.size() <= block_size)
     throw Error(ExitCode::data, "a split of ", split.size(),

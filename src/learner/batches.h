@@ -20,8 +20,8 @@ namespace chargpt {
 /// the parts back by an offset of the epoch.
 class BatchSource {
  public:
-  BatchSource(TokenView split, std::int64_t block_size, std::int64_t batch_size, std::int64_t micro_batches,
-              Windows windows, std::uint64_t seed);
+  /// As `train` has them: batch_size, gradient_accumulation_steps, windows, seed.
+  BatchSource(TokenView split, std::int64_t block_size, const TrainConfig& train);
   /// Where the windows of step `step` (0-based) start: micro_batches x batch_size.
   std::vector<std::int64_t> starts(std::int64_t step) const;
   /// The micro-batches of a step whose windows start there; `starts` must outlive them.

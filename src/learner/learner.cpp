@@ -36,8 +36,7 @@ Learner::Learner(const Config& config_in, const Corpus& corpus, const std::strin
       config(config_in.train),
       device(device_in),
       arena(parameter_list(model, corpus.vocabulary().size()), model.decay, config),
-      batches(corpus.train(), model.block_size, config.batch_size, config.gradient_accumulation_steps, config.windows,
-              static_cast<std::uint64_t>(config.seed)),
+      batches(corpus.train(), model.block_size, config),
       engine(begun(arena, config_in, corpus.vocabulary(), engine_name, device)),
       ranks(ranks_in),
       scorer(*engine, ranks),
@@ -87,12 +86,12 @@ void Learner::restore(const ArenaSnapshot& snapshot) {
 }
 
 bool Learner::load(const Checkpoint& checkpoint) {
-  arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
-  arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / "optimizer.safetensors").string());
+  arena.load_model(*checkpoint.model, (checkpoint.path / model_file).string());
+  arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / optimizer_file).string());
   const bool lacks_averages = config.ema > 0 && !checkpoint.averaged;
   if (lacks_averages) start_averages(arena);
   if (config.ema > 0 && checkpoint.averaged)
-    arena.load_averages(*checkpoint.averaged, (checkpoint.path / "averaged.safetensors").string());
+    arena.load_averages(*checkpoint.averaged, (checkpoint.path / averaged_file).string());
   engine->take_over();
   return !lacks_averages;
 }

@@ -1,7 +1,6 @@
 #include "libtorch/parameters.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -39,7 +38,7 @@ void adamw(const ParameterGroup& group, Tensor values, const Tensor& gradients, 
 
 /// A slot's matrices, lying so that rows <= cols: views of `buffer`, (stacked, r, c).
 Tensor lying(const Tensor& buffer, const ParameterSlot& slot) {
-  const Tensor matrices = buffer.narrow(0, slot.offset, slot.numel).view({slot.stacked, rows_of(slot), slot.shape[1]});
+  const Tensor matrices = buffer.narrow(0, slot.offset, slot.numel).view({slot.stacked, slot.rows(), slot.shape[1]});
   return matrices.size(1) > matrices.size(2) ? matrices.transpose(1, 2) : matrices;
 }
 
@@ -53,7 +52,7 @@ void muon(const ParameterGroup& group, Tensor values, const Tensor& gradients, T
   if (group.weight_decay > 0) values.mul_(1 - rate * group.weight_decay);
   // Lying matrices of one shape are multiplied as one batch.
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const ParameterSlot*>> by_shape;
-  for (const ParameterSlot& slot : group.slots) by_shape[std::minmax({rows_of(slot), slot.shape[1]})].push_back(&slot);
+  for (const ParameterSlot& slot : group.slots) by_shape[std::minmax({slot.rows(), slot.shape[1]})].push_back(&slot);
   for (const auto& [shape, slots] : by_shape) {
     std::vector<Tensor> matrices;
     for (const ParameterSlot* slot : slots) matrices.push_back(lying(ahead, *slot));
@@ -114,65 +113,62 @@ double DeviceParameters::gradient_norm() const {
   return at::linalg_vector_norm(at::stack(norms)).item<double>();
 }
 
-void DeviceParameters::update(const UpdateContext& context) {
+/// body(a group of the arena, its copy on the device); on the CPU there are no copies.
+template <class Body>
+void DeviceParameters::for_each_copy(const Body& body) {
+  if (device_.is_cpu()) return;
   const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < groups_.size(); ++i) body(arena_.groups()[i], groups_[i]);
+}
+
+void DeviceParameters::update(const UpdateContext& context) {
   arena_.count_update();
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const ParameterGroup& group = arena_.groups()[i];
-    Group& own = groups_[i];
+  for_each_copy([&](const ParameterGroup& group, Group& own) {
     if (!own.moment1.defined()) own.moment1 = torch::zeros_like(own.values);
     if (!own.moment2.defined() && keeps_second_moment(group.rule)) own.moment2 = torch::zeros_like(own.values);
     if (group.rule == UpdateRule::muon)
       muon(group, own.values, own.gradients, own.moment1, context);
     else
       adamw(group, own.values, own.gradients, own.moment1, own.moment2, arena_.updates(), context);
-  }
+  });
 }
 
 void DeviceParameters::average(double decay) {
-  const torch::NoGradGuard no_grad;
-  for (Group& group : groups_)
-    if (group.averages.defined()) group.averages.lerp_(group.values, fresh_part(arena_, decay));
+  for_each_copy([&](const ParameterGroup&, Group& own) {
+    if (own.averages.defined()) own.averages.lerp_(own.values, fresh_part(arena_, decay));
+  });
 }
 
 void DeviceParameters::give_gradients() {
-  if (device_.is_cpu()) return;
-  for (std::size_t i = 0; i < groups_.size(); ++i) view_of(arena_.groups()[i].gradients).copy_(groups_[i].gradients);
+  for_each_copy([](ParameterGroup& group, Group& own) { view_of(group.gradients).copy_(own.gradients); });
 }
 
 void DeviceParameters::take_gradients() {
-  if (device_.is_cpu()) return;
-  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].gradients.copy_(view_of(arena_.groups()[i].gradients));
+  for_each_copy([](ParameterGroup& group, Group& own) { own.gradients.copy_(view_of(group.gradients)); });
 }
 
 void DeviceParameters::give_back() {
-  if (device_.is_cpu()) return;
-  const torch::NoGradGuard no_grad;
   const auto copy = [](const Tensor& from, AlignedFloats& to) {
     if (!from.defined()) return;
     if (to.empty()) to = AlignedFloats(from.numel());
     view_of(to).copy_(from);
   };
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    ParameterGroup& group = arena_.groups()[i];
-    copy(groups_[i].values, group.values);
-    copy(groups_[i].moment1, group.moment1);
-    copy(groups_[i].moment2, group.moment2);
-    copy(groups_[i].averages, group.averages);
-  }
+  for_each_copy([&](ParameterGroup& group, Group& own) {
+    copy(own.values, group.values);
+    copy(own.moment1, group.moment1);
+    copy(own.moment2, group.moment2);
+    copy(own.averages, group.averages);
+  });
 }
 
 void DeviceParameters::take_over() {
-  if (device_.is_cpu()) return;
-  const torch::NoGradGuard no_grad;
   const auto copy = [this](const AlignedFloats& from) { return from.empty() ? Tensor() : view_of(from).to(device_); };
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const ParameterGroup& group = arena_.groups()[i];
-    groups_[i].values.copy_(view_of(group.values));
-    groups_[i].moment1 = copy(group.moment1);
-    groups_[i].moment2 = copy(group.moment2);
-    groups_[i].averages = copy(group.averages);
-  }
+  for_each_copy([&](ParameterGroup& group, Group& own) {
+    own.values.copy_(view_of(group.values));
+    own.moment1 = copy(group.moment1);
+    own.moment2 = copy(group.moment2);
+    own.averages = copy(group.averages);
+  });
 }
 
 }  // namespace chargpt

@@ -37,6 +37,8 @@ class DeviceParameters {
     torch::Tensor values, gradients;
     torch::Tensor moment1, moment2, averages;  ///< undefined where the arena has none
   };
+  template <class Body>
+  void for_each_copy(const Body& body);
 
   ParameterArena& arena_;
   torch::Device device_;

@@ -56,18 +56,12 @@ void seed_dropout(const torch::Device& device, const DropoutKey& key) {
   generator.set_current_seed(seed_of(key) + static_cast<std::uint64_t>(key.first_window));
 }
 
-DropoutPass::DropoutPass(const DropoutKey* key) {
-  if (key == nullptr) return;
-  first_window_ = key->first_window;
-  seed_ = seed_of(*key);
-}
-
 Tensor DropoutPass::operator()(const Tensor& x, double rate) {
   if (!drops(rate)) return x;
   if (!x.is_cpu()) return at::dropout(x, rate, /*train=*/true);
   const std::uint32_t layer = layer_++;
-  const std::int64_t first = x.dim() > 0 && x.size(0) > 0 ? first_window_ * (x.numel() / x.size(0)) : 0;
-  return x * dropout_mask(x.sizes(), rate, *seed_, layer, first).to(x.scalar_type());
+  const std::int64_t first = x.dim() > 0 && x.size(0) > 0 ? key_->first_window * (x.numel() / x.size(0)) : 0;
+  return x * dropout_mask(x.sizes(), rate, seed_of(*key_), layer, first).to(x.scalar_type());
 }
 
 }  // namespace chargpt

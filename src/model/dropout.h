@@ -5,7 +5,6 @@
 #include <torch/types.h>
 
 #include <cstdint>
-#include <optional>
 
 #include "model/language_model.h"
 
@@ -21,19 +20,17 @@ torch::Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t 
 /// where the masks of `key` begin. Before each forward pass with dropout, or each repeat of one that was recorded.
 void seed_dropout(const torch::Device& device, const DropoutKey& key);
 
-/// The dropout of one forward pass: its n-th call draws the n-th mask of the key, on the CPU
-/// by dropout_mask. Source: Srivastava et al. (2014), in
-/// the inverted form that leaves evaluation alone.
+/// The dropout of one forward pass: its n-th call draws the n-th mask of the key, on the CPU by dropout_mask. Source:
+/// Srivastava et al. (2014), in the inverted form that leaves evaluation alone.
 class DropoutPass {
  public:
-  /// Null: no dropout; every call returns its input.
-  explicit DropoutPass(const DropoutKey* key = nullptr);
-  bool drops(double rate) const { return seed_.has_value() && rate > 0; }
+  /// Null: no dropout; every call returns its input. The key must outlive it.
+  explicit DropoutPass(const DropoutKey* key = nullptr) : key_(key) {}
+  bool drops(double rate) const { return key_ != nullptr && rate > 0; }
   torch::Tensor operator()(const torch::Tensor& x, double rate);
 
  private:
-  std::optional<std::uint64_t> seed_;
-  std::int64_t first_window_ = 0;
+  const DropoutKey* key_;
   std::uint32_t layer_ = 0;
 };
 

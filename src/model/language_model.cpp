@@ -15,7 +15,7 @@ void LanguageModel::check_input(const torch::Tensor& ids, const ForwardContext& 
   TORCH_CHECK(ids.scalar_type() == torch::kLong, "ids must be int64, not ", ids.scalar_type());
   TORCH_CHECK(ids.size(1) >= 1, "T = 0: a model needs at least one token");
   if (context.window != 0) {
-    TORCH_CHECK(can_slide(), "a sliding window needs model.position = rope or none");
+    TORCH_CHECK(can_slide(config_), "a sliding window needs model.position = rope or none");
     TORCH_CHECK(context.window >= 1 && context.window <= block_size(), "a window of ", context.window,
                 " tokens is outside 1 to model.block_size = ", block_size());
     return;

@@ -4,8 +4,6 @@
 #include <torch/nn/module.h>
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "config/config.h"
@@ -40,11 +38,6 @@ class LanguageModel : public torch::nn::Module {
   LanguageModel(const ModelConfig& config, std::int64_t vocab_size) : config_(config), vocab_size_(vocab_size) {}
   /// ids (B, T) int64, 1 <= T <= block_size -> logits (B, T, V). c10::Error if T is out of range.
   virtual torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) = 0;
-  /// Position t's logits depend on ids after t: the loss of such a model means nothing.
-  bool leaks() const { return chargpt::leaks(config_); }
-  /// Positions matter only by distance (rope, none), so that a token's keys and values stay valid while older tokens
-  /// go: forward() honours ForwardContext::window.
-  bool can_slide() const { return chargpt::can_slide(config_); }
   const ModelConfig& config() const { return config_; }
   std::int64_t vocab_size() const { return vocab_size_; }
   std::int64_t block_size() const { return config_.block_size; }

@@ -14,8 +14,6 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/zeros.h>
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "model/attention.h"
@@ -35,22 +33,32 @@ Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
   return at::rms_norm(x, {x.size(-1)}, gain.defined() ? std::optional(gain) : std::nullopt, eps);
 }
 
+/// x through `kind`; swiglu is a layer with a gate, not a function of one tensor, and is refused.
+Tensor activate(const Tensor& x, Activation kind) {
+  switch (kind) {
+    case Activation::gelu:
+      return at::gelu(x);
+    case Activation::gelu_tanh:
+      return at::gelu(x, "tanh");
+    case Activation::relu:
+      return at::relu(x);
+    case Activation::relu2:  // So et al., "Primer" (2021)
+      return at::relu(x).square();
+    case Activation::swiglu:
+      break;
+  }
+  TORCH_CHECK(false, "swiglu is a gated layer (MLP), not a function of one tensor");
+}
+
 }  // namespace
 
 // ---- NormLayer
 
-NormLayerOptions norm_options(const ModelConfig& config) {
-  return {.size = config.n_embd,
-          .kind = config.norm,
-          .gain = config.norm_gain,
-          .bias = has_bias(config, Place::norm),
-          .eps = config.norm_eps};
-}
-
-NormLayerImpl::NormLayerImpl(const NormLayerOptions& options) : options(options) {
-  if (options.kind == Norm::none) return;
-  if (options.gain) weight = register_parameter("weight", at::empty({options.size}));
-  if (options.bias && options.kind == Norm::layernorm) bias = register_parameter("bias", at::empty({options.size}));
+NormLayerImpl::NormLayerImpl(const ModelConfig& config)
+    : kind_(config.norm), size_(config.n_embd), eps_(config.norm_eps) {
+  if (kind_ == Norm::none) return;
+  if (config.norm_gain) weight = register_parameter("weight", at::empty({size_}));
+  if (kind_ == Norm::layernorm && has_bias(config, Place::norm)) bias = register_parameter("bias", at::empty({size_}));
   reset_parameters();
 }
 
@@ -61,11 +69,11 @@ void NormLayerImpl::reset_parameters() {
 }
 
 Tensor NormLayerImpl::forward(const Tensor& x) {
-  switch (options.kind) {
+  switch (kind_) {
     case Norm::layernorm:
-      return at::layer_norm(x, {options.size}, weight, bias, options.eps);
+      return at::layer_norm(x, {size_}, weight, bias, eps_);
     case Norm::rmsnorm:
-      return rms_norm(x, weight, options.eps);
+      return rms_norm(x, weight, eps_);
     case Norm::none:
       return x;
   }
@@ -94,22 +102,6 @@ Tensor ShortConvolutionImpl::forward(const Tensor& x, const ForwardPass& pass) {
 }
 
 // ---- MLP
-
-Tensor activate(const Tensor& x, Activation kind) {
-  switch (kind) {
-    case Activation::gelu:
-      return at::gelu(x);
-    case Activation::gelu_tanh:
-      return at::gelu(x, "tanh");
-    case Activation::relu:
-      return at::relu(x);
-    case Activation::relu2:  // So et al., "Primer" (2021)
-      return at::relu(x).square();
-    case Activation::swiglu:
-      break;
-  }
-  TORCH_CHECK(false, "swiglu is a gated layer (MLP), not a function of one tensor");
-}
 
 MLPImpl::MLPImpl(const ModelConfig& config)
     : activation_(config.activation), dropout_(dropout_rate(config, Place::mlp)) {
@@ -250,9 +242,9 @@ Tensor InputEmbedding::operator()(const Tensor& ids, ForwardPass& pass) {
 
 // ---- Head
 
-HeadImpl::HeadImpl(std::int64_t n_embd, std::int64_t vocab_size, bool tied, bool with_bias) : n_embd(n_embd) {
-  if (!tied) weight = register_parameter("weight", at::zeros({vocab_size, n_embd}));
-  if (with_bias) bias = register_parameter("bias", at::zeros({vocab_size}));
+HeadImpl::HeadImpl(const ModelConfig& config, std::int64_t vocab_size) : n_embd(config.n_embd) {
+  if (!config.tie_weights) weight = register_parameter("weight", at::zeros({vocab_size, n_embd}));
+  if (has_bias(config, Place::head)) bias = register_parameter("bias", at::zeros({vocab_size}));
 }
 
 Tensor HeadImpl::forward(const Tensor& x, const Tensor& token_embedding) {

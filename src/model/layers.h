@@ -10,10 +10,9 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <string>
 
 #include "config/config.h"
-#include "inference/dimensions.h"
+#include "inference/model_types.h"
 #include "model/attention.h"
 #include "model/dropout.h"
 #include "model/language_model.h"
@@ -33,32 +32,23 @@ struct ForwardPass {
   torch::Tensor document_begins;  ///< (B, T), of each token's; undefined where there are no documents
 };
 
-struct NormLayerOptions {
-  std::int64_t size = 0;
-  Norm kind = Norm::layernorm;
-  bool gain = true;
-  bool bias = false;  ///< layernorm only
-  double eps = 1e-5;
-};
-NormLayerOptions norm_options(const ModelConfig& config);
-
 /// Normalises each token over its features. layernorm: Ba et al. (2016), biased variance; rmsnorm: Zhang & Sennrich
-/// (2019), without shift; none: the identity. Shape: (..., size) -> the same. Parameters: `weight` (size) if there is a
-/// gain, `bias` (size).
+/// (2019), without shift; none: the identity. Shape: (..., C) -> the same. Parameters: `weight` (C) if there is a gain,
+/// `bias` (C) of layernorm if there is one.
 class NormLayerImpl : public torch::nn::Module {
  public:
-  explicit NormLayerImpl(const NormLayerOptions& options);
-  explicit NormLayerImpl(const ModelConfig& config) : NormLayerImpl(norm_options(config)) {}
+  explicit NormLayerImpl(const ModelConfig& config);
   torch::Tensor forward(const torch::Tensor& x);
   void reset_parameters();
 
-  NormLayerOptions options;
   torch::Tensor weight, bias;  ///< undefined if there is none
+
+ private:
+  Norm kind_;
+  std::int64_t size_;
+  double eps_;
 };
 TORCH_MODULE(NormLayer);
-
-/// x through `kind`; swiglu is a layer with a gate, not a function of one tensor, and is refused.
-torch::Tensor activate(const torch::Tensor& x, Activation kind);
 
 /// Each channel's last tokens, weighted and added to it: y_t = x_t + sum over j of weight_j x_(t-j), zeros before the
 /// window, and before the document. So et al., "Primer" (2021); Allen-Zhu, "canon layers" (2025). It starts as the
@@ -166,7 +156,7 @@ class InputEmbedding {
 /// T, V). Parameters: `weight` (V, C) unless tied, `bias` (V) if there is one.
 class HeadImpl : public torch::nn::Module {
  public:
-  HeadImpl(std::int64_t n_embd, std::int64_t vocab_size, bool tied, bool bias);
+  HeadImpl(const ModelConfig& config, std::int64_t vocab_size);
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& token_embedding);
 
   std::int64_t n_embd;

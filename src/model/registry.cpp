@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 
-#include "inference/dimensions.h"
 #include "inference/model_types.h"
 #include "model/attention.h"
 #include "model/layers.h"
@@ -148,8 +147,7 @@ class GptModel : public LanguageModel {
 
  private:
   Transformer transformer_ = register_module("transformer", Transformer(config(), vocab_size()));
-  Head lm_head_ = register_module(
-      "lm_head", Head(config().n_embd, vocab_size(), config().tie_weights, has_bias(config(), Place::head)));
+  Head lm_head_ = register_module("lm_head", Head(config(), vocab_size()));
 };
 
 struct Maker {

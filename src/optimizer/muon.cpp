@@ -156,19 +156,15 @@ std::vector<Matrix> matrices_of(const ParameterGroup& group, double rate) {
   for (const ParameterSlot& slot : group.slots)
     for (std::int64_t i = 0; i < slot.stacked; ++i)
       matrices.push_back(
-          {slot.offset + i * rows_of(slot) * slot.shape[1], rows_of(slot), slot.shape[1], -rate * rate_of_shape(slot)});
+          {slot.offset + i * slot.rows() * slot.shape[1], slot.rows(), slot.shape[1], -rate * rate_of_shape(slot)});
   std::ranges::stable_sort(matrices, std::ranges::greater(), &Matrix::work);
   return matrices;
 }
 
 }  // namespace
 
-std::int64_t rows_of(const ParameterSlot& slot) {
-  return slot.shape[0] / slot.stacked;
-}
-
 double rate_of_shape(const ParameterSlot& slot) {
-  return std::sqrt(std::max(1.0, static_cast<double>(rows_of(slot)) / static_cast<double>(slot.shape[1])));
+  return std::sqrt(std::max(1.0, static_cast<double>(slot.rows()) / static_cast<double>(slot.shape[1])));
 }
 
 void muon(ParameterGroup& group, const UpdateContext& context) {

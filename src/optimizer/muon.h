@@ -15,8 +15,7 @@ namespace chargpt {
 /// for any number of threads.
 void muon(ParameterGroup& group, const UpdateContext& context);
 
-/// Rows of each matrix of the slot, and what the rate of its updates is multiplied by.
-std::int64_t rows_of(const ParameterSlot& slot);
+/// What the rate of updates of the slot's matrices is multiplied by.
 double rate_of_shape(const ParameterSlot& slot);
 
 namespace cpu {

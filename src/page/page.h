@@ -1,23 +1,17 @@
-// One HTML file of runs and a model, for any browser: no server, no network. Knows no run and no weight; what it shows
-// comes as JSON (run_data.h, model_data.h), and the files of browser/ draw it.
+// HTML files for any browser, without server and network: of runs and a model, of a text, of a walk through a model.
+// Knows no run and no weight; what a page of runs shows comes as JSON (page_data.h), and the files of browser/ draw it.
 #pragma once
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "report/charts/surprise.h"
+#include "report/charts/heat_map.h"
 
 namespace chargpt {
-
-/// What every page of this program begins with.
-inline constexpr std::string_view page_mark = "<!DOCTYPE html>\n<!-- chargpt page -->\n";
-
-/// A page to its heading: what follows is its body, up to `</html>`. `policy`: what it may load
-/// (Content-Security-Policy).
-std::string page_beginning(const std::string& title, std::string_view style, std::string_view policy);
 
 /// `data`: {"title", "subtitle", "version", "runs", "baselines", "verdict", "model" or null}. No text in it can end the
 /// element that holds it.
@@ -25,6 +19,17 @@ std::string page_html(const nlohmann::ordered_json& data);
 
 /// A page of one text, coloured by surprise, light and dark, without scripts; pointing at a character shows its loss.
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols);
+
+struct WalkStep {
+  std::string part;  ///< "layer 1"; a heading where it changes
+  std::string name, formula, sizes, remark;
+  std::vector<std::string> rows, columns;  ///< labels; no columns: they have none
+  std::span<const float> values;           ///< (rows, any number of columns)
+  std::string attention;                   ///< SVG of who looks at whom; empty: none
+};
+
+/// A page that walks a window through a model, one operation under the other, its matrix as a picture; light and dark.
+std::string walk_page(const std::string& title, const std::string& introduction, const std::vector<WalkStep>& steps);
 
 /// Writes it whole, in place of a page that this program wrote before. Errors: busy where something else has the name;
 /// io.
@@ -35,5 +40,6 @@ std::string_view page_template();
 std::string_view page_style();
 std::string_view page_script();
 std::string_view page_model_script();
+std::string_view page_drawing_script();
 
 }  // namespace chargpt

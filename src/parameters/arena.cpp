@@ -42,6 +42,12 @@ void append(const ParameterGroup& group, Buffer buffer, const std::string& prefi
     views.push_back({prefix + slot.name, "F32", slot.shape, std::as_bytes(slot.in(group.*buffer))});
 }
 
+std::vector<TensorView> views_of(std::span<const ParameterGroup> groups, Buffer buffer) {
+  std::vector<TensorView> views;
+  for (const ParameterGroup& group : groups) append(group, buffer, "", views);
+  return views;
+}
+
 /// Reads every slot of a buffer that the group has; its names join `expected`.
 void load(const ParameterGroup& group, Buffer buffer, const std::string& prefix, const SafetensorsFile& file,
           const std::string& source, std::set<std::string>& expected) {
@@ -69,34 +75,27 @@ void load_weights(std::span<const ParameterGroup> groups, Buffer buffer, const S
 
 ParameterArena::ParameterArena(const std::vector<ParameterInfo>& parameters, Decay decay, const TrainConfig& train) {
   const std::vector<std::size_t> group_of = groups_of(parameters, decay, train);
-  const std::size_t decayed = train.groups.size(), not_decayed = decayed + 1;
   const auto members = [&](std::size_t first, std::size_t last) {
     std::vector<ParameterInfo> found;
     for (std::size_t i = 0; i < parameters.size(); ++i)
       if (group_of[i] >= first && group_of[i] <= last) found.push_back(parameters[i]);
     return found;
   };
-  const auto add = [&](ParameterGroup group, const std::vector<ParameterInfo>& own) {
-    if (own.empty()) return;
-    make_room(group, own);
-    groups_.push_back(std::move(group));
-  };
-  for (std::size_t i = 0; i < decayed; ++i) {
-    const GroupConfig& group = train.groups[i];
+  const std::vector<GroupInForce> groups = all_groups(train);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const GroupInForce& group = groups[i];
     const std::vector<ParameterInfo> own = members(i, i);
-    if (own.empty())
-      throw Error(ExitCode::usage, "train.groups[", i, "].match = \"", group.match, "\" matches no parameter for ",
-                  enum_name(group.optimizer), " that an earlier group has left", listed(members(i, not_decayed)));
-    add({.name = group.match,
-         .learning_rate = peak_rate(train, group),
-         .weight_decay = weight_decay(train, group),
-         .rule = group.optimizer,
-         .momentum = group.momentum},
-        own);
+    if (own.empty() && i < train.groups.size())
+      throw Error(ExitCode::usage, "train.groups[", i, "].match = \"", group.name, "\" matches no parameter for ",
+                  enum_name(group.rule), " that an earlier group has left", listed(members(i, groups.size())));
+    if (own.empty()) continue;
+    groups_.push_back({.name = group.name,
+                       .learning_rate = group.learning_rate,
+                       .weight_decay = group.weight_decay,
+                       .rule = group.rule,
+                       .momentum = group.momentum});
+    make_room(groups_.back(), own);
   }
-  add({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay},
-      members(decayed, decayed));
-  add({.name = "no_decay", .learning_rate = train.learning_rate, .weight_decay = 0}, members(not_decayed, not_decayed));
 }
 
 std::int64_t ParameterArena::numel() const {
@@ -154,15 +153,11 @@ void start_moments(ParameterGroup& group) {
 }
 
 std::vector<TensorView> ParameterArena::model_tensors() const {
-  std::vector<TensorView> views;
-  for (const ParameterGroup& group : groups_) append(group, &ParameterGroup::values, "", views);
-  return views;
+  return views_of(groups_, &ParameterGroup::values);
 }
 
 std::vector<TensorView> ParameterArena::averaged_tensors() const {
-  std::vector<TensorView> views;
-  for (const ParameterGroup& group : groups_) append(group, &ParameterGroup::averages, "", views);
-  return views;
+  return views_of(groups_, &ParameterGroup::averages);
 }
 
 std::vector<TensorView> ParameterArena::optimizer_tensors() {

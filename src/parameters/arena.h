@@ -22,6 +22,7 @@ struct ParameterSlot {
   std::int64_t numel = 0;
   std::int64_t stacked = 1;  ///< equal matrices one above the other that are one each to a rule for matrices
 
+  std::int64_t rows() const { return shape[0] / stacked; }  ///< of each matrix
   /// Its part of one of the group's buffers.
   std::span<float> in(const cpu::AlignedFloats& buffer) const {
     return buffer.all().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(numel));

@@ -1,10 +1,9 @@
-// Compiled with -ffp-contract=off, as base/normal.cpp is.
+// Compiled with -ffp-contract=off, as base/random.cpp is.
 #include "parameters/initial_weights.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "base/normal.h"
 #include "base/random.h"
 #include "inference/parameter_list.h"
 

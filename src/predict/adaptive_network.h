@@ -5,12 +5,11 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "engine/cpu/forward_backward.h"
 #include "inference/model.h"
-#include "inference/model_weights.h"
+#include "inference/plan.h"
 #include "kernels/buffers.h"
 #include "predict/network.h"
 

@@ -1,7 +1,6 @@
 #include "predict/counts.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace chargpt {
 namespace {

@@ -13,10 +13,8 @@
 
 #include "base/heartbeat.h"
 #include "base/token_view.h"
-#include "predict/bit_history.h"
 #include "predict/context_table.h"
 #include "predict/mixer.h"
-#include "predict/probability_map.h"
 #include "predict/symbol_tree.h"
 #include "predict/undo.h"
 #include "text/vocabulary.h"

@@ -1,9 +1,9 @@
 #include "predict/network.h"
 
 #include <algorithm>
-#include <string>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "inference/decoder.h"
 #include "inference/forward_team.h"
 #include "inference/model_types.h"
@@ -16,11 +16,8 @@ Context context_of(const ModelConfig& config, Context context) {
   if (context == Context::automatic)
     return can_slide(config) ? Context::slide : config.block_size < short_window ? Context::full : Context::half;
   if (context == Context::slide && !can_slide(config))
-    throw Error(
-        ExitCode::usage,
-        "a sliding context needs model.position rope or none, which tell positions apart by distance alone; this "
-        "model has " +
-            std::string(enum_name(config.position)) + ": choose full or half");
+    throw Error(ExitCode::usage, "a sliding context needs model.position rope or none, which tell positions apart by ",
+                "distance alone; this model has ", enum_name(config.position), ": choose full or half");
   return context;
 }
 

@@ -3,7 +3,6 @@
 #include <functional>
 #include <queue>
 #include <tuple>
-#include <utility>
 
 namespace chargpt {
 

@@ -2,9 +2,10 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <numbers>
+
+#include "base/quote.h"
 
 namespace chargpt {
 namespace {
@@ -29,9 +30,7 @@ std::size_t scale_down(double& value, int digits, std::size_t most) {
 std::string format_fixed(double value, int digits) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  std::array<char, 400> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
+  return formatted("%.*f", digits, value);
 }
 
 std::string format_bytes(std::int64_t bytes) {
@@ -55,6 +54,10 @@ std::string format_count(std::int64_t count) {
 
 std::string format_count(std::int64_t count, std::string_view what) {
   return format_count(count).append(" ").append(what).append(count == 1 ? "" : "s");
+}
+
+std::string format_step(std::int64_t step, std::int64_t max_iters, const char* of) {
+  return "step " + format_count(step) + (max_iters > 0 ? of + format_count(max_iters) : "");
 }
 
 std::string format_short(double value) {
@@ -90,9 +93,8 @@ std::string format_clock(double seconds) {
 std::string format_loss(double nats) {
   if (!std::isfinite(nats)) return format_fixed(nats, 4);
   const double perplexity = std::exp(nats);
-  std::array<char, 64> shown{};
-  std::snprintf(shown.data(), shown.size(), perplexity < 1e6 ? "%.2f" : "%.3g", perplexity);
-  return format_fixed(nats, 4) + " (" + format_fixed(nats / std::numbers::ln2, 3) + " bits, ppl " + shown.data() + ")";
+  const std::string shown = formatted(perplexity < 1e6 ? "%.2f" : "%.3g", perplexity);
+  return format_fixed(nats, 4) + " (" + format_fixed(nats / std::numbers::ln2, 3) + " bits, ppl " + shown + ")";
 }
 
 }  // namespace chargpt

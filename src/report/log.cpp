@@ -9,8 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "report/escape.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 namespace {

@@ -29,26 +29,18 @@ enum class LogLine { error, warning, note, hint, detail };
 /// Writes one line, "chargpt: …", its control characters escaped.
 void log_line(LogLine kind, std::string_view line);
 
-// The same of a line's parts; see line_of().
-template <class... Parts>
-void log_error(const Parts&... parts) {  ///< "chargpt: error: …"
-  log_line(LogLine::error, line_of(parts...));
-}
-template <class... Parts>
-void log_warning(const Parts&... parts) {  ///< "chargpt: warning: …"
-  log_line(LogLine::warning, line_of(parts...));
-}
-template <class... Parts>
-void log_note(const Parts&... parts) {
-  log_line(LogLine::note, line_of(parts...));
-}
-template <class... Parts>
-void log_hint(const Parts&... command) {  ///< "chargpt: → COMMAND": what to run next
-  log_line(LogLine::hint, line_of(command...));
-}
-template <class... Parts>
-void log_detail(const Parts&... parts) {
-  log_line(LogLine::detail, line_of(parts...));
-}
+/// The same of a line's parts; see line_of().
+template <LogLine kind>
+struct LogOfParts {
+  template <class... Parts>
+  void operator()(const Parts&... parts) const {
+    log_line(kind, line_of(parts...));
+  }
+};
+inline constexpr LogOfParts<LogLine::error> log_error{};      ///< "chargpt: error: …"
+inline constexpr LogOfParts<LogLine::warning> log_warning{};  ///< "chargpt: warning: …"
+inline constexpr LogOfParts<LogLine::note> log_note{};
+inline constexpr LogOfParts<LogLine::hint> log_hint{};  ///< "chargpt: → COMMAND": what to run next
+inline constexpr LogOfParts<LogLine::detail> log_detail{};
 
 }  // namespace chargpt

@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "base/names.h"
-#include "report/escape.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/symbols.h"
 #include "report/table.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 namespace {
@@ -19,10 +17,6 @@ namespace {
 constexpr const char* green = "32";
 constexpr const char* yellow = "33";
 constexpr double seconds_before_work_is_shown = 0.5;  ///< most work is done sooner, and would only flicker
-
-std::string step_of(std::int64_t step, std::int64_t max_iters, const char* of = " of ") {
-  return "step " + format_count(step) + (max_iters > 0 ? of + format_count(max_iters) : "");
-}
 
 std::string percentage(std::int64_t step, std::int64_t max_iters) {
   if (max_iters <= 0) return "";
@@ -56,11 +50,6 @@ std::string length_row(const PlanEvent& plan) {
          format_fixed(plan.epochs, 2) + " epochs" + resumed + by;
 }
 
-std::string device_row(const PlanEvent& plan) {
-  return plan.device + (plan.device == "cpu" ? in_parentheses(plan.cpu_capability) : "") + ", " +
-         format_count(plan.threads, "thread") + ", engine " + plan.engine + ", " + plan.dtype;
-}
-
 }  // namespace
 
 void SmoothedValue::add(double value) {
@@ -89,21 +78,22 @@ std::string plan_text(const PlanEvent& plan, std::size_t width) {
                           (plan.leaks ? in_parentheses(leaks_label) : "")});
   table.add({"text", text_row(plan)});
   table.add({"length", length_row(plan)});
-  table.add({"device", device_row(plan)});
+  table.add({"device", plan.device + (plan.device == "cpu" ? in_parentheses(plan.cpu_capability) : "") + ", " +
+                           format_count(plan.threads, "thread") + ", engine " + plan.engine + ", " + plan.dtype});
   table.add({"memory", "about " + format_bytes(plan.memory_bytes)});
   table.add({"disk", "about " + format_bytes(plan.disk_bytes) + " of checkpoints"});
   if (plan.seconds) table.add({"time", "about " + format_duration(*plan.seconds)});
   return table.text(width);
 }
 
-ProgressPrinter::ProgressPrinter(ProgressOptions options, Sink sink) : options_(options), sink_(std::move(sink)) {
+ProgressPrinter::ProgressPrinter(ProgressOptions options, Sink sink)
+    : options_(options), sink_(options.quiet ? Sink([](std::string_view) {}) : std::move(sink)) {
   if (options_.width == 0) options_.width = 80;
 }
 
 void ProgressPrinter::on(const PlanEvent& event) {
   leaks_ = event.leaks;
   max_iters_ = event.max_iters;
-  if (options_.quiet) return;
   finish();
   sink_(plan_text(event, options_.is_terminal ? options_.width : 0));
 }
@@ -113,7 +103,6 @@ void ProgressPrinter::on(const StepEvent& event) {
   max_iters_ = event.max_iters;
   loss_.add(event.loss);
   tokens_per_second_.add(event.tokens_per_second);
-  if (options_.quiet) return;
   const bool last = event.step == event.max_iters;
   const bool overdue = options_.is_terminal && (last || !painted_);
   if (!overdue && last_shown_ && event.seconds - *last_shown_ < interval()) return;
@@ -123,26 +112,24 @@ void ProgressPrinter::on(const StepEvent& event) {
 
 void ProgressPrinter::on(const EvalEvent& event) {
   best_ = event.best_val_loss;
-  if (options_.quiet) return;
   print_line(eval_line(event));
   last_shown_ = event.seconds;
 }
 
 void ProgressPrinter::on(const CheckpointEvent& event) {
-  if (options_.verbose && !options_.quiet)
-    print_line("saved " + escape_for_terminal(event.path.native()) + (event.best ? " (best)" : ""));
+  if (options_.verbose) print_line("saved " + escape_for_terminal(event.path.native()) + (event.best ? " (best)" : ""));
 }
 
 void ProgressPrinter::on(const SampleEvent& event) {
-  if (options_.verbose && !options_.quiet)
+  if (options_.verbose)
     print_line("sample after step " + format_count(event.step) + ":\n" + escape_for_terminal(event.text));
 }
 
 void ProgressPrinter::on(const NoticeEvent& event) {
-  if (options_.quiet) return;
   const std::string_view prefix = "chargpt: ";
-  print_line(std::string(prefix) + colored(yellow, fitted(escape_for_terminal(event.line), prefix.size(),
-                                                          options_.is_terminal ? options_.width : 0)));
+  const std::string lines =
+      fitted(escape_for_terminal(event.line), prefix.size(), options_.is_terminal ? options_.width : 0);
+  print_line(std::string(prefix) + colored(lines, options_.color ? yellow : ""));
 }
 
 void ProgressPrinter::on(const WorkEvent& event) {
@@ -150,9 +137,9 @@ void ProgressPrinter::on(const WorkEvent& event) {
   const bool has_parts = event.part != WorkEvent::no_parts;
   const bool soon = event.seconds - work_begun_ < seconds_before_work_is_shown ||
                     (last_shown_ && event.seconds - *last_shown_ < interval());
-  if (options_.quiet || (has_parts && soon)) return;
+  if (has_parts && soon) return;
   last_shown_ = event.seconds;
-  std::string line = step_of(event.step, max_iters_) + "  " + std::string(event.what);
+  std::string line = format_step(event.step, max_iters_) + "  " + std::string(event.what);
   if (has_parts) line += " " + format_fixed(std::floor(100 * event.part), 0) + " %";
   options_.is_terminal ? repaint(std::string(first_columns(line, options_.width - 1))) : print_line(line);
 }
@@ -165,18 +152,14 @@ std::string ProgressPrinter::step_line(const StepEvent& event) const {
   const std::string loss = "loss " + format_fixed(loss_.value(), 4), best = format_fixed(best_, 4);
   const auto left = remaining_.of(event.max_iters - event.step);
   std::vector<LinePart> parts(5);
-  parts[0].forms = {{step_of(event.step, event.max_iters) + percentage(event.step, event.max_iters), 1},
-                    {step_of(event.step, event.max_iters, "/")}};
+  parts[0].forms = {{format_step(event.step, event.max_iters) + percentage(event.step, event.max_iters), 1},
+                    {format_step(event.step, event.max_iters, "/")}};
   parts[1].forms = {
       {loss + (leaks_ ? in_parentheses(leaks_label) : ""), 2}, {loss + (leaks_ ? " (leaks)" : ""), 10}, {}};
-  if (std::isfinite(best_)) parts[2].forms = {{"best val " + best, 3}, {"best " + best, 8}};
-  parts[2].forms.emplace_back();
+  if (std::isfinite(best_)) parts[2].forms = {{"best val " + best, 3}, {"best " + best, 8}, {}};
   parts[3].forms = {{format_short(tokens_per_second_.value()) + " tokens/s", 6}, {}};
-  if (left) parts[4].forms = {{format_duration(*left) + " left", 4}, {format_clock(*left) + " left", 9}};
-  parts[4].forms.emplace_back();
-  if (!options_.is_terminal) return joined_parts(forms_that_fit(parts, std::string::npos));
-  const std::size_t columns = options_.width - 1;
-  return std::string(first_columns(joined_parts(forms_that_fit(parts, columns)), columns));
+  if (left) parts[4].forms = {{format_duration(*left) + " left", 4}, {format_clock(*left) + " left", 9}, {}};
+  return line_that_fits(parts, options_.is_terminal ? options_.width - 1 : std::string::npos);
 }
 
 /// On a terminal as much as a line of it holds, each figure under that of the line before.
@@ -187,21 +170,19 @@ std::string ProgressPrinter::eval_line(const EvalEvent& event) const {
   std::string new_best = "new best";
   if (options_.is_terminal) new_best.resize(std::max(new_best.size(), best.size()), ' ');
   std::vector<LinePart> parts(6);
-  parts[0].forms = {{step_of(event.step, max_iters_), 1}, {step_of(event.step, max_iters_, "/")}};
+  parts[0].forms = {{format_step(event.step, max_iters_), 1}, {format_step(event.step, max_iters_, "/")}};
   if (options_.is_terminal)
     for (LinePart::Form& form : parts[0].forms) form.text = aligned(form.text, event.step, max_iters_);
   parts[1].forms = {{whole + (event.leaks ? in_parentheses(leaks_label) : "") + estimated, 2},
                     {whole + shortly + estimated, 4},
                     {bare + shortly + estimated}};
-  if (event.averaged_val_loss) parts[2].forms = {{"averaged " + format_fixed(*event.averaged_val_loss, 4), 6}};
-  parts[2].forms.emplace_back();
-  if (event.train_loss) parts[3].forms = {{"train " + format_fixed(*event.train_loss, 4), 5}};
-  parts[3].forms.emplace_back();
+  if (event.averaged_val_loss) parts[2].forms = {{"averaged " + format_fixed(*event.averaged_val_loss, 4), 6}, {}};
+  if (event.train_loss) parts[3].forms = {{"train " + format_fixed(*event.train_loss, 4), 5}, {}};
   parts[4].forms = {{event.best ? new_best : best, 7}, {}};
   parts[5].forms = {{"after " + format_duration(event.seconds), 3}, {}};
   std::vector<std::string> texts = forms_that_fit(parts, options_.is_terminal ? options_.width : std::string::npos);
   if (event.best && !texts[4].empty())
-    texts[4].replace(0, std::string_view("new best").size(), colored(green, "new best"));
+    texts[4].replace(0, std::string_view("new best").size(), colored("new best", options_.color ? green : ""));
   return joined_parts(texts);
 }
 
@@ -213,10 +194,6 @@ void ProgressPrinter::print_line(std::string_view line) {
 void ProgressPrinter::repaint(const std::string& line) {
   sink_("\r" + line + "\x1b[K");
   painted_ = true;
-}
-
-std::string ProgressPrinter::colored(const char* code, const std::string& text) const {
-  return options_.color ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
 }
 
 }  // namespace chargpt

@@ -72,7 +72,6 @@ class ProgressPrinter : public Listener {
   std::string eval_line(const EvalEvent& event) const;
   void print_line(std::string_view line);
   void repaint(const std::string& line);
-  std::string colored(const char* code, const std::string& text) const;
 
   ProgressOptions options_;
   Sink sink_;

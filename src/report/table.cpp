@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 #include <utility>
 
 #include "base/quote.h"
-#include "report/symbols.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 
@@ -32,24 +32,12 @@ bool is_figure(const std::string& cell) {
   return i < cell.size() && std::isdigit(static_cast<unsigned char>(cell[i])) != 0;
 }
 
-/// Where a cell may be broken: after a space, a comma or a slash.
-std::vector<std::string> words_of(const std::string& cell) {
-  std::vector<std::string> words(1);
-  for (const char c : cell) {
-    words.back() += c;
-    if (c == ' ' || c == ',' || c == '/') words.emplace_back();
-  }
-  return words;
-}
-
-std::string without_end_spaces(std::string text) {
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
-}
+constexpr std::string_view ends_of_words = " ,/";  ///< that a cell may be broken after
 
 std::size_t longest_word(const std::string& cell) {
   std::size_t longest = 0;
-  for (const std::string& word : words_of(cell)) longest = std::max(longest, display_width(without_end_spaces(word)));
+  for (const std::string& word : cut_after(cell, ends_of_words))
+    longest = std::max(longest, display_width(without_end_spaces(word)));
   return longest;
 }
 
@@ -57,7 +45,7 @@ std::size_t longest_word(const std::string& cell) {
 std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
   if (display_width(cell) <= width) return {cell};
   std::vector<std::string> lines(1);
-  for (std::string word : words_of(cell)) {
+  for (std::string word : cut_after(cell, ends_of_words)) {
     if (display_width(lines.back()) + display_width(without_end_spaces(word)) > width && !lines.back().empty())
       lines.emplace_back();
     while (display_width(without_end_spaces(word)) > width) {
@@ -118,12 +106,12 @@ std::size_t whole_width(const std::vector<Table::Column>& columns) {
 
 /// Takes from the widest column that may still give, until all fit or none may.
 void shrink(std::vector<Table::Column>& columns, std::size_t limit) {
+  const auto width_to_give = [](const Table::Column& column) {
+    return column.shown && column.width > column.least ? column.width : 0;
+  };
   while (whole_width(columns) > limit) {
-    auto widest = columns.end();
-    for (auto column = columns.begin(); column != columns.end(); ++column)
-      if (column->shown && column->width > column->least && (widest == columns.end() || column->width > widest->width))
-        widest = column;
-    if (widest == columns.end()) return;
+    const auto widest = std::ranges::max_element(columns, {}, width_to_give);
+    if (width_to_give(*widest) == 0) return;
     --widest->width;
   }
 }

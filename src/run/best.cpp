@@ -1,12 +1,11 @@
-#include "run/best.h"
-
+// Which checkpoint is the best, and what is said of the others; see checkpoint_folder.h and checkpoints.h.
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint.h"
 #include "report/format.h"
+#include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
 

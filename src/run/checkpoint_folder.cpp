@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/manifest.h"
 
 namespace chargpt {
 namespace {
@@ -101,8 +100,7 @@ std::vector<std::string> CheckpointFolder::names() const {
     if (entry.starts_with(replaced_prefix)) entry.erase(0, replaced_prefix.size());
     if (checkpoint_step(entry)) names.push_back(std::move(entry));
   }
-  std::sort(names.begin(), names.end(),
-            [](const std::string& a, const std::string& b) { return *checkpoint_step(a) < *checkpoint_step(b); });
+  std::ranges::sort(names, {}, [](const std::string& name) { return *checkpoint_step(name); });
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }

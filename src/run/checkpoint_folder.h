@@ -1,5 +1,9 @@
 // The folder RUN/checkpoints: names of checkpoints, the pointers LATEST and BEST, and how a folder comes and goes
 // whole. What stands in a file is never taken as a path: only names of the form step-00002000 are.
+//
+// And which checkpoint is the best. The one truth is what the newest state says; the file BEST only repeats it for
+// people and other programs. A state names a step and a loss, and the checkpoint of that step is the best only if its
+// own state has that loss: the folder may have gone, or hold what another training wrote there since.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +12,7 @@
 #include <vector>
 
 #include "base/open_folder.h"
+#include "checkpoint/checkpoint.h"
 
 namespace chargpt {
 
@@ -54,5 +59,18 @@ class CheckpointFolder {
   std::filesystem::path path_;
   std::optional<OpenFolder> folder_;  ///< none where there is none yet
 };
+
+/// The lower of the losses of trained and averaged weights at the state's own step; infinite where it was not evaluated
+/// or the loss is no number.
+double evaluated_loss(const RunState& state);
+
+/// The best of a run that stands at `state`: what the state calls so (a damaged one, which cannot say its loss, counts
+/// as being there). None where nothing was evaluated, or that one is gone.
+std::optional<std::string> best_of(const CheckpointFolder& folder, const RunState& state);
+/// A line that says why, where there is none.
+std::string why_no_best(const CheckpointFolder& folder, const RunState& state);
+
+/// The state of the first checkpoint in `order` that has a readable one; none where none has.
+std::optional<RunState> newest_state(const CheckpointFolder& folder, const std::vector<std::string>& order);
 
 }  // namespace chargpt

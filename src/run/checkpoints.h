@@ -1,4 +1,5 @@
-// The checkpoints of a run (see checkpoint/checkpoint.h): saved, loaded, listed. A checkpoint is complete or absent.
+// The checkpoints of a run (see checkpoint/checkpoint.h): saved, loaded, listed; and where one stands beside the best
+// and the last. A checkpoint is complete or absent.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct SavedCheckpoint {
 };
 
 /// Writes RUN/checkpoints/step-NNNNNNNN by temp folder, fsync of each file, MANIFEST, fsync, rename, fsync of the
-/// parent; then points LATEST at it, by which the run stands there, then BEST at the best by its state (see best.h),
+/// parent; then points LATEST at it, by which the run stands there, then BEST at the best by its state (best.cpp),
 /// then removes what is older than the newest `keep`, except the best and the one that state.rollback_step names. An
 /// existing folder of that step is replaced, those of later steps are left alone, what a crashed save left is removed.
 /// Error io (disk full, …) with path and reason, saying whether the checkpoint is there; what was saved before is
@@ -60,5 +61,22 @@ std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path&
 
 /// The step that a run stands at: that of LATEST's checkpoint, or of the newest. Error missing where there is none.
 std::int64_t last_step(const std::filesystem::path& run);
+
+/// A checkpoint among those of its run.
+struct Standing {
+  std::int64_t step = 0;
+  std::int64_t last_step = RunProgress::no_step;  ///< no_step: not known, as of a checkpoint outside a run
+  std::int64_t best_step = RunProgress::no_step;  ///< no_step: not known, or no step was evaluated
+  bool last_evaluated = false;                    ///< the weights of the last have a validation loss
+
+  bool is_last() const { return step == last_step; }
+  bool is_best() const { return step == best_step; }
+};
+
+/// From what the run's newest state says. Never an Error: what cannot be read is not known.
+Standing standing_of(const Checkpoint& checkpoint);
+
+/// "step 2,000, the best; the last is step 2,334 (not evaluated)"
+std::string to_text(const Standing& standing);
 
 }  // namespace chargpt

@@ -1,18 +1,16 @@
 // Loading: which checkpoint is meant, and what stands in for a damaged one; see checkpoints.h.
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/names.h"
 #include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
-#include "run/best.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -40,11 +38,7 @@ fs::file_type type_of(const fs::path& path) {
 /// The step that `which` names; none for "best" and "last". Error usage for anything else.
 std::optional<std::int64_t> asked_step(const std::string& which) {
   if (which == "best" || which == "last") return std::nullopt;
-  std::int64_t step = -1;
-  if (which.starts_with("step-")) {
-    const auto [end, failure] = std::from_chars(which.data() + 5, which.data() + which.size(), step);
-    if (failure != std::errc() || end != which.data() + which.size()) step = -1;
-  }
+  const std::int64_t step = which.starts_with("step-") ? whole_number(which.substr(5)).value_or(-1) : -1;
   if (step < 0)
     throw Error(ExitCode::usage, "checkpoint '", printable(which), "' is not best, last or step-N (as in step-2000)");
   return step;

@@ -9,7 +9,6 @@
 #include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
 #include "text/text_place.h"
 

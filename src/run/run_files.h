@@ -12,7 +12,7 @@ namespace chargpt {
 
 /// {"format": "chargpt run", "version": 1}: written before all else, removed last.
 inline constexpr const char* run_mark = "run.json";
-inline constexpr const char* lock_name = ".lock";  ///< see run_lock.h
+inline constexpr const char* lock_name = ".lock";  ///< see run_folder.h
 
 /// Whether a folder is a run: it has the mark; or, as those of earlier versions, a checkpoint whose manifest is one.
 /// Error io where that cannot be read.

@@ -31,10 +31,6 @@ bool make_folder(const fs::path& path) {
   return made;
 }
 
-MadeFolders made_folders(const std::string& wanted, const std::string& name) {
-  return wanted.empty() ? MadeFolders::first_free(name) : MadeFolders(wanted);
-}
-
 bool has_checkpoint(const fs::path& run) {
   try {
     return !list_checkpoints(run).empty();
@@ -120,9 +116,9 @@ void refuse_occupied(const fs::path& folder, const Overwrite& overwrite) {
                 " is in use by another process; wait for it, stop it, or choose another folder with --run");
 }
 
-MadeFolders::MadeFolders(const fs::path& path) : path_(path) {
+MadeFolders::MadeFolders(const std::string& wanted, const std::string& name) : path_(wanted.empty() ? "runs" : wanted) {
   std::vector<fs::path> missing;
-  for (fs::path at = path; !at.empty() && !is_there(at); at = at.parent_path()) {
+  for (fs::path at = path_; !at.empty() && !is_there(at); at = at.parent_path()) {
     if (at.has_filename()) missing.insert(missing.begin(), at);
     if (at == at.parent_path()) break;
   }
@@ -130,20 +126,16 @@ MadeFolders::MadeFolders(const fs::path& path) : path_(path) {
     for (const fs::path& folder : missing)
       if (make_folder(folder)) made_.push_back(folder);
     // What was there before: this says so where it is a file.
-    if (made_.empty() || made_.back() != path) make_folder(path);
+    if (made_.empty() || made_.back() != path_) make_folder(path_);
+    if (!wanted.empty()) return;
+    int n = 0;
+    do {
+      path_ = fs::path("runs") / (folder_name(name) + "-" + std::to_string(++n));
+    } while (!make_folder(path_));
+    made_.push_back(path_);
   } catch (...) {
     remove_empty();
     throw;
-  }
-}
-
-MadeFolders MadeFolders::first_free(const std::string& name) {
-  MadeFolders made("runs");
-  for (int n = 1;; ++n) {
-    made.path_ = fs::path("runs") / (folder_name(name) + "-" + std::to_string(n));
-    if (!make_folder(made.path_)) continue;
-    made.made_.push_back(made.path_);
-    return made;
   }
 }
 
@@ -155,8 +147,7 @@ void MadeFolders::remove_empty() const {
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
 }
 
-ResultsFolder::ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on)
-    : made_(made_folders(wanted, name)) {
+ResultsFolder::ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on) : made_(wanted, name) {
   if (is_run(path())) throw Error(ExitCode::busy, path(), " holds a run; choose another folder with --out DIR");
   if (!goes_on) refuse_strangers(path(), "--out DIR");
   try {
@@ -189,7 +180,7 @@ RunMovedAside::~RunMovedAside() {
 }
 
 NewRun::NewRun(std::unique_ptr<RunMovedAside> old, const std::string& wanted, const std::string& config_name)
-    : old_(std::move(old)), made_(made_folders(wanted, config_name)), folder_(made_.path()) {}
+    : old_(std::move(old)), made_(wanted, config_name), folder_(made_.path()) {}
 
 // Delegates, so that the destructor undoes what is made before a refusal.
 NewRun::NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite)

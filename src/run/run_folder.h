@@ -1,4 +1,5 @@
-// The folder of a new run: its name, and the refusal to touch what is already there.
+// The folder of a run: its name, who works in it (one process at a time), and the refusal to touch what is already
+// there.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "base/open_folder.h"
-#include "run/run_lock.h"
 
 namespace chargpt {
 
@@ -24,6 +24,19 @@ RunPlace run_place(const std::filesystem::path& run_or_checkpoint, const std::st
 /// "ladder/bigram" -> "ladder-bigram": one folder name, whatever the config is called.
 std::string folder_name(std::string config_name);
 
+/// Whether a process holds the lock of a run folder.
+bool is_locked(const std::filesystem::path& run);
+
+/// Exclusive lock of a run folder (flock on RUN/.lock, released by the kernel when the process ends). Error busy if
+/// held.
+class RunLock {
+ public:
+  explicit RunLock(const std::filesystem::path& run);
+
+ private:
+  Descriptor lock_;
+};
+
 /// What a new run would replace, and the files that are yet to be read for it: none of them may move away with it.
 struct Overwrite {
   bool allowed = false;
@@ -36,13 +49,11 @@ void refuse_occupied(const std::filesystem::path& folder, const Overwrite& overw
 /// Folders that were not there, outermost first; what is left empty of them goes again.
 class MadeFolders {
  public:
-  /// Makes `path` and those above it. Errors: io.
-  explicit MadeFolders(const std::filesystem::path& path);
-  /// runs/<name>-<n> with the first free n.
-  static MadeFolders first_free(const std::string& name);
+  /// Makes `wanted` and those above it; where it is empty runs/<name>-<n> with the first free n. Errors: io.
+  MadeFolders(const std::string& wanted, const std::string& name);
   ~MadeFolders();
-  MadeFolders(MadeFolders&&) = default;
-  MadeFolders& operator=(MadeFolders&&) = delete;
+  MadeFolders(const MadeFolders&) = delete;
+  MadeFolders& operator=(const MadeFolders&) = delete;
   /// The innermost.
   const std::filesystem::path& path() const { return path_; }
 
@@ -56,8 +67,8 @@ class MadeFolders {
 /// it.
 class ResultsFolder {
  public:
-  /// `wanted` empty: runs/<name>-<n> with the first free n. Error busy, naming what is there, unless it is empty; with
-  /// `goes_on` only where it is a run; and where another process writes its results there.
+  /// `wanted` and `name` as MadeFolders'. Error busy, naming what is there, unless it is empty; with `goes_on` only
+  /// where it is a run; and where another process writes its results there.
   ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on = false);
   ~ResultsFolder();
   ResultsFolder(const ResultsFolder&) = delete;
@@ -91,7 +102,7 @@ class RunMovedAside {
 /// for: what was made is removed, what was there is where it was.
 class NewRun {
  public:
-  /// `wanted` as ResultsFolder's. An existing run is an Error busy with the three choices, unless it may be
+  /// `wanted` as MadeFolders'. An existing run is an Error busy with the three choices, unless it may be
   /// overwritten: then it is moved aside. So is a folder that holds anything and is no run, in any case.
   NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite);
   ~NewRun();

@@ -1,5 +1,4 @@
-#include "run/run_lock.h"
-
+// The lock of a run folder; see run_folder.h.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "run/run_files.h"
+#include "run/run_folder.h"
 
 namespace chargpt {
 namespace {

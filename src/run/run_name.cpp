@@ -10,7 +10,7 @@
 #include "base/names.h"
 #include "base/paths.h"
 #include "base/quote.h"
-#include "checkpoint/manifest.h"
+#include "checkpoint/checkpoint.h"
 #include "config/document.h"
 #include "run/run_files.h"
 
@@ -82,8 +82,7 @@ std::vector<std::string> names_of_runs(const fs::path& folder) {
 }
 
 std::string run_meant(const std::string& given) {
-  const fs::path path = given, in_runs = usual_folder / path,
-                 folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const fs::path path = given, in_runs = usual_folder / path, folder = folder_of(path);
   fs::path meant = path;
   if (!is_there(path) && is_bare(path) && is_folder(in_runs)) meant = in_runs;
   if (is_file(path) && (is_run(folder) || is_there(folder / manifest_file))) meant = folder;
@@ -111,7 +110,7 @@ std::string newest_run() {
 }
 
 std::string runs_near(const fs::path& missing) {
-  std::vector<fs::path> folders{missing.has_parent_path() ? missing.parent_path() : fs::path(".")};
+  std::vector<fs::path> folders{folder_of(missing)};
   if (is_bare(missing)) folders.insert(folders.begin(), (usual_folder / missing).parent_path());
   std::string listed;
   for (const fs::path& folder : folders) {

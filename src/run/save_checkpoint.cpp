@@ -1,5 +1,6 @@
 // Saving: written whole beside the others, then given its name; see checkpoints.h.
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,49 +9,34 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/manifest.h"
 #include "report/files/output_file.h"
 #include "report/json_text.h"
-#include "run/best.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {
 namespace {
 
-/// A file that sums what it is given, so that the manifest tells what was meant rather than what the disk gives back.
-class SummedFile {
- public:
-  SummedFile(const OpenFolder& folder, const std::string& name) : SummedFile(folder, name, folder.path() / name) {}
-  void write(std::span<const std::byte> bytes) {
-    file_.write(bytes);
-    sum_.crc64 = crc64(bytes, sum_.crc64);
-    sum_.bytes += bytes.size();
-  }
-  FileSum finish() {
-    file_.sync_and_close();
-    return sum_;
-  }
-
- private:
-  // The path is made first: errno is that of create().
-  SummedFile(const OpenFolder& folder, const std::string& name, std::filesystem::path path)
-      : file_(folder.create(name), std::move(path)) {}
-
-  OutputFile file_;
-  FileSum sum_;
-};
+/// Sums what `write` gives, so that the manifest tells what was meant rather than what the disk gives back.
+FileSum save(const OpenFolder& folder, const std::string& name, const std::function<void(const ByteSink&)>& write) {
+  std::filesystem::path path = folder.path() / name;  // first: errno is that of create()
+  OutputFile file(folder.create(name), std::move(path));
+  FileSum sum;
+  write([&](std::span<const std::byte> bytes) {
+    file.write(bytes);
+    sum.crc64 = crc64(bytes, sum.crc64);
+    sum.bytes += bytes.size();
+  });
+  file.sync_and_close();
+  return sum;
+}
 
 FileSum save_tensors(const OpenFolder& folder, const std::string& name, std::span<const TensorView> tensors) {
-  SummedFile file(folder, name);
-  write_safetensors([&](std::span<const std::byte> bytes) { file.write(bytes); }, tensors);
-  return file.finish();
+  return save(folder, name, [&](const ByteSink& sink) { write_safetensors(sink, tensors); });
 }
 
 FileSum save_text(const OpenFolder& folder, const std::string& name, const std::string& text) {
-  SummedFile file(folder, name);
-  file.write(std::as_bytes(std::span(text)));
-  return file.finish();
+  return save(folder, name, [&](const ByteSink& sink) { sink(std::as_bytes(std::span(text))); });
 }
 
 void write_files(const OpenFolder& folder, const CheckpointToSave& checkpoint) {

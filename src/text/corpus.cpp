@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -11,8 +10,6 @@
 #include "base/quote.h"
 #include "text/documents.h"
 #include "text/encoder.h"
-#include "text/sample_text.h"
-#include "text/text_listing.h"
 #include "text/text_source.h"
 
 namespace chargpt {
@@ -31,13 +28,13 @@ std::int64_t train_size(std::int64_t tokens, const Holdout& holdout) {
 
 /// What comes once and has no known size, held in memory.
 TextSource held(const TextFile& file, const ReadingProgress& progress) {
-  std::uint64_t read = 0;
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
   const auto note = [&](std::uint64_t bytes) {
-    read = bytes;
     if (progress) progress(bytes, 0);
   };
-  TextSource source = file.kind == TextKind::pipe ? TextSource::pipe(file.path, most_piped_bytes, note)
-                                                  : TextSource::standard_input(most_piped_bytes, note);
+  TextSource source = file.kind == TextKind::pipe ? TextSource::pipe(file.path, most_bytes, note)
+                                                  : TextSource::standard_input(most_bytes, note);
+  const std::uint64_t read = source.bytes->size();
   if (progress && read > 0) progress(read, read);
   return source;
 }
@@ -60,7 +57,7 @@ void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingP
     *done = std::min(*done + count, bytes);
     progress(*done, bytes);
   };
-  for (TextSource& source : sources) source.watch(note);
+  for (TextSource& source : sources) source.note = note;
 }
 
 /// "32033 documents, 3203 of them held out; 2539 (8 %) repeat another one: equal documents are on the same side"
@@ -76,18 +73,17 @@ std::string description_of(const ArrangedDocuments& documents) {
   return text;
 }
 
-/// Reads all sources, each once.
-Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
+/// Reads all sources, which are those of `listing`, each once.
+Corpus encoded(TextListing listing, const std::vector<TextSource>& sources, const DataConfig& data,
                const std::optional<Vocabulary>& vocabulary, std::uint64_t bytes) {
+  const Units units = vocabulary ? vocabulary->units() : data.units;
   // What stands between documents is of no vocabulary: they are looked for in all that the text holds.
-  DataConfig to_encode = data;
-  if (vocabulary) to_encode.units = vocabulary->units();
-  Encoder encoder(to_encode, has_documents(data) ? std::nullopt : vocabulary, bytes);
-  std::vector<std::string> names, marked, others, notices;
+  Encoder encoder(units, data.max_symbols, has_documents(data) ? std::nullopt : vocabulary, bytes);
+  std::vector<std::string> names, marked, others, notices = listing.notices;
   std::vector<std::int64_t> ends;
   for (const TextSource& source : sources) {
-    if (encoder.read(source)) marked.push_back(source.name());
-    names.push_back(source.name());
+    if (encoder.read(source)) marked.push_back(source.name);
+    names.push_back(source.name);
     ends.push_back(encoder.size());
   }
   EncodedText text = encoder.finish();
@@ -103,11 +99,12 @@ Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
   }
   if (text.vocabulary.units() == Units::bytes)
     for (const TextSource& source : sources)
-      if (const auto kind = kind_of(source)) others.push_back(source.name() + " is " + std::string(kind->name));
+      if (const auto kind = kind_of(source)) others.push_back(source.name + " is " + std::string(kind->name));
   if (!marked.empty()) notices.push_back(some_of(marked) + ": byte order mark removed");
   if (!others.empty()) notices.push_back(some_of(others) + ": the model learns its bytes as they are");
   const Holdout holdout{.fraction = data.val_fraction, .most = data.max_val_tokens, .test = data.test_fraction};
-  return Corpus(std::move(text.vocabulary), text.tokens, text.bytes, holdout, std::move(notices), nullptr, documents);
+  return {std::move(text.vocabulary), text.tokens,        text.bytes, holdout,
+          std::move(notices),         std::move(listing), documents};
 }
 
 bool all_hold(std::int64_t needed, std::int64_t tokens, const Holdout& holdout) {
@@ -128,11 +125,8 @@ std::optional<std::int64_t> sufficient_length(std::int64_t needed, const Holdout
 /// The smallest val_fraction, in hundredths, that gives each split `needed` of `tokens` tokens, if there is one.
 std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int64_t tokens, double test_fraction) {
   for (int hundredths = 1; hundredths <= 90; ++hundredths)
-    if (all_hold(needed, tokens, {.fraction = hundredths / 100.0, .test = test_fraction})) {
-      char text[16];
-      std::snprintf(text, sizeof text, "%.2f", hundredths / 100.0);
-      return text;
-    }
+    if (all_hold(needed, tokens, {.fraction = hundredths / 100.0, .test = test_fraction}))
+      return formatted("%.2f", hundredths / 100.0);
   return std::nullopt;
 }
 
@@ -163,8 +157,7 @@ std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
 }  // namespace
 
 Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
-               std::vector<std::string> notices, std::shared_ptr<const TextListing> listing,
-               const DocumentSplit& documents)
+               std::vector<std::string> notices, TextListing listing, const DocumentSplit& documents)
     : vocabulary_(std::move(vocabulary)),
       tokens_(tokens),
       owner_(std::move(owner)),
@@ -174,7 +167,7 @@ Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const vo
       test_begin_(documents.count > 0 ? documents.test_begin + 1 : size_without(holdout.test, tokens.size())),
       fingerprint_{tokens.size(), crc64(tokens.bytes())},
       notices_(std::move(notices)),
-      listing_(listing ? std::move(listing) : std::make_shared<const TextListing>()) {
+      listing_(std::move(listing)) {
   if (val_tokens() > holdout_.most)
     notices_.push_back("validation scores the first " + std::to_string(holdout_.most) + " of the " +
                        std::to_string(val_tokens()) + " tokens held out (data.max_val_tokens)");
@@ -193,23 +186,13 @@ std::int64_t test_size(std::int64_t tokens, const DataConfig& data) {
   return tokens - size_without(data.test_fraction, tokens);
 }
 
-std::int64_t Corpus::files() const {
-  return std::ssize(listing_->files);
-}
-
-Corpus Corpus::read_from(TextListing listing) && {
-  notices_.insert(notices_.begin(), listing.notices.begin(), listing.notices.end());
-  listing_ = std::make_shared<const TextListing>(std::move(listing));
-  return std::move(*this);
-}
-
 Corpus load_listed(TextListing listing, const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
                    const ReadingProgress& progress) {
   const std::uint64_t bytes = listing.bytes();
   std::vector<TextSource> sources;
   for (const TextFile& file : listing.files) sources.push_back(source_of(file, progress));
   watch(sources, bytes, progress);
-  return encoded(sources, data, vocabulary, bytes).read_from(std::move(listing));
+  return encoded(std::move(listing), sources, data, vocabulary, bytes);
 }
 
 Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
@@ -246,7 +229,7 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
 
 Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
                         const std::optional<Vocabulary>& vocabulary) {
-  return encoded({TextSource::in_memory(source, std::string(utf8))}, data, vocabulary, utf8.size());
+  return encoded({}, {TextSource::in_memory(source, std::string(utf8))}, data, vocabulary, utf8.size());
 }
 
 Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, UnknownPolicy policy, const std::string& what,
@@ -276,8 +259,7 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
   const TokenView tokens(bytes->data(), width, std::ssize(*bytes) / width, vocabulary.document());
   std::vector<std::string> notices = corpus.notices();
   if (corpus.val_tokens() > corpus.holdout().most) notices.pop_back();  // said anew, of what is left
-  return {vocabulary, tokens, bytes, corpus.holdout(), notices, std::make_shared<const TextListing>(corpus.listing()),
-          documents};
+  return {vocabulary, tokens, bytes, corpus.holdout(), notices, corpus.listing(), documents};
 }
 
 }  // namespace chargpt

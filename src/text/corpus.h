@@ -13,6 +13,7 @@
 
 #include "base/token_view.h"
 #include "config/config.h"
+#include "text/text_listing.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {
@@ -40,8 +41,6 @@ struct DocumentSplit {
   std::string absent_separator = {};     ///< data.separator, where the text has none: it can be scored, not trained on
 };
 
-struct TextListing;
-
 class Corpus {
  public:
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -66,15 +65,12 @@ class Corpus {
   /// Lines for the user, e.g. "data/mine.txt: byte order mark removed".
   const std::vector<std::string>& notices() const { return notices_; }
   /// The files that it was read from (see text_listing.h); empty for a text that came from nowhere.
-  const TextListing& listing() const { return *listing_; }
+  const TextListing& listing() const { return listing_; }
   /// How many they are; 0 for a text that came from nowhere.
-  std::int64_t files() const;
+  std::int64_t files() const { return std::ssize(listing_.files); }
 
   Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
-         std::vector<std::string> notices = {}, std::shared_ptr<const TextListing> listing = nullptr,
-         const DocumentSplit& documents = {});
-  /// The same with its files told.
-  Corpus read_from(TextListing listing) &&;
+         std::vector<std::string> notices = {}, TextListing listing = {}, const DocumentSplit& documents = {});
 
  private:
   TokenView scored_part(std::int64_t begin, std::int64_t end) const;
@@ -87,14 +83,11 @@ class Corpus {
   std::int64_t train_size_ = 0, test_begin_ = 0;  ///< of documents with the id after them
   Fingerprint fingerprint_;
   std::vector<std::string> notices_;
-  std::shared_ptr<const TextListing> listing_;
+  TextListing listing_;
 };
 
 /// Called while a text is read with the bytes done so far; `of` 0: total unknown.
 using ReadingProgress = std::function<void(std::uint64_t done, std::uint64_t of)>;
-
-/// Most bytes that are taken from a pipe or standard input, which are held in memory until they are encoded.
-constexpr std::uint64_t most_piped_bytes = std::uint64_t{1} << 30;
 
 /// Reads and joins data.text, whose names are those of list_texts(), each file once and in pieces: the ids (1, 2 or 4
 /// bytes a character) are all that is kept, so that no file is needed afterwards. `vocabulary`: encode with this one

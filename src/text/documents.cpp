@@ -20,13 +20,9 @@ struct Piece {
 };
 
 /// FNV-1a, of characters or ids.
-class Hash {
- public:
-  void add(std::uint64_t value) { hash_ = (hash_ ^ value) * 0x100000001b3; }
-  std::uint64_t value() const { return hash_; }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325;
+struct Hash {
+  std::uint64_t value = 0xcbf29ce484222325;
+  void add(std::uint64_t one) { value = (value ^ one) * 0x100000001b3; }
 };
 
 std::u32string symbols_of(std::string_view text, Units units) {
@@ -122,7 +118,7 @@ void sort_by_content(std::vector<Piece>& pieces, const At& at, std::uint64_t see
   for (const Piece& piece : pieces) {
     Hash hash;
     for (std::int64_t i = piece.begin; i < piece.end; ++i) hash.add(at(i));
-    keyed.push_back({derive_seed(seed, Purpose::documents, hash.value()), piece});
+    keyed.push_back({derive_seed(seed, Purpose::documents, hash.value), piece});
   }
   std::ranges::sort(keyed, {}, [](const Keyed& one) { return std::pair(one.key, one.piece.begin); });
   std::ranges::transform(keyed, pieces.begin(), &Keyed::piece);
@@ -183,16 +179,8 @@ bool has_documents(const DataConfig& data) {
 
 std::string between_documents(const DataConfig& data) {
   if (!data.separator.empty()) return unescaped(data.separator, "data.separator ");
-  switch (data.documents) {
-    case Documents::lines:
-      return "\n";
-    case Documents::paragraphs:
-      return "\n\n";
-    case Documents::files:
-    case Documents::none:
-      break;
-  }
-  return {};
+  if (data.documents == Documents::lines) return "\n";
+  return data.documents == Documents::paragraphs ? "\n\n" : "";
 }
 
 std::vector<std::string_view> documents_of(std::string_view text, const DataConfig& data) {
@@ -262,7 +250,7 @@ KnownDocuments::KnownDocuments(const TokenView& text) {
       hash.add(static_cast<std::uint64_t>(text[i]));
       continue;
     }
-    hashes_.push_back(hash.value());
+    hashes_.push_back(hash.value);
     hash = {};
   }
   std::ranges::sort(hashes_);
@@ -272,7 +260,7 @@ KnownDocuments::KnownDocuments(const TokenView& text) {
 bool KnownDocuments::contain(std::span<const std::int64_t> ids) const {
   Hash hash;
   for (const std::int64_t id : ids) hash.add(static_cast<std::uint64_t>(id));
-  return std::ranges::binary_search(hashes_, hash.value());
+  return std::ranges::binary_search(hashes_, hash.value);
 }
 
 }  // namespace chargpt

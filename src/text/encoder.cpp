@@ -40,8 +40,7 @@ constexpr const char* as_bytes = ", or use --units bytes";
 /// A file of a known kind is called by that, not by the byte that gave it away.
 void refuse_kind(const TextSource& source) {
   if (const auto kind = kind_of(source))
-    throw Error(ExitCode::data, source.name(), " is ", kind->name, ", not a plain UTF-8 text; ", kind->advice,
-                as_bytes);
+    throw Error(ExitCode::data, source.name, " is ", kind->name, ", not a plain UTF-8 text; ", kind->advice, as_bytes);
 }
 
 /// Of `piece`, at `place` of `source`, where it holds a NUL byte.
@@ -50,14 +49,14 @@ void refuse_binary(std::string_view piece, TextPlace place, const TextSource& so
   if (at == std::string_view::npos) return;
   refuse_kind(source);
   place.advance(piece.substr(0, at));
-  throw Error(ExitCode::data, source.name(), " is not a text: it has a NUL byte at ", shown(place),
+  throw Error(ExitCode::data, source.name, " is not a text: it has a NUL byte at ", shown(place),
               ", which no plain text has; give a plain text (UTF-8)", as_bytes);
 }
 
 /// `rest`, at `place` of `source`, does not start with a character.
 [[noreturn]] void refuse_encoding(std::string_view rest, const TextPlace& place, const TextSource& source) {
   refuse_kind(source);
-  throw Error(ExitCode::data, source.name(), " is not UTF-8: ", describe_fault(rest, shown(place)),
+  throw Error(ExitCode::data, source.name, " is not UTF-8: ", describe_fault(rest, shown(place)),
               "; convert it (iconv -f WINDOWS-1252 -t UTF-8)", as_bytes);
 }
 
@@ -79,19 +78,20 @@ void append_id(std::vector<std::byte>& to, std::int64_t id, int width) {
   for (int byte = 0; byte < width; ++byte) to.push_back(static_cast<std::byte>(id >> 8 * byte));
 }
 
-Encoder::Encoder(const DataConfig& data, const std::optional<Vocabulary>& vocabulary, std::uint64_t bytes)
-    : units_(vocabulary ? vocabulary->units() : data.units),
+Encoder::Encoder(Units units, std::int64_t max_symbols, const std::optional<Vocabulary>& vocabulary,
+                 std::uint64_t bytes)
+    : units_(units),
       given_(vocabulary),
-      max_symbols_(data.max_symbols),
-      index_(known_symbols(units_, vocabulary)),
-      symbols_(known_symbols(units_, vocabulary)),
+      max_symbols_(max_symbols),
+      symbols_(known_symbols(units, vocabulary)),
+      index_(symbols_),
       width_(narrowest_width(std::ssize(symbols_))),
       run_(run_ids) {
   bytes_->reserve(bytes);
 }
 
 bool Encoder::read(const TextSource& source) {
-  name_ = source.name();
+  name_ = source.name;
   begin_ = size();
   TextReader reader(source);
   if (units_ == Units::characters)

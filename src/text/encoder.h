@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/token_view.h"
-#include "text/symbol_index.h"
 #include "text/text_source.h"
 #include "text/vocabulary.h"
 
@@ -33,9 +32,9 @@ struct EncodedText {
 /// renumbered in the order of code points.
 class Encoder {
  public:
-  /// `vocabulary`: encode with this one. Else one is made: of data.units, of at most data.max_symbols characters.
-  /// `bytes`: room for so many ids of one byte is reserved.
-  Encoder(const DataConfig& data, const std::optional<Vocabulary>& vocabulary, std::uint64_t bytes = 0);
+  /// `vocabulary`: encode with this one, of these units. Else one is made, of at most `max_symbols` characters (which
+  /// are data.max_symbols). `bytes`: room for so many ids of one byte is reserved.
+  Encoder(Units units, std::int64_t max_symbols, const std::optional<Vocabulary>& vocabulary, std::uint64_t bytes);
 
   /// Appends a text; true if it had a byte order mark, which is left out. Error data: not UTF-8 or binary (in
   /// characters), more than data.max_symbols characters, or characters that the given vocabulary lacks.
@@ -65,8 +64,8 @@ class Encoder {
   const Units units_;
   const std::optional<Vocabulary> given_;
   const std::int64_t max_symbols_;
-  SymbolIndex index_;
   std::vector<char32_t> symbols_;  ///< by id
+  SymbolIndex index_;              ///< of them
   std::shared_ptr<std::vector<std::byte>> bytes_ = std::make_shared<std::vector<std::byte>>();
   int width_ = 1;                        ///< of an id in bytes_
   std::int64_t stored_ = 0, begin_ = 0;  ///< ids in bytes_; ids before the text being read

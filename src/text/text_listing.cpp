@@ -14,7 +14,6 @@
 #include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "text/sample_text.h"
 #include "text/text_source.h"
 
 namespace chargpt {

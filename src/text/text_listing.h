@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -13,6 +14,9 @@ namespace chargpt {
 
 /// Standard input in data.text; a file of that name is "./-".
 inline constexpr std::string_view standard_input_name = "-";
+/// The small text built into the program, for users who have no text at hand; a file of that name is
+/// "./builtin:sample".
+inline constexpr std::string_view sample_text_name = "builtin:sample";
 
 /// pipe: readable, but only once and of no known size.
 enum class TextKind { sample, standard_input, file, pipe };
@@ -37,14 +41,12 @@ struct TextListing {
   bool repeatable() const;
 };
 
-constexpr std::int64_t most_listed_entries = 1'000'000;
-
 /// Looks up what `names` stand for: a file, pipe or device; a folder, which is all texts in it and in its folders; "-";
 /// the built-in sample. Of folders, hidden files and folders are left out, links to folders and folders of runs not
 /// followed, and files that do not begin as UTF-8 text (in units of characters), pipes and the like are left out with a
 /// notice. Errors: usage for no names, an empty one, or a run; missing for what is not there and a folder without
 /// files; data for one without texts, or more than `most_entries` files and folders; io for what cannot be read.
-TextListing list_texts(const Strings& names, Units units, std::int64_t most_entries = most_listed_entries);
+TextListing list_texts(const Strings& names, Units units, std::int64_t most_entries = 1'000'000);
 
 /// "mine.txt", "book" (of "data/book/"), "standard input": one text's name where there is little room.
 std::string short_text_name(const std::string& name);

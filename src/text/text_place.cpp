@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <system_error>
+#include <utility>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
 #include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "text/documents.h"
-#include "text/sample_text.h"
 
 namespace chargpt {
 namespace {
@@ -53,21 +51,6 @@ std::optional<TextListing> last_place(const fs::path& run) {
   } catch (const Error&) {
   }
   return std::nullopt;
-}
-
-/// `refusal` gets why what is there cannot be used.
-std::vector<TextListing> places_of(const Strings& names, Units units, const fs::path& run,
-                                   std::optional<Error>& refusal) {
-  std::vector<TextListing> places;
-  if (const fs::path text = run / kept_text_name; is_file(text))
-    places.push_back({.names = {text}, .files = {regular_file(text)}});
-  try {
-    if (TextListing named = list_texts(names, units); named.repeatable()) places.push_back(std::move(named));
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::missing) refusal = error;
-  }
-  if (auto place = last_place(run)) places.push_back(*std::move(place));
-  return places;
 }
 
 [[noreturn]] void refuse_missing(const KnownText& known) {
@@ -147,9 +130,18 @@ std::string keep_text(const fs::path& run, const Corpus& corpus, const DataConfi
   return "the text cannot be read again, so it is kept in " + printable_path(run / kept_text_name);
 }
 
-std::vector<TextListing> text_places(const Strings& names, Units units, const fs::path& run) {
-  std::optional<Error> ignored;
-  return places_of(names, units, run, ignored);
+std::vector<TextListing> text_places(const Strings& names, Units units, const fs::path& run,
+                                     std::optional<Error>* refusal) {
+  std::vector<TextListing> places;
+  if (const fs::path text = run / kept_text_name; is_file(text))
+    places.push_back({.names = {text}, .files = {regular_file(text)}});
+  try {
+    if (TextListing named = list_texts(names, units); named.repeatable()) places.push_back(std::move(named));
+  } catch (const Error& error) {
+    if (refusal != nullptr && error.code() != ExitCode::missing) *refusal = error;
+  }
+  if (auto place = last_place(run)) places.push_back(*std::move(place));
+  return places;
 }
 
 FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress) {
@@ -157,7 +149,7 @@ FoundText find_text(const KnownText& known, bool named, const ReadingProgress& p
   const Units units = known.vocabulary.units();
   std::optional<Error> refusal;
   const std::vector<TextListing> places =
-      named ? std::vector{list_texts(names, units)} : places_of(names, units, known.run, refusal);
+      named ? std::vector{list_texts(names, units)} : text_places(names, units, known.run, &refusal);
   std::string difference;
   for (const TextListing& place : places) {
     try {

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "text/corpus.h"
 #include "text/text_listing.h"
 
@@ -26,8 +28,10 @@ void keep_text_place(const std::filesystem::path& run, const TextListing& listin
 std::string keep_text(const std::filesystem::path& run, const Corpus& corpus, const DataConfig& data);
 
 /// Where these texts may be found, in the order in which they are tried: RUN/kept-text.txt; under the names given; the
-/// files that RUN/text.json lists, where they were last. Only what is there and can be read again.
-std::vector<TextListing> text_places(const Strings& names, Units units, const std::filesystem::path& run);
+/// files that RUN/text.json lists, where they were last. Only what is there and can be read again. `refusal` becomes
+/// why what is there under the names cannot be used.
+std::vector<TextListing> text_places(const Strings& names, Units units, const std::filesystem::path& run,
+                                     std::optional<Error>* refusal = nullptr);
 
 /// What a run knows about its text.
 struct KnownText {

@@ -52,10 +52,7 @@ TextSource all_of(const Descriptor& pipe, const std::string& name, std::uint64_t
 }  // namespace
 
 TextSource TextSource::in_memory(std::string name, std::string bytes) {
-  TextSource source;
-  source.name_ = std::move(name);
-  source.bytes_ = std::make_shared<const std::string>(std::move(bytes));
-  return source;
+  return {.name = std::move(name), .bytes = std::make_shared<const std::string>(std::move(bytes))};
 }
 
 TextSource TextSource::pipe(const std::filesystem::path& path, std::uint64_t max_bytes, const ByteNote& note) {
@@ -69,20 +66,17 @@ TextSource TextSource::standard_input(std::uint64_t max_bytes, const ByteNote& n
 }
 
 TextSource TextSource::file(const std::filesystem::path& path) {
-  TextSource source;
-  source.name_ = printable_path(path);
-  source.path_ = path;
-  return source;
+  return {.name = printable_path(path), .path = path};
 }
 
 TextReader::TextReader(const TextSource& source) : source_(source) {
-  if (source_.bytes_) {
-    first_piece_ = *source_.bytes_;
+  if (source_.bytes) {
+    first_piece_ = *source_.bytes;
   } else {
-    file_ = opened(source_.path_);
+    file_ = opened(source_.path);
     // No more than a small file needs, as there may be thousands of them; one byte more tells where it ends. A file may
     // grow, and one of /proc has no size.
-    piece_.resize(std::clamp<std::uint64_t>(file_size(*file_, source_.path_) + 1, 4096, piece_bytes));
+    piece_.resize(std::clamp<std::uint64_t>(file_size(*file_, source_.path) + 1, 4096, piece_bytes));
     first_piece_ = read_piece(0);
   }
   if (!first_piece_.starts_with(byte_order_mark)) return;
@@ -97,9 +91,9 @@ std::string_view TextReader::next(std::size_t kept) {
 
 std::string_view TextReader::read_piece(std::size_t kept) {
   std::copy(piece_.data() + (piece_size_ - kept), piece_.data() + piece_size_, piece_.data());
-  const std::size_t count = read_some(*file_, std::span(piece_).subspan(kept), source_.path_);
+  const std::size_t count = read_some(*file_, std::span(piece_).subspan(kept), source_.path);
   piece_size_ = kept + count;
-  if (source_.note_) source_.note_(count);
+  if (source_.note) source_.note(count);
   return {piece_.data(), piece_size_};
 }
 

@@ -19,30 +19,22 @@ namespace chargpt {
 using ByteNote = std::function<void(std::uint64_t bytes)>;
 
 /// One text by name. Cheap to copy.
-class TextSource {
- public:
+struct TextSource {
+  std::string name;
+  std::filesystem::path path = {};                ///< of a file, which is read in pieces, each time anew
+  std::shared_ptr<const std::string> bytes = {};  ///< of a text in memory, else null
+  ByteNote note = {};                             ///< of a file: told the bytes of each piece as it is read
+
   static TextSource in_memory(std::string name, std::string bytes);
   /// A pipe or device, which can be read only once, whole. `note` is told the bytes read so far, several times a
   /// second, even while none arrive. Errors as read_file.
   static TextSource pipe(const std::filesystem::path& path, std::uint64_t max_bytes, const ByteNote& note);
   /// The same of the process's standard input, whatever that is.
   static TextSource standard_input(std::uint64_t max_bytes, const ByteNote& note);
-  /// A file read in pieces, each time anew. Errors as read_file.
   static TextSource file(const std::filesystem::path& path);
-
-  const std::string& name() const { return name_; }
-  /// Of a file read in pieces: `note` is told the bytes of each piece as it is read.
-  void watch(ByteNote note) { note_ = std::move(note); }
-
- private:
-  friend class TextReader;
-  std::string name_;
-  std::filesystem::path path_;                ///< empty: in memory
-  std::shared_ptr<const std::string> bytes_;  ///< null: streamed
-  ByteNote note_;
 };
 
-/// Reads one source front to back, without its byte order mark.
+/// Reads one source front to back, without its byte order mark. Errors as read_file.
 class TextReader {
  public:
   explicit TextReader(const TextSource& source);
@@ -63,6 +55,9 @@ class TextReader {
   bool started_ = false;
   std::uint64_t skipped_ = 0;
 };
+
+/// data/sample.txt, compiled in by scripts/cmake/EmbedText.cmake.
+std::string_view sample_text();
 
 /// The kind of `source` by its first bytes: an archive, a picture, a text of another encoding and so on; none for plain
 /// text.

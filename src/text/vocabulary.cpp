@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "text/symbol_index.h"
 
 namespace chargpt {
 namespace {

@@ -1,14 +1,16 @@
 #include "train/conditions.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/quote.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "engine/device.h"
 #include "engine/engine.h"
 #include "engine/torch_module.h"
 #include "learner/learner.h"
+#include "predict/counts.h"
 #include "text/text_place.h"
-#include "train/sampling.h"
 
 namespace chargpt {
 
@@ -23,6 +25,15 @@ std::string cpu_capability(bool libtorch) {
 }
 
 }  // namespace
+
+std::int64_t start_symbol(const Corpus& corpus) {
+  if (corpus.vocabulary().document() >= 0) return corpus.vocabulary().document();
+  const std::int64_t newline = corpus.vocabulary().id_of(U'\n');
+  if (newline >= 0) return newline;
+  const std::int64_t counted = std::min<std::int64_t>(corpus.train().size(), 10'000'000);
+  const std::vector<std::int64_t> counts = frequencies_of(corpus.train().slice(0, counted), corpus.vocabulary().size());
+  return std::ranges::max_element(counts) - counts.begin();
+}
 
 RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std::int64_t threads,
                               const std::string& program_version) {

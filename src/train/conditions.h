@@ -1,6 +1,7 @@
 // The conditions under which a run repeats bit for bit, and which of them a resumed run has changed. Knows no tensor.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@
 namespace chargpt {
 
 struct Learner;
+
+/// What a sample without a prompt starts from: the id that begins a document, where there are any; a newline, or the
+/// most frequent symbol of the train split's first ten million tokens.
+std::int64_t start_symbol(const Corpus& corpus);
 
 /// Those of this process: the device and engine of `learner`, with `threads`.
 RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std::int64_t threads,
@@ -26,7 +31,7 @@ void refuse_another_text(const Checkpoint& checkpoint, const Corpus& corpus);
 /// reason.
 std::vector<std::string> differing_conditions(const RunConditions& then, const RunConditions& now);
 
-/// Changed options (config/changed_options.h) that training depends on: weights, losses, which steps are evaluated,
+/// Changed options (config/load.h) that training depends on: weights, losses, which steps are evaluated,
 /// where it ends. The others (what is kept, logged and sampled, and where the text is) may change without changing the
 /// training.
 std::vector<std::string> changed_training(const Config& then, const Config& now);

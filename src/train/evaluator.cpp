@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
+#include <vector>
 
 #include "evaluate/split_loss.h"
+#include "generate/generate.h"
+#include "inference/model.h"
+#include "inference/window_scorer.h"
+#include "kernels/thread_team.h"
+#include "predict/network.h"
 #include "train/run_length.h"
 
 namespace chargpt {
 namespace {
 
 constexpr std::int64_t long_split = 131'072, least_scored = 32'768;
-constexpr std::int64_t tokens_evaluated_at_once = 4096;  ///< see evaluate/split_loss.cpp
 constexpr double most_of_run = 0.1;
 constexpr const char* key = "eval.eval_iters";
 constexpr const char* long_split_origin = "a long validation split";
@@ -21,6 +25,7 @@ constexpr const char* long_split_origin = "a long validation split";
 
 Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const EventEmitter& emitter)
     : config_(config),
+      vocabulary_(corpus.vocabulary()),
       learner_(learner),
       emitter_(emitter),
       val_cut_(corpus.val(), config.model.block_size),
@@ -65,8 +70,30 @@ double Evaluator::validation_loss(const Heartbeat& beat) {
   return sampled_loss(learner_.scorer, val_cut_, val_windows(), beat);
 }
 
+std::string Evaluator::sample_text(std::int64_t start) {
+  SampleConfig sampling = config_.sample;
+  sampling.tokens = config_.eval.sample_tokens;
+  sampling.num_samples = 1;
+  const Heartbeat heartbeat = emitter_.heartbeat("sampling");
+  heartbeat(0);
+  const ParameterArena& arena = learner_.current();
+  const InferenceModel model(learner_.model, vocabulary_.size(), [&](const std::string& name, const auto& /*shape*/) {
+    return arena.values_of(name).data();
+  });
+  std::vector<std::int64_t> ids;
+  NetworkPredictor network(model, cpu::threads_in_force());
+  generate(network, {start}, sampling, static_cast<std::uint64_t>(config_.train.seed),
+           [&](std::int64_t, std::int64_t id) {
+             if (id == vocabulary_.document()) return false;
+             ids.push_back(id);
+             heartbeat(static_cast<double>(ids.size()) / static_cast<double>(sampling.tokens));
+             return true;
+           });
+  return vocabulary_.decode(ids);
+}
+
 std::int64_t Evaluator::score_some() {
-  const std::int64_t windows = std::max<std::int64_t>(1, tokens_evaluated_at_once / config_.model.block_size);
+  const std::int64_t windows = std::max<std::int64_t>(1, tokens_scored_at_once / config_.model.block_size);
   sampled_loss(learner_.scorer, train_cut_, windows, emitter_.heartbeat("measuring"));
   return std::min(windows, train_cut_.count());
 }

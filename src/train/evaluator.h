@@ -1,9 +1,10 @@
-// The losses that a run is judged by, on fixed windows of both splits, and the record of the best. Knows no step, no
-// clock, no policy and no file.
+// The losses that a run is judged by, on fixed windows of both splits, the record of the best, and what the model
+// writes beside them. Knows no step, no clock, no policy and no file.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/window_cut.h"
 #include "checkpoint/checkpoint.h"
@@ -30,6 +31,8 @@ class Evaluator {
 
   /// Where it is called off on the way (Interrupted, or by what `watch` throws), it leaves nothing behind.
   EvaluationLosses evaluate(const Heartbeat& watch = {});
+  /// eval.sample_tokens symbols after `start`, drawn by the section `sample`; only the weights differ between calls.
+  std::string sample_text(std::int64_t start);
   /// Scores as many windows as evaluations take at once, to be timed. Returns how many.
   std::int64_t score_some();
   /// Of the validation split: eval.eval_iters batches, or all; never more than it has.
@@ -44,6 +47,7 @@ class Evaluator {
   double validation_loss(const Heartbeat& beat);
 
   const Config& config_;
+  const Vocabulary& vocabulary_;
   Learner& learner_;
   const EventEmitter& emitter_;
   const WindowCut val_cut_, train_cut_;  ///< kept: cutting a long text of documents takes longer than what is sampled

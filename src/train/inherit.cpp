@@ -1,20 +1,17 @@
 #include "train/inherit.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
-#include <set>
+#include <memory>
 
 #include "base/error.h"
 #include "base/names.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "inference/model.h"
 #include "inference/parameter_list.h"
 
 namespace chargpt {
 namespace {
-
-using Shape = std::vector<std::int64_t>;
 
 /// Ids of the symbols that both vocabularies have: here, there.
 using SharedSymbols = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -38,47 +35,35 @@ std::string differences(const Config& there, const Config& here) {
   return text.empty() ? "" : "; options that differ: " + text;
 }
 
-std::vector<float> read(const SafetensorsFile& file, const std::string& source, const std::string& name,
-                        const Shape& shape) {
-  const TensorView& found = expect_tensor(file, source, name, "F32", shape);
-  std::vector<float> values(found.bytes.size() / sizeof(float));
-  std::memcpy(values.data(), found.bytes.data(), found.bytes.size());
-  expect_finite(values, source, name);
-  return values;
-}
-
 }  // namespace
 
 std::string inherit_weights(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                             const Checkpoint& from) {
-  const bool averaged = chosen_weights(from, Weights::better) == Weights::averaged;
-  const SafetensorsFile& file = averaged ? *from.averaged : *from.model;
-  const std::string source = (from.path / (averaged ? "averaged.safetensors" : "model.safetensors")).string();
+  const Weights which = chosen_weights(from, Weights::better);
+  WeightsFile file(from, which);
+  std::vector<std::shared_ptr<float[]>> own;
   const SharedSymbols symbols = match_symbols(vocabulary, from.vocabulary, from.path.string());
-  std::set<std::string> names;
   try {
     for (const ParameterInfo& parameter : parameter_list(config.model, vocabulary.size())) {
       const std::span<float> values = arena.values_of(parameter.name);
-      names.insert(parameter.name);
-      Shape shape = parameter.shape;
+      std::vector<std::int64_t> shape = parameter.shape;
       if (parameter.counts_symbols) shape[0] = from.vocabulary.size();
-      const std::vector<float> there = read(file, source, parameter.name, shape);
+      const float* const there = file.values(parameter.name, shape, own);
       if (!parameter.counts_symbols) {
-        std::ranges::copy(there, values.begin());
+        std::copy_n(there, values.size(), values.begin());
         continue;
       }
       const auto width = static_cast<std::int64_t>(values.size()) / vocabulary.size();
-      for (const auto& [to, row] : symbols)
-        std::copy_n(there.begin() + row * width, width, values.begin() + to * width);
+      for (const auto& [to, row] : symbols) std::copy_n(there + row * width, width, values.begin() + to * width);
     }
-    expect_no_more(file, source, names);
+    file.expect_no_more();
   } catch (const Error& error) {
     if (error.code() != ExitCode::data) throw;
     throw Error(ExitCode::data, error.what(), "; --init_from needs the same model",
                 differences(from.config.config, config));
   }
-  return line_of(averaged ? "averaged weights from " : "weights from ", from.path.string(), ", which knows ",
-                 symbols.size(), " of ", vocabulary.size(), " symbols");
+  return line_of(which == Weights::averaged ? "averaged weights from " : "weights from ", from.path.string(),
+                 ", which knows ", symbols.size(), " of ", vocabulary.size(), " symbols");
 }
 
 }  // namespace chargpt

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "engine/cpu_engine.h"
 #include "engine/device.h"
-#include "inference/dimensions.h"
 #include "inference/model_types.h"
 #include "inference/parameter_groups.h"
 #include "report/format.h"
@@ -74,7 +73,7 @@ std::int64_t whole_bytes(double bytes) {
 /// Floats that autograd keeps per token and layer.
 double floats_per_layer(const ModelConfig& model, bool on_device) {
   const auto width = static_cast<double>(model.n_embd);
-  const double hidden = !model.feed_forward ? 0 : model.mlp_size > 0 ? static_cast<double>(model.mlp_size) : 4 * width;
+  const double hidden = model.feed_forward ? static_cast<double>(mlp_width(model)) : 0;
   const bool keeps_scores = model.dropout > 0 && !on_device;
   const double scores =
       keeps_scores ? 3.0 * static_cast<double>(model.n_head) * static_cast<double>(model.block_size) : 0;
@@ -86,11 +85,6 @@ double of_autograd(const Config& config, const RunSize& run) {
   const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
   const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model, !run.device.empty());
   return bytes_per_float * tokens * (layers + 3 * static_cast<double>(run.vocab_size));
-}
-
-double of_cpu_engine(const Config& config, const RunSize& run) {
-  const CpuEngineMemory memory = cpu_engine_memory(config, run.vocab_size, run.parameters, run.threads);
-  return memory.training + memory.scoring + memory.packed;
 }
 
 /// Parameters of which the optimizer keeps one moment.
@@ -153,7 +147,8 @@ std::int64_t memory_estimate(const Config& config, const RunSize& run) {
   const double rows = (rolls_back ? 7 : 4) + (averages ? 1 : 0) + (averages && rolls_back ? 1 : 0);
   const double kept = bytes_per_float * (rows * static_cast<double>(run.parameters) -
                                          (rolls_back ? 2 : 1) * one_moment_parameters(config, run.vocab_size));
-  return whole_bytes(kept + (run.cpu_engine ? of_cpu_engine(config, run) : of_autograd(config, run)));
+  return whole_bytes(kept + (run.cpu_engine ? cpu_engine_memory(config, run.vocab_size, run.parameters, run.threads)
+                                            : of_autograd(config, run)));
 }
 
 double checkpoint_bytes(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {

@@ -1,6 +1,5 @@
 #include "train/saving.h"
 
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,7 +32,7 @@ void Saver::go_on_from(const Checkpoint& checkpoint) {
 
 void Saver::save(const RunState& state) {
   if (!run_.empty()) {
-    const SavedCheckpoint saved = write_tried_twice(state);
+    const SavedCheckpoint saved = write(state);
     last_checkpoint_ = saved.path;
     emitter_.emit(CheckpointEvent{state.step, saved.path, state.best_step == state.step});
     pointers_behind_ = !saved.problem.empty();
@@ -42,21 +41,20 @@ void Saver::save(const RunState& state) {
   saved_step_ = state.step;
 }
 
+/// A disk may fail once and not again: what fails is tried once more.
 SavedCheckpoint Saver::write(const RunState& state) {
   ParameterArena& arena = learner_.current();
   const std::vector<TensorView> weights = arena.model_tensors(), moments = arena.optimizer_tensors(),
                                 averaged = arena.averaged_tensors();
-  return save_checkpoint(*folder_, {state, vocabulary_, config_, weights, moments, averaged},
-                         config_.config.train.keep);
-}
-
-/// A disk may fail once and not again: what fails is tried once more.
-SavedCheckpoint Saver::write_tried_twice(const RunState& state) {
+  const auto try_once = [&] {
+    return save_checkpoint(*folder_, {state, vocabulary_, config_, weights, moments, averaged},
+                           config_.config.train.keep);
+  };
   try {
-    return write(state);
+    return try_once();
   } catch (const Error& failure) {
     if (failure.code() != ExitCode::io) throw;
-    SavedCheckpoint saved = write(state);
+    SavedCheckpoint saved = try_once();
     emitter_.notice(line_of(failure.what(), "; it was saved at the second attempt"));
     return saved;
   }

@@ -40,7 +40,6 @@ class Saver {
 
  private:
   SavedCheckpoint write(const RunState& state);
-  SavedCheckpoint write_tried_twice(const RunState& state);
 
   const std::filesystem::path run_;
   std::unique_ptr<OpenFolder> folder_;

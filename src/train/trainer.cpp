@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "engine/device.h"
 #include "inference/model_types.h"
 #include "learner/schedule.h"
@@ -18,7 +18,6 @@
 #include "train/conditions.h"
 #include "train/inherit.h"
 #include "train/plan.h"
-#include "train/sampling.h"
 
 namespace chargpt {
 namespace {
@@ -328,9 +327,7 @@ std::optional<SampleEvent> Trainer::sample() {
   if (settings().eval.sample_tokens == 0 || length_.seconds_for_evaluation(/*last=*/true) < 0) return std::nullopt;
   const double begun = clock_.now();
   std::optional<SampleEvent> event;
-  if (ranks_.first())
-    event = {state_.step, sample_text(learner_, corpus_.vocabulary(), state_.start_symbol, settings(),
-                                      emitter_.heartbeat("sampling"))};
+  if (ranks_.first()) event = {state_.step, evaluator_.sample_text(state_.start_symbol)};
   length_.follow(&ClosingSeconds::sample, clock_.now() - begun);
   return event;
 }
@@ -382,7 +379,7 @@ void Trainer::init_from(const Checkpoint& checkpoint) {
 void Trainer::use_weights(const Checkpoint& checkpoint) {
   const bool averaged = checkpoint.averaged != nullptr;
   learner_.arena.load_model(averaged ? *checkpoint.averaged : *checkpoint.model,
-                            (checkpoint.path / (averaged ? "averaged.safetensors" : "model.safetensors")).string());
+                            (checkpoint.path / (averaged ? averaged_file : model_file)).string());
   learner_.engine->take_over();
 }
 

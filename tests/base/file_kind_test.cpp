@@ -1,7 +1,5 @@
 #include "base/file_kind.h"
 
-#include <string>
-
 #include "test.h"
 
 namespace chargpt {

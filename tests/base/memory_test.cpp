@@ -1,18 +1,13 @@
 // How much memory and how many processors there are, by what the system's files say; what a refused thread amounts to.
 #include "base/memory.h"
 
-#include <filesystem>
-#include <string>
 #include <system_error>
 
 #include "base/cgroup.h"
-#include "test.h"
 #include "test_folder.h"
 
 namespace chargpt {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A stand-in for "/", with files as the kernel writes them.
 struct FakeSystem : TestFolder {

@@ -5,48 +5,42 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-
 #include "failure.h"
-#include "test.h"
 #include "test_folder.h"
 
 using namespace chargpt;
-namespace fs = std::filesystem;
 
-TEST_CASE("a folder that was renamed or removed is no longer at its path, whatever has its name") {
-  const TestFolder folder;
-  fs::create_directories(folder / "a/b");
-  const OpenFolder renamed(folder / "a/../a/b");
-  CHECK(renamed.path() == folder / "a/../a/b");
+TEST_CASE_METHOD(TestFolder, "a folder that was renamed or removed is no longer at its path, whatever has its name") {
+  fs::create_directories(path() / "a/b");
+  const OpenFolder renamed(path() / "a/../a/b");
+  CHECK(renamed.path() == path() / "a/../a/b");
   CHECK_NOTHROW(renamed.check());
   const std::string gone = "the folder " + renamed.path().string() + " was renamed or removed while it was in use";
-  fs::rename(folder / "a", folder / "z");
+  fs::rename(path() / "a", path() / "z");
   CHECK_THROWS_WITH(renamed.check(), Catch::StartsWith(gone));
-  fs::create_directories(folder / "a/b");
+  fs::create_directories(path() / "a/b");
   CHECK_THROWS_WITH(renamed.check(), Catch::StartsWith(gone));
-  const OpenFolder removed(folder / "a/b");
-  fs::remove(folder / "a/b");
+  const OpenFolder removed(path() / "a/b");
+  fs::remove(path() / "a/b");
   CHECK_FALSE(removed.is_at_path());
-  fs::rename(folder / "z", folder / "a-file");
-  std::ofstream(folder / "a-file/b/inside");
+  fs::rename(path() / "z", path() / "a-file");
+  std::ofstream(path() / "a-file/b/inside");
   CHECK(renamed.entries() == std::vector<std::string>{"inside"});
 }
 
-TEST_CASE("what is in a folder is read and written where the folder is, under whatever name") {
-  const TestFolder folder;
-  fs::create_directory(folder / "a");
-  const OpenFolder open(folder / "a");
-  fs::rename(folder / "a", folder / "b");
-  fs::create_directory(folder / "elsewhere");
-  fs::create_directory_symlink(folder / "elsewhere", folder / "a");
+TEST_CASE_METHOD(TestFolder, "what is in a folder is read and written where the folder is, under whatever name") {
+  fs::create_directory(path() / "a");
+  const OpenFolder open(path() / "a");
+  fs::rename(path() / "a", path() / "b");
+  fs::create_directory(path() / "elsewhere");
+  fs::create_directory_symlink(path() / "elsewhere", path() / "a");
   open.write("f", "1");
   open.make("sub").write("g", "2");
-  CHECK(read_file(folder / "b/f") == "1");
-  CHECK(read_file(folder / "b/sub/g") == "2");
+  CHECK(read_file(path() / "b/f") == "1");
+  CHECK(read_file(path() / "b/sub/g") == "2");
   CHECK(open.read("f") == "1");
   CHECK(open.entries() == std::vector<std::string>{"f", "sub"});
-  CHECK(fs::is_empty(folder / "elsewhere"));
+  CHECK(fs::is_empty(path() / "elsewhere"));
 }
 
 TEST_CASE("in a folder no link is followed, and no pipe or device waited for") {
@@ -73,28 +67,25 @@ TEST_CASE("in a folder no link is followed, and no pipe or device waited for") {
   CHECK_THROWS_WITH(open.read("file-link", 3), Catch::Contains("larger than 3 bytes"));
 }
 
-TEST_CASE("a huge file of nothing is refused by its size, unread") {
-  const TestFolder folder;
-  write_file_atomically(folder / "huge", "");
-  fs::resize_file(folder / "huge", std::uintmax_t{1} << 40);
-  CHECK_THROWS_WITH(OpenFolder(folder.path()).read("huge", 1 << 20), Catch::Contains("larger than"));
+TEST_CASE_METHOD(TestFolder, "a huge file of nothing is refused by its size, unread") {
+  write_file_atomically(path() / "huge", "");
+  fs::resize_file(path() / "huge", std::uintmax_t{1} << 40);
+  CHECK_THROWS_WITH(OpenFolder(path()).read("huge", 1 << 20), Catch::Contains("larger than"));
 }
 
-TEST_CASE("a file can be written under the longest name that there is") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "a file can be written under the longest name that there is") {
   const std::string name(255, 'n');
-  write_file_atomically(folder / name, "1");
-  OpenFolder(folder.path()).write(name, "2");
-  CHECK(read_file(folder / name) == "2");
-  CHECK(folder.entries() == 1);
+  write_file_atomically(path() / name, "1");
+  OpenFolder(path()).write(name, "2");
+  CHECK(read_file(path() / name) == "2");
+  CHECK(entries() == 1);
 }
 
-TEST_CASE("only a folder can be opened") {
-  const TestFolder folder;
-  std::ofstream(folder / "file") << "x";
+TEST_CASE_METHOD(TestFolder, "only a folder can be opened") {
+  std::ofstream(path() / "file") << "x";
   for (const char* name : {"file", "nothing"}) {
     CAPTURE(name);
-    CHECK_THAT(message_of(ExitCode::io, [&] { OpenFolder open(folder / name); }),
-               Catch::StartsWith("cannot open the folder " + (folder / name).string() + ": "));
+    CHECK_THAT(message_of(ExitCode::io, [&] { OpenFolder open(path() / name); }),
+               Catch::StartsWith("cannot open the folder " + (path() / name).string() + ": "));
   }
 }

@@ -1,7 +1,6 @@
 #include "base/pattern.h"
 
 #include "failure.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {

@@ -1,10 +1,7 @@
 #include "base/utf8.h"
 
-#include <vector>
-
 #include "base/random.h"
 #include "failure.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {

@@ -1,8 +1,5 @@
 #include "base/window_cut.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "test.h"
 
 using namespace chargpt;

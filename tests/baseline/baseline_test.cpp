@@ -1,15 +1,11 @@
 #include "baseline/baseline.h"
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "baseline/compression.h"
-#include "needs_text.h"
-#include "test.h"
 #include "tinyshakespeare.h"
 
 namespace chargpt {

@@ -1,10 +1,6 @@
 #include "baseline/compression.h"
 
-#include <cstdio>
-
 #include "base/random.h"
-#include "needs_text.h"
-#include "test.h"
 #include "tinyshakespeare.h"
 
 namespace chargpt {

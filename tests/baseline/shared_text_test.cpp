@@ -1,9 +1,6 @@
 // What of one text stands in another, against a search of every stretch.
 #include "baseline/shared_text.h"
 
-#include <algorithm>
-#include <string>
-
 #include "base/random.h"
 #include "test.h"
 

@@ -1,15 +1,12 @@
 // What is said of a held-out part that is, or is not, like the rest. Real texts: the README of src/baseline.
 #include "baseline/split_check.h"
 
-#include <algorithm>
 #include <cctype>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "base/utf8.h"
 #include "test.h"
-#include "text/sample_text.h"
+#include "text/text_source.h"
 
 namespace chargpt {
 namespace {

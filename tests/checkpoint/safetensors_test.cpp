@@ -1,16 +1,11 @@
 // The safetensors format: bytes of the reference implementation, and everything a hostile file may try.
 #include "checkpoint/safetensors.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
 
 #include "base/files.h"
 #include "failure.h"
-#include "test.h"
 #include "test_folder.h"
 
 using namespace chargpt;
@@ -43,10 +38,6 @@ std::string one_tensor(const std::string& dtype, const std::string& shape, const
 
 std::string refusal_of(const std::string& file) {
   return message_of(ExitCode::data, [&] { SafetensorsFile(as_bytes(file), "m"); });
-}
-
-std::vector<TensorView> tensors_of(const SafetensorsFile& file) {
-  return file.tensors();
 }
 
 /// Everything a file says, as one text.
@@ -95,10 +86,9 @@ TEST_CASE("the writer gives the bytes of the reference implementation, whatever 
   }
 }
 
-TEST_CASE("the reader gives names, dtypes, shapes, bytes and metadata of a reference file") {
-  const TestFolder folder;
-  write_file_atomically(folder / "m", reference_file);
-  const SafetensorsFile file(folder / "m");
+TEST_CASE_METHOD(TestFolder, "the reader gives names, dtypes, shapes, bytes and metadata of a reference file") {
+  write_file_atomically(path() / "m", reference_file);
+  const SafetensorsFile file(path() / "m");
   CHECK(file.metadata() == std::map<std::string, std::string>{{"format", "pt"}});
   REQUIRE(file.tensors().size() == 7);
   CHECK(file.tensors()[0].name == "ids");
@@ -120,14 +110,14 @@ TEST_CASE("a file without tensors, and metadata of one's own, can be written and
   write_safetensors([&](std::span<const std::byte> bytes) { file += to_text(bytes); }, {}, {{"step", "5"}});
   CHECK(file == file_of(R"({"__metadata__":{"format":"pt","step":"5"}}     )"));
   CHECK(contents(SafetensorsFile(as_bytes(file), "m")) == "format=pt\nstep=5\n");
-  CHECK(tensors_of(SafetensorsFile(as_bytes(file_of("{}")), "m")).empty());
+  CHECK(SafetensorsFile(file_of("{}"), "m").tensors().empty());
 }
 
 TEST_CASE("the writer refuses what it could not read back") {
   const std::string bytes = "12345678";
   const ByteSink nowhere = [](std::span<const std::byte>) {};
   const auto code_of = [&](std::vector<TensorView> tensors) {
-    return failure_of([&] { write_safetensors(nowhere, tensors); }).code();
+    return error_of([&] { write_safetensors(nowhere, tensors); }).code;
   };
   CHECK(code_of({{"x", "F32", {3}, as_bytes(bytes)}}) == ExitCode::internal);
   CHECK(code_of({{"x", "F33", {2}, as_bytes(bytes)}}) == ExitCode::internal);
@@ -206,7 +196,7 @@ TEST_CASE("dtype, shape and offsets are of their types") {
 TEST_CASE("shapes are limited, their products checked") {
   std::string rank_16 = "[0";
   for (int i = 1; i < 16; ++i) rank_16 += ",1";
-  CHECK(tensors_of(SafetensorsFile(as_bytes(file_of(one_tensor("\"F32\"", rank_16 + "]", "[0,0]"))), "m")).size() == 1);
+  CHECK(SafetensorsFile(file_of(one_tensor("\"F32\"", rank_16 + "]", "[0,0]")), "m").tensors().size() == 1);
   CHECK(refusal_of(file_of(one_tensor("\"F32\"", rank_16 + ",1]", "[0,0]"))).find("at most 16 whole") !=
         std::string::npos);
   const std::string wrong_size = "m: tensor 'x' has 0 bytes, which is not what its shape and dtype take";
@@ -273,10 +263,9 @@ TEST_CASE("every flipped bit of a file is an Error or other contents of the same
   CHECK(refused > 2000);
 }
 
-TEST_CASE("a file that is not there is missing, a folder is no file") {
-  const TestFolder folder;
-  CHECK(failure_of([&] { SafetensorsFile(folder / "none"); }).code() == ExitCode::missing);
-  CHECK(failure_of([&] { SafetensorsFile(folder.path()); }).code() == ExitCode::data);
+TEST_CASE_METHOD(TestFolder, "a file that is not there is missing, a folder is no file") {
+  CHECK(error_of([&] { SafetensorsFile(path() / "none"); }).code == ExitCode::missing);
+  CHECK(error_of([&] { SafetensorsFile file(path()); }).code == ExitCode::data);
 }
 
 TEST_CASE("a tensor that is missing or another is refused by name, with what is expected") {

@@ -1,15 +1,11 @@
 // state.json and the strict reading of small JSON files.
 #include "checkpoint/checkpoint.h"
 
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "checkpoint/strict_json.h"
 #include "failure.h"
 #include "run_state.h"
-#include "test.h"
 
 using namespace chargpt;
 using namespace std::string_literals;
@@ -18,6 +14,13 @@ namespace {
 
 std::string parse_failure(const std::string& text) {
   return message_of(ExitCode::data, [&] { parse_strict_json(text, "f.json"); });
+}
+
+/// What is read of a state without these fields.
+RunState without(const Names& names) {
+  nlohmann::json json = to_json(state_of(5));
+  for (const std::string& name : names) json.erase(name);
+  return run_state_from_json(json, "state.json");
 }
 
 /// What reading a state says whose field `name` has been given `value`.
@@ -77,40 +80,22 @@ TEST_CASE("the text of a run state") {
   CHECK(std::isinf(read.best_val_loss));
 }
 
-TEST_CASE("a state written before training seconds were counted and weights averaged is read") {
-  nlohmann::json early = to_json(state_of(5));
-  early.erase("training_seconds");
-  early.erase("averaged_val_loss");
-  CHECK(run_state_from_json(early, "s").training_seconds == 0);
-  CHECK(std::isinf(run_state_from_json(early, "s").averaged_val_loss));
-}
-
-TEST_CASE("a state of before there were rollbacks is read as one without them") {
+TEST_CASE("what earlier programs did not keep of a run is read as if there had been none of it") {
+  const RunState timeless = without({"training_seconds", "averaged_val_loss"}),
+                 straight = without({"trend", "rollbacks", "rollbacks_in_a_row", "rollback_step"});
+  CHECK(timeless.training_seconds == 0);
+  CHECK(std::isinf(timeless.averaged_val_loss));
+  CHECK(straight.rollback_step == RunState::no_step);
+  CHECK(straight.trend.count == 0);
+  CHECK(without({"initial_weights"}).initial_weights == 1);
+  CHECK(without({"initial_weights", "skips_in_a_row"}).skips_in_a_row == 0);
+  CHECK(without({"ranks"}).ranks == 1);
   nlohmann::json json = to_json(state_of(5));
-  for (const char* name : {"trend", "rollbacks", "rollbacks_in_a_row", "rollback_step"}) json.erase(name);
-  const RunState state = run_state_from_json(json, "state.json");
-  CHECK(state.rollback_step == RunState::no_step);
-  CHECK(state.trend.count == 0);
-}
-
-TEST_CASE("a state of before skips in a row were kept is read as one without them") {
-  nlohmann::json json = to_json(state_of(5));
-  json.erase("initial_weights");
-  CHECK(run_state_from_json(json, "state.json").initial_weights == 1);
-  json.erase("skips_in_a_row");
-  CHECK(run_state_from_json(json, "state.json").skips_in_a_row == 0);
   json["skips_in_a_row"] = 99;
-  CHECK(run_state_from_json(json, "state.json").skips_in_a_row == 99);
-}
-
-TEST_CASE("a state of before processes shared a training is that of one") {
-  nlohmann::json json = to_json(state_of(5));
-  json.erase("ranks");
-  CHECK(run_state_from_json(json, "state.json").ranks == 1);
   json["ranks"] = 3;
+  CHECK(run_state_from_json(json, "state.json").skips_in_a_row == 99);
   CHECK(run_state_from_json(json, "state.json").ranks == 3);
-  json["ranks"] = 0;
-  CHECK(failure_of([&] { run_state_from_json(json, "state.json"); }).code() == ExitCode::data);
+  state_failure("ranks", 0);
 }
 
 TEST_CASE("why a run ended is kept, and not known of a state of before it was, or of a later program's reason") {
@@ -166,7 +151,7 @@ TEST_CASE("a state of a newer program is refused by name") {
 }
 
 TEST_CASE("a state that is no object is refused") {
-  CHECK(failure_of([] { run_state_from_json(nlohmann::json::array(), "state.json"); }).what() ==
+  CHECK(error_of([] { run_state_from_json(nlohmann::json::array(), "state.json"); }).line ==
         "state.json is not a JSON object"s);
 }
 

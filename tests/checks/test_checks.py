@@ -73,8 +73,7 @@ class IncludesTest(CheckTest):
         self.draw()
 
     def draw(self):
-        process = subprocess.run([sys.executable, ROOT / "scripts/check/includes.py", "--draw", self.folder], check=False)
-        self.assertEqual(process.returncode, 0)
+        subprocess.run([sys.executable, ROOT / "scripts/check/includes.py", "--draw", self.folder], check=True)
 
     def link(self, before, after):
         """Another line of CMakeLists.txt; the drawing follows it."""
@@ -116,8 +115,7 @@ class IncludesTest(CheckTest):
         self.assert_refused("includes.py", "src/README.md: the drawing is not what CMakeLists.txt links; scripts/check/includes.py --draw writes\n```mermaid\n")
         self.draw()
         self.assert_passes("includes.py")
-        after = (self.folder / "src/README.md").read_text()
-        self.assertEqual(after, before.replace("  text --> base\n", ""))
+        self.assertEqual((self.folder / "src/README.md").read_text(), before.replace("  text --> base\n", ""))
 
     def test_the_drawing_tells_what_is_loaded_apart_and_leaves_out_what_follows(self):
         drawn = (self.folder / "src/README.md").read_text()

@@ -31,7 +31,7 @@ class ScriptsTest(unittest.TestCase):
             self.assertEqual(self.linked_by(targets[0]) - {"chargpt-mpi.so"}, {"chargpt", "chargpt-torch.so"}, script)  # the third only with MPI
 
     def test_a_text_is_the_same_file_for_the_script_and_for_the_program_that_it_runs_elsewhere(self):
-        program = "from measured_texts import *; print(parsed(parser_for('.', '', ''))[1][0][1])"
+        program = "from workbench import *; print(parsed(parser_for('.', '', ''))[1][0][1])"
         with tempfile.TemporaryDirectory() as folder:
             printed = subprocess.run([sys.executable, "-c", program, "--text", "mine=a.txt", "--work", "."], cwd=folder, stdout=subprocess.PIPE, text=True,
                                      check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "scripts/measure")}).stdout

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import unittest
 
 import program
 from program import ProgramTest, files
@@ -35,8 +36,10 @@ DOCUMENTS = {
 }
 
 
-def packages(*names):
-    return all(importlib.util.find_spec(name) is not None for name in names)
+def needs(*packages):
+    """For cases that cannot run without the packages."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    return unittest.skipIf(missing, f"{', '.join(missing)} is not here")
 
 
 class ExchangeTest(ProgramTest):
@@ -46,7 +49,7 @@ class ExchangeTest(ProgramTest):
         return name
 
     def export(self, run, out, *more, form="huggingface"):
-        return self.succeed("export", run, "--format", form, "--out", out, "--json", "--quiet", *more).json
+        return self.json("export", run, "--format", form, "--out", out, "--quiet", *more)
 
     def check_refused(self, form, out, models, pattern="."):
         """Models that a format cannot hold: the option in the way is named, and nothing written."""
@@ -59,8 +62,7 @@ class ExchangeTest(ProgramTest):
                 self.assertFalse((self.folder / out).exists())
 
     def loss(self, run):
-        self.write("text.txt", TEXT)
-        return self.succeed("eval", run, "--text", "text.txt", "--json", "--quiet").json["loss"]
+        return self.json("eval", run, "--text", self.write("text.txt", TEXT), "--quiet")["loss"]
 
     def contents(self, folder):
         return files(self.folder / folder)

@@ -29,17 +29,14 @@ QUICK = ["--text", SAMPLE_TEXT, "--batch_size", "8", "--eval_interval", "10", "-
 
 def last_wins(arguments):
     """The arguments without what a later one of the same name replaces: the program takes each option once."""
-    words, options = list(map(str, arguments)), {}
-    kept = []
-    for word in words:
-        if kept and kept[-1][0].startswith("--") and len(kept[-1]) == 1 and not word.startswith("--"):
-            kept[-1].append(word)
+    groups = []  # an option with its value, or one word
+    for word in map(str, arguments):
+        if groups and groups[-1][0].startswith("--") and len(groups[-1]) == 1 and not word.startswith("--"):
+            groups[-1].append(word)
         else:
-            kept.append([word])
-    for index, parts in enumerate(kept):
-        if len(parts) == 2:
-            options[parts[0].replace("-", "_")] = index
-    return [word for index, parts in enumerate(kept) if len(parts) == 1 or options[parts[0].replace("-", "_")] == index for word in parts]
+            groups.append([word])
+    last = {group[0].replace("-", "_"): group for group in groups if len(group) == 2}
+    return [word for group in groups if len(group) == 1 or last[group[0].replace("-", "_")] is group for word in group]
 
 
 def mounts_are_allowed():
@@ -194,12 +191,16 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(process.returncode, 0)
         return used.ru_maxrss * 1024
 
-    def ended_by(self, process, number=signal.SIGTERM, timeout=60):
-        """Sends a signal that ends the program with the exit code of a shell; what is in its stderr then."""
-        process.send_signal(number)
+    def ended(self, process, code, timeout=120):
+        """What is in the stderr of a program that ends with this exit code."""
         err = process.communicate(timeout=timeout)[1]
-        self.assertEqual(process.returncode, 128 + number, err)
+        self.assertEqual(process.returncode, code, err)
         return err
+
+    def ended_by(self, process, number=signal.SIGTERM, timeout=60):
+        """The same, sent a signal that ends it with the exit code of a shell."""
+        process.send_signal(number)
+        return self.ended(process, 128 + number, timeout)
 
     def lines_at(self, columns, *arguments):
         """What a command that succeeds prints on a terminal of that width."""
@@ -239,6 +240,10 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(outcome.code, 0, outcome.err)
         return outcome
 
+    def json(self, *arguments, **keywords):
+        """What a command that succeeds prints with --json."""
+        return self.succeed(*arguments, "--json", **keywords).json
+
     def fail_with(self, code, *arguments, **keywords):
         """Exit code and the one error line."""
         return self.error_of(self.run_program(*arguments, **keywords), code)
@@ -248,13 +253,14 @@ class ProgramTest(unittest.TestCase):
         return outcome.error
 
     def wait_for(self, condition, process=None):
-        """Until it holds; `process` must not end before."""
+        """Its value once it holds; `process` must not end before."""
         deadline = time.monotonic() + 120
-        while not condition():
+        while not (value := condition()):
             self.assertLess(time.monotonic(), deadline, "nothing happened for two minutes")
             if process:
                 self.assertIsNone(process.poll(), "it has ended")
             time.sleep(0.01)
+        return value
 
     def check_distributions(self, scores):
         """Of `score --json --candidates N`, N all symbols: the probabilities of each place sum to 1, and the loss is that of the character there."""
@@ -267,8 +273,7 @@ class ProgramTest(unittest.TestCase):
         """Of `score`: there is a distribution at each place of a text, which no later character changes."""
         self.write("text.txt", TEXT[5000:5100])
         self.write("other.txt", TEXT[5000:5060] + TEXT[7000:7040])
-        first, other = (self.succeed("score", *runs, name, *options, "--json", "--candidates", "1000").json["scores"]
-                        for name in ("text.txt", "other.txt"))
+        first, other = (self.json("score", *runs, name, *options, "--candidates", "1000")["scores"] for name in ("text.txt", "other.txt"))
         self.check_distributions(first)
         self.assertEqual(first[:60], other[:60])
         self.assertNotEqual(first[60:], other[60:])
@@ -315,6 +320,9 @@ class ProgramTest(unittest.TestCase):
         path.write_bytes(content)
         return path
 
-    def train(self, run, config="ladder/bigram", iters=20, *more):
-        """A short quiet run in the working folder."""
+    def train(self, run, config="ladder/bigram", iters=20, *more, text=None):
+        """A short quiet run in the working folder; of this text, which is RUN.txt, or of the sample."""
+        if text is not None:
+            self.write(f"{run}.txt", text)
+            more = ["--text", f"{run}.txt", *more]
         return self.succeed(*last_wins(["train", config, "--run", run, "--max_iters", iters, *QUICK, "--quiet", *more]))

@@ -10,8 +10,8 @@ class AdaptTest(ProgramTest):
 
     def test_both_losses_are_given_in_the_same_windows_and_what_was_learned_from(self):
         before = files(self.folder / "run/checkpoints")
-        figures = self.succeed("eval", "run", "--adapt", "--json").json
-        frozen = self.succeed("eval", "run", "--stride", "8", "--json").json
+        figures = self.json("eval", "run", "--adapt")
+        frozen = self.json("eval", "run", "--stride", "8")
         self.assertEqual((figures["class"], figures["network_loss"], figures["stride"]), ("adaptive", frozen["loss"], 8))
         self.assertLess(figures["loss"], frozen["loss"] - 0.02)
         self.assertAlmostEqual(sum(figures["tenths"]) / 10, figures["loss"], places=3)
@@ -29,7 +29,7 @@ class AdaptTest(ProgramTest):
         self.write("text.txt", TEXT[5000:5600])
         self.write("other.txt", TEXT[5000:5300] + TEXT[9000:9300])
         first, again, other = (
-            self.succeed("score", "run", name, "--adapt", "--json", "--threads", threads).json["losses"]
+            self.json("score", "run", name, "--adapt", "--threads", threads)["losses"]
             for name, threads in (("text.txt", "1"), ("text.txt", "2"), ("other.txt", "2"))
         )
         self.assertEqual(len(first), 600)
@@ -39,7 +39,7 @@ class AdaptTest(ProgramTest):
 
     def test_score_lists_the_loss_of_each_character(self):
         self.write("text.txt", TEXT[5000:5600])
-        frozen, adaptive = (self.succeed("score", "run", "text.txt", "--json", *adapt).json for adapt in ([], ["--adapt"]))
+        frozen, adaptive = (self.json("score", "run", "text.txt", *adapt) for adapt in ([], ["--adapt"]))
         for score, kind in ((frozen, "frozen"), (adaptive, "adaptive")):
             self.assertEqual(score["class"], kind)
             self.assertEqual(score["losses"], [one["loss"] for one in score["scores"]])
@@ -49,31 +49,29 @@ class AdaptTest(ProgramTest):
         self.assertIn(", adapting at rate ", self.succeed("score", "run", "text.txt", "--adapt").out)
 
     def test_the_rate_is_kept_for_the_weights_that_it_was_chosen_for(self):
-        choice = self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]
+        choice = self.json("eval", "run", "--adapt")["adaptation"]
         kept = self.json_of("run/adapt.json")
         self.assertEqual((kept["rate"], kept["tokens"]), (choice["rate"], choice["chosen_on_tokens"]))
         self.write("run/adapt.json", kept | {"rate": 0.00123})
-        self.assertEqual(self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]["rate"], 0.00123)
+        self.assertEqual(self.json("eval", "run", "--adapt")["adaptation"]["rate"], 0.00123)
         self.write("run/adapt.json", kept | {"rate": 0.00123, "weights": "0123456789abcdef"})
-        self.assertEqual(self.succeed("eval", "run", "--adapt", "--json").json["adaptation"], choice)
+        self.assertEqual(self.json("eval", "run", "--adapt")["adaptation"], choice)
         self.assertEqual(self.json_of("run/adapt.json"), kept)
 
     def test_with_a_kept_rate_another_text_needs_no_training_text(self):
-        own = self.folder / "own.txt"
-        own.write_text(TEXT)
-        self.train("other", "nanogpt-cpu", 100, *SMALL, "--text", "own.txt")
+        self.train("other", "nanogpt-cpu", 100, *SMALL, text=TEXT)
         self.write("text.txt", TEXT[:500])
         command = ["eval", "other", "--adapt", "--text", "text.txt", "--json"]
         loss = self.succeed(*command).json["loss"]
-        own.unlink()
+        (self.folder / "other.txt").unlink()
         again = self.succeed(*command)
         self.assertEqual(again.json["loss"], loss)
         self.assertIn("no baselines", again.err)
         (self.folder / "other/adapt.json").unlink()
-        self.assertIn("own.txt", self.fail_with(66, *command))
+        self.assertIn("other.txt", self.fail_with(66, *command))
 
     def test_a_damaged_file_is_named_and_the_rate_chosen_anew(self):
-        choice = self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]
+        choice = self.json("eval", "run", "--adapt")["adaptation"]
         kept = self.json_of("run/adapt.json")
         for damaged in ("", "{", "[]", kept | {"rate": 2}, kept | {"decay": "nan"}, kept | {"format": "other"},
                      kept | {"version": 2}, kept | {"tokens": -1}, kept | {"trials": [1]}):
@@ -90,28 +88,27 @@ class AdaptTest(ProgramTest):
         self.assertEqual((self.folder / "mine.json").read_text(), "mine")
 
     def test_a_text_too_short_to_choose_by_is_said(self):
-        self.write("short.txt", TEXT[:3000])
-        self.train("short", "nanogpt-cpu", 5, *SMALL, "--text", "short.txt", "--overwrite")
+        self.train("short", "nanogpt-cpu", 5, *SMALL, text=TEXT[:3000])
         self.assertIn("the train split is too short to choose the rate by", self.succeed("eval", "short", "--adapt").out)
         self.assertFalse((self.folder / "short/adapt.json").exists())
 
     def test_documents_are_scored_whole(self):
         self.train("lines", "nanogpt-cpu", 20, *SMALL, "--documents", "lines")
-        figures = self.succeed("eval", "lines", "--adapt", "--json").json
-        self.assertEqual(figures["tokens"], self.succeed("eval", "lines", "--json").json["tokens"])
+        figures = self.json("eval", "lines", "--adapt")
+        self.assertEqual(figures["tokens"], self.json("eval", "lines")["tokens"])
         self.assertEqual(figures["class"], "adaptive")
 
     def test_with_counts_both_learn_from_the_text(self):
-        alone, counts, both = (self.succeed("eval", "run", "--json", *options).json for options in (["--adapt"], ["--counts", "--stride", "8"], ["--adapt", "--counts"]))
+        alone, counts, both = (self.json("eval", "run", *options) for options in (["--adapt"], ["--counts", "--stride", "8"], ["--adapt", "--counts"]))
         self.assertEqual([figures["class"] for figures in (alone, counts, both)], ["adaptive", "frozen", "adaptive"])
         self.assertEqual((both["network_loss"], both["adaptation"]), (alone["network_loss"], alone["adaptation"]))
         self.assertLess(both["loss"], min(alone["loss"], counts["loss"]))
-        score = self.succeed("score", "run", "--adapt", "--counts", "--json").json
+        score = self.json("score", "run", "--adapt", "--counts")
         self.assertEqual((score["class"], score["counts"]), ("adaptive", True))
         self.assertAlmostEqual(score["loss"], both["loss"], places=1)
 
     def test_what_was_learned_is_forgotten_after_each_stretch(self):
-        figures = [self.succeed("eval", "run", "--adapt", "--counts", "--json", "--restart", restart).json for restart in (16, 500, 16384, 0)]
+        figures = [self.json("eval", "run", "--adapt", "--counts", "--restart", restart) for restart in (16, 500, 16384, 0)]
         self.assertEqual([(each["class"], each.get("restart")) for each in figures], [("frozen", 16), ("frozen", 500), ("frozen", 16384), ("adaptive", None)])
         losses = [each["loss"] for each in figures]
         self.assertEqual(losses, sorted(losses, reverse=True))

@@ -11,7 +11,7 @@ WIDEST_FIRST = list(LEVELS)
 
 class CapabilityTest(ProgramTest):
     def doctor(self, level=None):
-        return self.succeed("doctor", "--json", env={"ATEN_CPU_CAPABILITY": level} if level else None).json
+        return self.json("doctor", env={"ATEN_CPU_CAPABILITY": level} if level else None)
 
     def lower_level(self):
         """One that this process is not limited to, and that this machine has below what is in force."""
@@ -36,7 +36,7 @@ class CapabilityTest(ProgramTest):
         self.assertEqual(outcome.err, "chargpt: warning: ATEN_CPU_CAPABILITY = avx1024 is ignored: it is none of avx512, avx2, default\n")
 
     def test_the_plan_tells_what_a_run_computes_with(self):
-        plan = self.succeed("train", "ladder/bigram", "--dry-run", *QUICK, "--json").json
+        plan = self.json("train", "ladder/bigram", "--dry-run", *QUICK)
         self.assertEqual(plan["cpu_capability"], self.doctor()["cpu_capability"])
         self.assertIn(f"device  cpu ({plan['cpu_capability']}), 1 thread", self.succeed("train", "ladder/bigram", "--dry-run", *QUICK).out)
 
@@ -45,16 +45,14 @@ class CapabilityTest(ProgramTest):
         level = self.lower_level()
         now, then = LEVELS[level][0], self.doctor()["cpu_capability"]
         said = "not bit-exact: the CPU capability was {} when the checkpoint was written and is {} now"
-        err = self.succeed("resume", "r", "--max_iters", "6", env={"ATEN_CPU_CAPABILITY": level}).err
-        self.assertIn(said.format(then, now), err)
+        self.assertIn(said.format(then, now), self.succeed("resume", "r", "--max_iters", "6", env={"ATEN_CPU_CAPABILITY": level}).err)
         self.assertIn(said.format(now, then), self.succeed("resume", "r", "--max_iters", "8").err)
 
     def test_a_run_and_its_samples_repeat(self):
         self.train("one", "nanogpt-cpu", 6, *SMALL)
         self.train("two", "nanogpt-cpu", 3, *SMALL)
         self.assertNotIn("not bit-exact", self.succeed("resume", "two", "--max_iters", "6").err.replace("changed", ""))
-        sampled = [self.succeed("sample", run, "--tokens", "60", "--threads", "1", "--quiet").out for run in ("one", "one")]
-        self.assertEqual(*sampled)
+        self.assertEqual(*[self.succeed("sample", run, "--tokens", "60", "--threads", "1", "--quiet").out for run in ("one", "one")])
 
     @unittest.skipUnless("ATEN_CPU_CAPABILITY" not in os.environ, "this process is limited already")
     def test_kernels_of_another_width_round_otherwise(self):

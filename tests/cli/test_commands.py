@@ -45,7 +45,7 @@ class HelpTest(ProgramTest):
         self.assertLess(out[:out.index("Machine:")].count("\n"), 50)
         self.assertIn("those of default, used if no CONFIG is given", " ".join(out.split()))
         for config in ("default", "nanogpt-gpu"):
-            values = self.succeed("inspect", config, "--json").json["config"]
+            values = self.json("inspect", config)["config"]
             out = " ".join(self.succeed("train", *([] if config == "default" else [config]), "--help").out.split())
             self.assertIn(f"transformer blocks (L) [1 to 1000] (default {values['model']['n_layer']})", out)
             self.assertIn(f"(default {values['train']['lr_schedule']})", out)
@@ -66,7 +66,7 @@ class HelpTest(ProgramTest):
         self.assertIn("one JSON object per line, one per sample", self.succeed("sample", "--help").out)
         for name in COMMANDS:
             self.assertIn("stdout is exactly one JSON document", self.succeed(name, "--help").out)
-        self.assertEqual(self.succeed("configs", "--show", "default", "--json").json["sample"], {"temperature": 0.8, "top_k": 200})
+        self.assertEqual(self.json("configs", "--show", "default")["sample"], {"temperature": 0.8, "top_k": 200})
 
     def test_version_names_program_libtorch_cuda_and_processor(self):
         out = self.succeed("--version").out
@@ -148,7 +148,7 @@ class UsageTest(ProgramTest):
                 self.assertEqual([line.split("\t")[0] for line in outcome.out.splitlines()], candidates or [])
 
     def test_a_rung_of_the_ladder_is_known_by_its_name(self):
-        self.assertEqual(self.succeed("inspect", "bigram", "--json").json, self.succeed("inspect", "ladder/bigram", "--json").json)
+        self.assertEqual(self.json("inspect", "bigram"), self.json("inspect", "ladder/bigram"))
 
     def test_dashes_and_underscores_are_the_same_in_every_option(self):
         self.assertIn("5", self.fail_with(2, "train", "--n-head", "5", "--n_embd", "128"))
@@ -203,26 +203,35 @@ class UsageTest(ProgramTest):
     def test_presets_and_options_of_earlier_versions(self):
         for command in (["train", "quick-plain", "--dry-run", "--text", SAMPLE_TEXT], ["inspect", "quick-plain"], ["configs", "--show", "quick-plain"]):
             self.assertEqual(self.succeed(*command).err.count("quick-plain is called quick now"), 1, command)
-        self.assertEqual(self.succeed("train", "quick-plain", "--dry-run", "--text", SAMPLE_TEXT, "--json").json["config"], "quick")
+        self.assertEqual(self.json("train", "quick-plain", "--dry-run", "--text", SAMPLE_TEXT)["config"], "quick")
         for preset, instead in (("second", "quick"), ("minute-tables", "default")):
             self.assertEqual(self.fail_with(2, "train", preset), f"the preset {preset} is gone with the tables of n-grams; use {instead}, and eval --counts")
-        self.assertEqual(self.fail_with(2, "train", "quick", "--ngram-orders", "2"),
-                         "--ngram-orders is gone; use eval --counts and sample --counts, which mix counted n-grams into the predictions")
-        self.assertIn("--attention is gone; leave it out", self.fail_with(2, "train", "quick", "--attention", "manual"))
+        run, at_each_rate = self.trained(), "is gone; use --vary train.learning_rate=…,… --score-on train"
+        for words, line in (
+                (["train", "quick", "--ngram-orders", "2"],
+                 "--ngram-orders is gone; use eval --counts and sample --counts, which mix counted n-grams into the predictions"),
+                (["train", "quick", "--attention", "manual"], "--attention is gone; leave it out: attention is fused wherever it can be"),
+                (["sample", run, "--storage", "bfloat16"], "--storage is gone; weights are kept as float32; leave it out"),
+                (["sample", run, "--no-cache"], "--no-cache is gone; keys and values are always kept; --context full runs the whole context again"),
+                (["eval", run, "--engine", "autograd"],
+                 "--engine is gone; eval computes on the CPU, whatever engine trained the model; leave it out"),
+                (["score", run, "--csv"], "--csv is gone; use --json"), (["compare", "ladder/bigram", "--csv"], "--csv is gone; use --json"),
+                (["compare", "ladder/bigram", "--equal", "tokens"], "--equal is gone; give all configs one length: --max_iters or --max_seconds"),
+                (["compare", "ladder/bigram", "--tune-rate=3"], f"--tune-rate {at_each_rate}"),
+                (["compare", "ladder/bigram", "--tune_rate", "3"], f"--tune_rate {at_each_rate}"),
+                (["watch", run, "--json"], "--json is gone; RUN/metrics.jsonl has the figures, one JSON object a line"),
+                (["bench", "learn", "ladder/bigram", "--target", "2"], "bench learn is gone; use compare CONFIG… --target LOSS"),
+                (["bench", "kernels", "--rounds", "2"], "bench kernels is gone; bench train measures the share of this machine's peak"),
+                (["bench", "sample", run, "--decoding", "cached"], "--decoding is gone; bench sample decodes as sample does; leave it out")):
+            self.assertEqual(self.fail_with(2, *words), line)
 
     def test_set_needs_key_and_value(self):
         self.assertIn("--set max_iters is not KEY=VALUE", self.fail_with(2, "train", "--set", "max_iters"))
 
 
 class ConfigTest(ProgramTest):
-    def test_inspect_shows_each_value_with_its_origin(self):
-        self.write("mine.json", '{"extends": "nanogpt-cpu", "train": {\n"max_iters": 7}}')
-        json = self.succeed("inspect", "mine.json", "--json").json
-        self.assertEqual(json["config"]["train"]["max_iters"], 7)
-        self.assertEqual(json["origin"]["train.max_iters"], "mine.json:2")
-
     def test_the_list_of_presets_says_what_each_is_for_and_breaks_no_name(self):
-        rows = self.succeed("configs", "--json").json
+        rows = self.json("configs")
         self.assertTrue(all(row["purpose"].endswith((".", "Muon.")) and len(row["purpose"]) > 20 for row in rows))
         for columns in (60, 80, 120):
             lines = self.fitting_lines(columns, "configs")
@@ -295,7 +304,7 @@ class PlanTest(ProgramTest):
         self.train("r", "ladder/bigram", 3)
         self.assertIn("weights from r/checkpoints/step-00000003, which knows ", self.plan("ladder/bigram", "--init_from", "r").err)
         self.assertIn("--init_from needs the same model", self.fail_with(65, "train", "nanogpt-cpu", "--dry-run", "--init_from", "r", "--text", SAMPLE_TEXT))
-        notices = self.succeed("train", "ladder/bigram", "--init_from", "r", "--dry-run", "--text", SAMPLE_TEXT, "--json").json["notices"]
+        notices = self.json("train", "ladder/bigram", "--init_from", "r", "--dry-run", "--text", SAMPLE_TEXT)["notices"]
         self.assertIn("weights from r/checkpoints/step-00000003", notices[0])
 
 

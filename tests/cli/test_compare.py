@@ -5,7 +5,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 from program import QUICK, SAMPLE_TEXT, TEXT, ProgramTest, data_of, last_wins, metrics
 
@@ -14,7 +13,7 @@ TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 
 class CompareTest(ProgramTest):
     def compare(self, *arguments):
-        return self.succeed("compare", *arguments, *TINY, "--json").json
+        return self.json("compare", *arguments, *TINY)
 
 
 class VaryTest(CompareTest):
@@ -51,14 +50,10 @@ class ChildrenTest(CompareTest):
 
     def child_of(self, process, run):
         """The process that trains this run, once it has saved a checkpoint."""
-        deadline = time.time() + 60
-        while time.time() < deadline:
-            if (self.folder / run / "checkpoints/LATEST").exists():
-                for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-                    if run.encode() in pathlib.Path(f"/proc/{child}/cmdline").read_bytes():
-                        return int(child)
-            time.sleep(0.01)
-        self.fail(f"{run} saved nothing")
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        self.wait_for_save(run)
+        return self.wait_for(lambda: next((int(child) for child in children.read_text().split()
+                                           if run.encode() in pathlib.Path(f"/proc/{child}/cmdline").read_bytes()), None))
 
     def losses(self, out):
         return {seed["run"].split("/")[1]: seed.get("loss") for row in self.json_of(f"{out}/compare.json")["results"]
@@ -76,8 +71,7 @@ class ChildrenTest(CompareTest):
         whole, broken = self.losses("whole"), self.losses("out")
         self.assertIsNone(broken.pop("ladder-masked-seed1337"))
         self.assertEqual(broken, {run: whole[run] for run in broken})
-        again = self.succeed(*self.COMMAND, "--out", "out", "--jobs", "2")
-        self.assertEqual(again.err.count("trained before"), 3)
+        self.assertEqual(self.succeed(*self.COMMAND, "--out", "out", "--jobs", "2").err.count("trained before"), 3)
         self.assertEqual(self.losses("out"), whole)
 
     def test_killed_itself_it_leaves_no_child_and_goes_on(self):
@@ -88,14 +82,15 @@ class ChildrenTest(CompareTest):
         with open(self.folder / "out/ladder-bigram-seed1337/.lock", "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # waits for the child
         self.wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists())
-        self.assertEqual(len(self.succeed(*self.COMMAND, "--out", "out", "--json").json["results"]), 2)
+        self.assertEqual(len(self.json(*self.COMMAND, "--out", "out")["results"]), 2)
 
-    def test_two_comparisons_do_not_share_a_folder(self):
+    def test_two_comparisons_or_searches_do_not_share_a_folder(self):
         (self.folder / "out").mkdir()
         with open(self.folder / "out/.lock", "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self.assertEqual(self.fail_with(75, *self.COMMAND, "--out", "out"),
-                             "another compare is writing to out; wait for it, stop it, or choose another folder with --out DIR")
+            for command in (self.COMMAND, ["tune", "ladder/bigram", "--minutes", "0.1", "--text", SAMPLE_TEXT]):
+                self.assertEqual(self.fail_with(75, *command, "--out", "out"),
+                                 f"another {command[0]} is writing to out; wait for it, stop it, or choose another folder with --out DIR")
         self.assertEqual([path.name for path in (self.folder / "out").iterdir()], [".lock"])
 
 
@@ -103,8 +98,7 @@ class TextTest(CompareTest):
     def test_a_text_that_is_named_is_read_whatever_an_earlier_one_was(self):
         command = ["compare", "ladder/bigram", "--out", "duel", *TINY[2:]]
         self.succeed(*command, "--text", "-", stdin=TEXT.encode())
-        self.write("other.txt", TEXT[:-100])
-        self.assertIn("was trained on another text", self.fail_with(75, *command, "--text", "other.txt"))
+        self.assertIn("was trained on another text", self.fail_with(75, *command, "--text", self.write("other.txt", TEXT[:-100])))
         self.fail_with(66, *command, "--text", "none.txt")
 
 
@@ -117,13 +111,6 @@ class ScoreOnTest(CompareTest):
         self.assertTrue(any("the validation split is unused" in remark for remark in alone["remarks"]))
         at_once = self.compare(*command, "--out", "at-once", "--jobs", "2")
         self.assertEqual([row["mean"] for row in at_once["results"]], [row["mean"] for row in alone["results"]])
-
-    def test_options_that_are_gone_name_what_to_use(self):
-        for words, line in ((["--equal", "tokens"], "--equal is gone; give all configs one length: --max_iters or --max_seconds"),
-                            (["--tune-rate=3"], "--tune-rate is gone; use --vary train.learning_rate=…,… --score-on train"),
-                            (["--tune_rate", "3"], "--tune_rate is gone; use --vary train.learning_rate=…,… --score-on train"),
-                            (["--csv"], "--csv is gone; use --json")):
-            self.assertEqual(self.fail_with(2, "compare", "ladder/bigram", *words), line)
 
 
 class RunsTest(CompareTest):
@@ -138,7 +125,7 @@ class RunsTest(CompareTest):
         before = sorted(self.folder.rglob("*"))
         outcome = self.succeed("compare", "a1", "b1", "--json", "--threads", "1")
         for row in outcome.json["results"]:
-            figures = self.succeed("eval", row["config"], "--json").json
+            figures = self.json("eval", row["config"])
             self.assertEqual((row["mean"], row["seeds"][0]["step"]), (figures["loss"], figures["checkpoint"]["step"]))
             self.assertIsNone(row["ci95"])  # one seed
             self.assertEqual(row["seeds"][0]["scored"], "best")
@@ -146,15 +133,14 @@ class RunsTest(CompareTest):
         self.assertTrue(any(remark.startswith("each run is scored at its best checkpoint") for remark in outcome.json["remarks"]))
 
     def test_runs_that_differ_in_the_seed_are_seeds_of_one_config(self):
-        results = self.succeed("compare", "a1", "a2", "--json", "--out", "out").json["results"]
+        results = self.json("compare", "a1", "a2", "--out", "out")["results"]
         self.assertEqual([[seed["seed"] for seed in row["seeds"]] for row in results], [[1, 2]])
         self.assertEqual(results[0]["config"], "ladder/bigram")
         self.assertLess(results[0]["ci95"][0], results[0]["mean"])
         self.assertTrue((self.folder / "out/compare.json").exists())
 
     def test_what_does_not_compare_is_refused_in_one_line(self):
-        self.write("other.txt", "abcdefgh" * 400)
-        self.train("c", "ladder/bigram", 5, "--text", "other.txt")
+        self.train("c", "ladder/bigram", 5, text="abcdefgh" * 400)
         for words, line in ((["a1", "ladder/masked"], "a1 is a run, and ladder/masked is none; compare runs with runs or configs with configs"),
                             (["a1", "a1/"], "a1/ is given twice; give each run once"),
                             (["a1", "b1", "--seeds", "3"], "--seeds is for trainings, and runs are compared as they are; leave it out"),
@@ -200,7 +186,7 @@ class FormsTest(CompareTest):
     def test_the_first_evaluation_at_the_target_is_told_where_every_seed_reached_it(self):
         command = ["compare", "ladder/bigram", "--vary", "learning_rate=1e-1,1e-5", "--seeds", "2", "--target", "4", "--out", "out", *TINY[:-3],
                    "--max_iters", "30", "--quiet"]
-        report = self.succeed(*command, "--json").json
+        report = self.json(*command)
         self.assertEqual(report["target"], 4)
         for seed in report["results"][0]["seeds"]:
             first = next(row for row in metrics(self.folder / seed["run"], "eval") if row["val_loss"] <= 4)
@@ -236,7 +222,7 @@ class FormsTest(CompareTest):
 class LadderTest(CompareTest):
     def test_climbs_every_rung_and_says_what_each_adds(self):
         command = ["compare", "ladder", "--max_iters", "6", "--out", "out", *QUICK, "--quiet"]
-        report = self.succeed(*command, "--json").json
+        report = self.json(*command)
         rungs = [row["config"] for row in report["ladder"]["rungs"]]
         self.assertEqual(rungs, [f"ladder/{name}" for name in ("bigram", "average", "average-causal", "masked", "attention", "attention-multihead",
                                                                 "transformer", "post-norm")])

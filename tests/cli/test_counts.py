@@ -11,7 +11,7 @@ class CountsTest(ProgramTest):
         self.train("run", "nanogpt-cpu", 20, *SMALL)
 
     def test_both_losses_are_given_and_what_the_weights_were_learned_on(self):
-        figures, alone = (self.succeed("eval", "run", "--json", *counts).json for counts in (["--counts"], []))
+        figures, alone = (self.json("eval", "run", *counts) for counts in (["--counts"], []))
         self.assertEqual((figures["class"], figures["network_loss"]), ("frozen", alone["loss"]))
         self.assertLess(figures["loss"], min(alone["loss"], alone["baselines"]["ngram"]["loss"]))
         self.assertEqual(figures["tokens"], alone["tokens"])
@@ -34,15 +34,15 @@ class CountsTest(ProgramTest):
 
     def test_a_conversation_is_remembered_as_far_back_as_counts_look(self):
         draw = random.Random(1)
-        self.write("lines.txt", "".join("".join(draw.choices("ab", k=20)) + "\n" for _ in range(600)))  # a line ends after 20 letters
-        self.train("lines", "nanogpt-cpu", 5, *SMALL, "--text", "lines.txt")
+        lines = ("".join(draw.choices("ab", k=20)) + "\n" for _ in range(600))  # a line ends after 20 letters
+        self.train("lines", "nanogpt-cpu", 5, *SMALL, text="".join(lines))
         talk = ["sample", "lines", "--counts", "--greedy", "--tokens", "8"]
         self.assertRegex(self.succeed(*talk, "--interactive", "complete", stdin=b"aaaaaaaaaa\nab\n").out, r"^a{10}[ab]{8}\nab\n$")
         self.assertNotIn("but the context is", self.succeed(*talk, "--prompt", "a" * 17).err)
 
     def test_audit_says_how_much_samples_copy_with_counts_and_without(self):
         audit = ["audit", "run", "--samples", "4", "--tokens", "500"]
-        alone, both = (self.succeed(*audit, *counts, "--json").json for counts in ([], ["--counts"]))
+        alone, both = (self.json(*audit, *counts) for counts in ([], ["--counts"]))
         self.assertEqual(both["without_counts"], {"copied_share": alone["copied_share"], "longest": alone["longest"]["characters"]})
         self.assertEqual([row["without_counts"] for row in both["not_in_train"]], [row["samples"] for row in alone["not_in_train"]])
         self.assertEqual([row["held_out"] for row in both["not_in_train"]], [row["held_out"] for row in alone["not_in_train"]])
@@ -53,15 +53,13 @@ class CountsTest(ProgramTest):
         self.assertNotIn("without_counts", alone)
 
     def test_a_text_too_short_to_learn_from_is_said_in_a_line(self):
-        self.write("short.txt", TEXT[:3000])
-        self.train("short", "nanogpt-cpu", 5, *SMALL, "--text", "short.txt", "--overwrite")
+        self.train("short", "nanogpt-cpu", 5, *SMALL, text=TEXT[:3000])
         outcome = self.succeed("eval", "short", "--counts", "--json")
         self.assertIn("too short to learn how much the counts should weigh", outcome.err)
         self.assertEqual(outcome.json["counts"]["weights"], {"network": 0.5, "counts": 0.5, "learned_on_tokens": 0})
 
     def test_the_training_text_must_be_there(self):
-        self.write("mine.txt", TEXT[:20000])
-        self.train("mine", "nanogpt-cpu", 5, *SMALL, "--text", "mine.txt")
+        self.train("mine", "nanogpt-cpu", 5, *SMALL, text=TEXT[:20000])
         (self.folder / "mine.txt").unlink()
         self.write("new.txt", TEXT[:500])
         for command in (["eval", "mine"], ["eval", "mine", "--text", "new.txt"], ["sample", "mine"], ["score", "mine", "new.txt"]):

@@ -18,9 +18,6 @@ class DocumentsTest(ProgramTest):
     def trained(self, run, *arguments, text="names.txt", iters=60):
         return self.succeed("train", "quick", "--text", text, "--documents", "lines", "--run", run, "--max_iters", str(iters), *OWN, *arguments)
 
-    def evaluated(self, *arguments):
-        return self.succeed("eval", *arguments, "--json").json
-
     def refuse(self, code, line, *arguments):
         self.assertIn(line, self.fail_with(code, *arguments))
 
@@ -30,9 +27,9 @@ class DocumentsTest(ProgramTest):
         self.write("shuffled.txt", "\n".join(shuffled) + "\n")
         self.trained("sorted")
         self.trained("shuffled", text="shuffled.txt")
-        one, other = self.evaluated("sorted"), self.evaluated("shuffled")
+        one, other = self.json("eval", "sorted"), self.json("eval", "shuffled")
         self.assertEqual(one["loss"], other["loss"])
-        self.assertLess(abs(one["loss"] - self.evaluated("sorted", "--split", "train")["loss"]), 0.1)
+        self.assertLess(abs(one["loss"] - self.json("eval", "sorted", "--split", "train")["loss"]), 0.1)
         held_out = int(self.succeed("eval", "sorted").err.split(" documents, ")[1].split(" of them held out")[0])
         self.assertAlmostEqual(held_out / len(self.names), 0.1, delta=0.01)
 
@@ -48,18 +45,17 @@ class DocumentsTest(ProgramTest):
         self.assertTrue(all(name.startswith("ka") for name in self.succeed("sample", "run", "--num-samples", "5", "--prompt", "ka").out.splitlines()))
         objects = [json.loads(line) for line in self.succeed("sample", "run", "--num-samples", "3", "--new", "--json").out.splitlines()]
         self.assertEqual([one["text"] for one in objects], new[:3])
-        cut = self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1")
-        self.assertIn("4 of 4 documents stop before their end", cut.err)
+        self.assertIn("4 of 4 documents stop before their end", self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1").err)
         stopped, whole = self.succeed("sample", "run", "--num-samples", "20", "--stop", "a"), [name for name in written.out.splitlines() if "a" not in name]
         self.assertNotIn("documents stop before their end", stopped.err)
         self.assertIn(f"{sum(name not in self.names for name in whole)} of {len(whole)} whole documents are new", stopped.err)
 
     def test_a_prompt_begins_a_document_whichever_command_shows_it(self):
         self.trained("run")
-        walk = self.succeed("explain", "run", "--prompt", "ka", "--json").json
+        walk = self.json("explain", "run", "--prompt", "ka")
         self.assertEqual(walk["symbols"], ["·", "k", "a"])
-        self.assertEqual(self.succeed("attention", "run", "--prompt", "ka", "--json").json["symbols"], walk["symbols"])
-        sample = self.succeed("sample", "run", "--prompt", "ka", "--tokens", "1", "--probabilities", "1", "--json").json
+        self.assertEqual(self.json("attention", "run", "--prompt", "ka")["symbols"], walk["symbols"])
+        sample = self.json("sample", "run", "--prompt", "ka", "--tokens", "1", "--probabilities", "1")
         self.assertAlmostEqual(max(walk["operations"][-1]["values"]), sample["probabilities"][0]["candidates"][0]["probability"], places=5)
         for length in (16, 17):  # of a context of 16
             told = self.succeed("sample", "run", "--prompt", "ka" * 8 + "t" * (length - 16), "--tokens", "1").err
@@ -68,21 +64,21 @@ class DocumentsTest(ProgramTest):
     def test_each_line_of_a_conversation_begins_a_document(self):
         self.trained("run")
         said = self.succeed("sample", "run", "--interactive", "--seed", "3", stdin=b"ka\n" * 3).out
-        alone = [self.succeed("sample", "run", "--prompt", "ka", "--seed", str(seed), "--json").json["text"] for seed in (3, 4, 5)]
+        alone = [self.json("sample", "run", "--prompt", "ka", "--seed", str(seed))["text"] for seed in (3, 4, 5)]
         self.assertEqual(said.splitlines(), alone)
 
     def test_score_of_a_text_is_evals_of_its_documents(self):
         self.trained("run")
         self.write("some.txt", "kata\nmi\n")
         self.write("reversed.txt", "mi\r\nkata\r\n")
-        scored = self.succeed("score", "run", "some.txt", "--json").json
+        scored = self.json("score", "run", "some.txt")
         self.assertEqual([one["character"] for one in scored["scores"]], list("kata") + [""] + list("mi") + [""])
         for text in ("some.txt", "reversed.txt"):
-            self.assertAlmostEqual(self.evaluated("run", "--text", text)["loss"], scored["loss"], places=5)
+            self.assertAlmostEqual(self.json("eval", "run", "--text", text)["loss"], scored["loss"], places=5)
         (self.folder / "several").mkdir()
         self.write("several/a.txt", "kata")
         self.write("several/b.txt", "mi\n")
-        self.assertEqual(self.succeed("score", "run", "several", "--json").json["scores"], scored["scores"])
+        self.assertEqual(self.json("score", "run", "several")["scores"], scored["scores"])
         self.write("unknown.txt", "ka\nZi\nmiZ\n")
         told = self.succeed("score", "run", "unknown.txt", "--unknown", "skip", "--json")
         self.assertEqual([one["character"] for one in told.json["scores"]], ["k", "a", "", "i", "", "m", "i", ""])
@@ -92,7 +88,7 @@ class DocumentsTest(ProgramTest):
     def test_with_few_documents_counts_are_scored_by_the_same_parts(self):
         self.write("few.txt", "\n".join(" ".join(self.names[i::40]) for i in range(40)))
         self.trained("few", text="few.txt")
-        plain, counted = self.evaluated("few"), self.evaluated("few", "--counts")
+        plain, counted = self.json("eval", "few"), self.json("eval", "few", "--counts")
         self.assertLess(len(plain["tenths"]), 10)
         self.assertEqual(len(plain["tenths"]), len(counted["tenths"]))
 
@@ -105,23 +101,22 @@ class DocumentsTest(ProgramTest):
 
     def test_documents_that_stand_in_both_splits_alike_are_not_recited(self):
         first, last = (list(map(chr, range(begin, begin + 40))) for begin in (0x100, 0x200))
-        self.write("triples.txt", "\n".join(a + vowel + b for a in first for vowel in "aeiou" for b in last))  # all that the pairs in them allow
-        self.train("run", "ladder/bigram", 400, "--text", "triples.txt", "--documents", "lines", "--val_fraction", "0.3", "--learning_rate", "0.01",
-                   "--batch_size", "32", "--eval_interval", "100")
-        told = self.succeed("audit", "run", "--samples", "2000", "--json").json
+        triples = "\n".join(a + vowel + b for a in first for vowel in "aeiou" for b in last)  # all that the pairs in them allow
+        self.train("run", "ladder/bigram", 400, "--documents", "lines", "--val_fraction", "0.3", "--learning_rate", "0.01", "--batch_size", "32",
+                   "--eval_interval", "100", text=triples)
+        told = self.json("audit", "run", "--samples", "2000")
         self.assertGreater(told["documents"]["in_train"], 1000)
         self.assertEqual(told["verdict"], "It writes text of its own.")
 
     def test_audit_says_how_many_documents_are_new(self):
         self.trained("run", "--windows", "shuffled", iters=200)
-        told = self.succeed("audit", "run", "--samples", "50", "--json").json["documents"]
+        told = self.json("audit", "run", "--samples", "50")["documents"]
         self.assertEqual(told["written"], 50)
         self.assertEqual(told["new"] + told["in_train"] + told["in_held_out"], 50)
         self.assertGreater(told["in_train"], told["in_held_out"])
         self.assertIn(f"of 50 documents written, {told['new']} ", self.succeed("audit", "run", "--samples", "50").out)
         self.assertIn("50 more were not written to their end", " ".join(self.succeed("audit", "run", "--samples", "50", "--tokens", "1").out.split()))
-        bench = self.succeed("bench", "sample", "run", "--batch", "20", "--tokens", "200", "--repeats", "1", "--json").json
-        self.assertLess(bench["written"], 20 * 30)
+        self.assertLess(self.json("bench", "sample", "run", "--batch", "20", "--tokens", "200", "--repeats", "1")["written"], 20 * 30)
 
     def test_the_preset_for_lists_takes_lines_as_documents(self):
         told = self.succeed("train", "names", "--text", "names.txt", "--run", "run", "--dry-run").err
@@ -132,7 +127,7 @@ class DocumentsTest(ProgramTest):
         self.trained("parts", "--windows", "shuffled", "--lr_decay_iters", "60", iters=30)
         self.succeed("resume", "parts", "--max_iters", "60")
         self.trained("alone", "--windows", "shuffled", "--lr_decay_iters", "60")
-        self.assertEqual(self.evaluated("parts", "--checkpoint", "last")["loss"], self.evaluated("alone", "--checkpoint", "last")["loss"])
+        self.assertEqual(self.json("eval", "parts", "--checkpoint", "last")["loss"], self.json("eval", "alone", "--checkpoint", "last")["loss"])
 
     def test_what_has_no_place_is_refused_by_name(self):
         self.trained("run")

@@ -12,9 +12,9 @@ PATIENCE = [*SMALL, "--learning_rate", "0", "--min_lr", "0", "--max_iters", "60"
 
 
 class EndingTest(ProgramTest):
-    def ended(self, run):
+    def how_it_ended(self, run):
         """By `runs`, as JSON and as a table."""
-        row, = [row for row in self.succeed("runs", ".", "--json").json if row["run"] == run]
+        row, = [row for row in self.json("runs", ".") if row["run"] == run]
         self.assertIn(f" {row['ended']} ", self.succeed("runs", ".").out)
         return row["ended"]
 
@@ -23,7 +23,7 @@ class EndingTest(ProgramTest):
         self.assertEqual(outcome.json["ended"], "patience")
         self.assertIn("chargpt: ended by patience after 30 of 60 steps: no better validation loss in the last 2 evaluations; "
                       "to continue:\nchargpt: → chargpt resume run --max_iters 120\n", outcome.err)
-        self.assertEqual(self.ended("run"), "patience")
+        self.assertEqual(self.how_it_ended("run"), "patience")
         self.assertEqual({key: metrics(self.folder / "run")[-1][key] for key in ("kind", "step", "ended", "max_iters")},
                          {"kind": "end", "step": 30, "ended": "patience", "max_iters": 60})
         again = self.succeed("resume", "run", "--json")
@@ -39,27 +39,27 @@ class EndingTest(ProgramTest):
     def test_a_finished_run_says_so_and_how_to_go_on(self):
         outcome = self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
         self.assertIn("finished after 20 steps; to continue:\nchargpt: → chargpt resume run --max_iters 40\n", outcome.err)
-        self.assertEqual(self.ended("run"), "finished")
+        self.assertEqual(self.how_it_ended("run"), "finished")
 
     def test_a_run_that_diverged_is_listed_as_that(self):
         self.fail_with(80, "train", *SMALL, "--run", "run", "--max_iters", "500", "--eval_interval", "1", "--learning_rate", "1000",
                        "--weight_decay", "1000", "--grad_clip", "0", "--warmup_iters", "0")
         self.assertEqual(metrics(self.folder / "run")[-1]["ended"], "diverged")
-        self.assertEqual(self.ended("run"), "diverged")
+        self.assertEqual(self.how_it_ended("run"), "diverged")
 
     def test_without_metrics_the_checkpoint_says_how_the_run_ended(self):
         self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
         (self.folder / "run/metrics.jsonl").unlink()
-        self.assertEqual(self.ended("run"), "finished")
+        self.assertEqual(self.how_it_ended("run"), "finished")
 
     def test_a_run_under_way_is_listed_as_running_and_a_killed_one_as_unknown(self):
         process = self.started("train", *SMALL, "--max_iters", "1000000000", "--eval_interval", "5", "--run", "run",
                                stderr=subprocess.DEVNULL)
         self.wait_for_save("run")
-        self.assertEqual(self.ended("run"), "running")
+        self.assertEqual(self.how_it_ended("run"), "running")
         process.kill()
         process.wait()
-        self.assertEqual(self.ended("run"), "unknown")
+        self.assertEqual(self.how_it_ended("run"), "unknown")
 
     def test_seconds_are_used_the_end_is_evaluated_and_the_rest_does_not_count(self):
         begun = time.time()
@@ -76,7 +76,7 @@ class EndingTest(ProgramTest):
         config = self.json_of("run/config.json")
         self.assertEqual(config["origin"]["train.decay_steps"], "train.max_seconds")
         self.assertEqual(config["train"]["decay_steps"][-1], end["step"])
-        self.assertEqual(self.succeed("resume", "run", "--json").json["checkpoint"], outcome.json["checkpoint"])
+        self.assertEqual(self.json("resume", "run")["checkpoint"], outcome.json["checkpoint"])
         self.assertEqual(metrics(self.folder / "run")[-1]["step"], end["step"])
 
     def test_seconds_that_are_over_at_once_make_one_update_and_say_so(self):
@@ -96,8 +96,7 @@ class EndingTest(ProgramTest):
         wider = self.succeed("train", "--minutes", "5", "--n_embd", "32", "--max_epochs", "3", "--text", SAMPLE_TEXT, "--dry-run", "--json")
         self.assertAlmostEqual(wider.json["epochs"], 3, places=1)
         self.assertRegex(wider.err, r"chose default \(6 layers of width 32, batches of 8 x 128\): .*, of which it makes at most 3 epochs\n")
-        at_once = self.succeed("train", "--minutes", "0.01", "--text", SAMPLE_TEXT, "--dry-run", "--json")
-        self.assertEqual(at_once.json["config"], "quick")
+        self.assertEqual(self.json("train", "--minutes", "0.01", "--text", SAMPLE_TEXT, "--dry-run")["config"], "quick")
         self.assertIn("--minutes and --max_seconds exclude each other",
                       self.fail_with(2, "train", "--minutes", "1", "--max_seconds", "60"))
 
@@ -116,7 +115,7 @@ class EndingTest(ProgramTest):
                 err = self.stopped_when(saved, *command, "--run", run, "--engine", engine)
                 self.assertIn("chargpt: stopping; a second signal ends at once", err)
                 self.assertIn(f"chargpt resume {run}", err)
-                self.assertEqual(self.ended(run), "stopped")
+                self.assertEqual(self.how_it_ended(run), "stopped")
                 self.succeed("resume", run, "--engine", engine)
                 self.succeed(*command, "--run", whole, "--engine", engine)
                 self.assertEqual(tensors(self.folder / run, 3), tensors(self.folder / whole, 3))

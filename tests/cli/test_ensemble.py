@@ -12,11 +12,8 @@ class EnsembleTest(ProgramTest):
         self.train("a", "nanogpt-cpu", 60, *SMALL)
         self.train("b", "nanogpt-cpu", 20, *SMALL, "--seed", "7")
 
-    def figures(self, *arguments):
-        return self.succeed("eval", *arguments, "--json").json
-
     def test_eval_gives_each_loss_the_loss_of_the_mean_and_the_speed(self):
-        alone, both = [self.figures(run) for run in ("a", "b")], self.figures("a", "b")
+        alone, both = [self.json("eval", run) for run in ("a", "b")], self.json("eval", "a", "b")
         self.assertEqual([member["loss"] for member in both["members"]], [figures["loss"] for figures in alone])
         self.assertEqual([member["weight"] for member in both["members"]], [0.5, 0.5])
         self.assertEqual([member["checkpoint"]["path"] for member in both["members"]], [figures["checkpoint"]["path"] for figures in alone])
@@ -31,32 +28,28 @@ class EnsembleTest(ProgramTest):
     def test_its_probabilities_are_the_mean_of_those_that_score_reports(self):
         self.write("text.txt", TEXT[5000:5017])
         self.write("one.txt", TEXT[5001:5017])
-        losses = [self.succeed("score", run, "one.txt", "--json").json["losses"] for run in ("a", "b")]
+        losses = [self.json("score", run, "one.txt")["losses"] for run in ("a", "b")]
         # score begins with a start symbol, eval with the text's first character: the same window where that is it
-        start = [self.figures(run, "--text", "text.txt") for run in ("a", "b")]
-        self.write("line.txt", "\n" + TEXT[5001:5017])
-        both = self.figures("a", "b", "--text", "line.txt")
+        start = [self.json("eval", run, "--text", "text.txt") for run in ("a", "b")]
+        both = self.json("eval", "a", "b", "--text", self.write("line.txt", "\n" + TEXT[5001:5017]))
         mean = -sum(math.log((math.exp(-x) + math.exp(-y)) / 2) for x, y in zip(*losses)) / 16
         self.assertEqual(start[0]["tokens"], 16)
         self.assertAlmostEqual(both["loss"], mean, places=5)
 
-    def scored(self, *words):
-        return self.succeed("score", *words, "--json").json
-
     def test_score_gives_each_character_the_loss_of_the_mean(self):
         self.write("text.txt", TEXT[5000:5100])
-        alone, both = [self.scored(run, "text.txt") for run in ("a", "b")], self.scored("a", "b", "text.txt")
+        alone, both = [self.json("score", run, "text.txt") for run in ("a", "b")], self.json("score", "a", "b", "text.txt")
         for x, y, mean in zip(alone[0]["losses"], alone[1]["losses"], both["losses"]):
             self.assertAlmostEqual(mean, -math.log((math.exp(-x) + math.exp(-y)) / 2), places=4)
         self.assertEqual([(member["run"], member["weight"], member["checkpoint"]) for member in both["members"]],
                          [(run, 0.5, one["checkpoint"]) for run, one in zip("ab", alone)])
         self.assertNotIn("checkpoint", both)
-        self.assertEqual(self.succeed("score", "a", "b", "-", "--json", stdin=TEXT[5000:5100].encode()).json["losses"], both["losses"])
+        self.assertEqual(self.json("score", "a", "b", "-", stdin=TEXT[5000:5100].encode())["losses"], both["losses"])
         self.assertIn(" of text.txt, by 2 models as one\n", self.succeed("score", "a", "b", "text.txt").out)
-        self.assertEqual(self.scored("a", "b")["text"], "the validation split")
+        self.assertEqual(self.json("score", "a", "b")["text"], "the validation split")
         (self.folder / "texts").mkdir()
         self.write("texts/one.txt", TEXT[5000:5100])
-        self.assertEqual(self.scored("a", "b", "texts")["losses"], both["losses"])
+        self.assertEqual(self.json("score", "a", "b", "texts")["losses"], both["losses"])
 
     def test_each_character_has_a_distribution_that_no_later_one_changes(self):
         for options in ([], ["--learn-weights"], ["--counts"]):
@@ -71,28 +64,28 @@ class EnsembleTest(ProgramTest):
         losses = []
         for symbol in "abcdef":
             self.write("text.txt", few[20000:20060] + symbol)
-            losses.append(self.scored("c", "d", "text.txt", *adapt)["losses"])
+            losses.append(self.json("score", "c", "d", "text.txt", *adapt)["losses"])
         self.assertAlmostEqual(sum(math.exp(-each[60]) for each in losses), 1, places=5)
         for each in losses:
             self.assertEqual(each[:60], losses[0][:60])
 
     def test_score_adapts_each_by_its_own_rate_and_says_so(self):
         self.write("text.txt", TEXT[5000:5100])
-        both = self.scored("a", "b", "text.txt", "--adapt")
-        self.assertEqual([member["adaptation"] for member in both["members"]], [self.scored(run, "text.txt", "--adapt")["adaptation"] for run in "ab"])
+        both = self.json("score", "a", "b", "text.txt", "--adapt")
+        self.assertEqual([member["adaptation"] for member in both["members"]], [self.json("score", run, "text.txt", "--adapt")["adaptation"] for run in "ab"])
         self.assertRegex(self.succeed("score", "a", "b", "text.txt", "--adapt").out, r"adapting\s+a at rate [^;]*;\s+b at\s+rate ")
 
     def test_one_run_twice_is_that_run(self):
-        self.assertAlmostEqual(self.figures("a", "a")["loss"], self.figures("a")["loss"], places=6)
+        self.assertAlmostEqual(self.json("eval", "a", "a")["loss"], self.json("eval", "a")["loss"], places=6)
         sample = ["--tokens", "100", "--num-samples", "2", "--prompt", "The "]
         self.assertEqual(self.succeed("sample", "a", "a", *sample).out, self.succeed("sample", "a", *sample).out)
-        path = self.figures("a")["checkpoint"]["path"]
-        self.assertAlmostEqual(self.figures("a", path)["loss"], self.figures("a")["loss"], places=6)
+        path = self.json("eval", "a")["checkpoint"]["path"]
+        self.assertAlmostEqual(self.json("eval", "a", path)["loss"], self.json("eval", "a")["loss"], places=6)
 
     def test_samples_are_drawn_from_the_mean(self):
         probabilities = {}
         for runs in (["a"], ["b"], ["a", "b"]):
-            line = self.succeed("sample", *runs, "--prompt", "The", "--tokens", "1", "--probabilities", "1000", "--json").json
+            line = self.json("sample", *runs, "--prompt", "The", "--tokens", "1", "--probabilities", "1000")
             probabilities[" ".join(runs)] = {one["character"]: one["probability"] for one in line["probabilities"][0]["candidates"]}
         self.assertAlmostEqual(sum(probabilities["a b"].values()), 1, places=5)
         for character, probability in probabilities["a b"].items():
@@ -117,26 +110,25 @@ class EnsembleTest(ProgramTest):
         self.assertIn("weights learned on the last", self.succeed("eval", "a", "b", "--learn-weights").out)
         end = TEXT[train - train // 20:train]
         self.write("end.txt", end)
-        equal, learned = (self.figures("a", "b", "--text", "end.txt", *options)["loss"] for options in ([], ["--learn-weights"]))
+        equal, learned = (self.json("eval", "a", "b", "--text", "end.txt", *options)["loss"] for options in ([], ["--learn-weights"]))
         self.assertLess(learned, equal)
         self.assertNotEqual(self.succeed("sample", "a", "b", "--learn-weights").out, self.succeed("sample", "a", "b").out)
         self.assertIn("--learn-weights is for several runs", self.fail_with(2, "eval", "a", "--learn-weights"))
 
     def test_weights_are_learned_on_a_twentieth_of_the_train_split_unless_that_is_too_little(self):
         for size, line in ((9_000, "the training text is too short to learn the runs' weights"), (250_000, "weights, learned on the last 11,250 characters")):
-            self.write("text.txt", (TEXT * 9)[:size])
-            self.train(f"of-{size}", "nanogpt-cpu", 1, *SMALL, "--text", "text.txt")
+            self.train(f"of-{size}", "nanogpt-cpu", 1, *SMALL, text=(TEXT * 9)[:size])
             self.assertIn(line, self.succeed("sample", f"of-{size}", f"of-{size}", "--learn-weights", "--tokens", "1").err)
 
     def test_it_is_mixed_with_counts_and_adapts(self):
-        plain, counts, adapt, all_of_it = (self.figures("a", "b", "--stride", "8", *options) for options in ([], ["--counts"], ["--adapt"], ["--adapt", "--counts"]))
+        plain, counts, adapt, all_of_it = (self.json("eval", "a", "b", "--stride", "8", *options) for options in ([], ["--counts"], ["--adapt"], ["--adapt", "--counts"]))
         for figures in (counts, adapt, all_of_it):
             self.assertEqual(figures["network_loss"], plain["loss"])
         self.assertLess(counts["loss"], plain["loss"])
         self.assertLess(adapt["loss"], plain["loss"])
         self.assertLess(all_of_it["loss"], min(counts["loss"], adapt["loss"]))
         self.assertEqual(adapt["class"], "adaptive")
-        self.assertEqual(adapt["members"][1]["adaptation"], self.figures("b", "--adapt")["adaptation"])
+        self.assertEqual(adapt["members"][1]["adaptation"], self.json("eval", "b", "--adapt")["adaptation"])
         self.assertRegex(self.succeed("eval", "a", "b", "--adapt").out, r"after each window a learned(.|\n)*after each window\s+b learned")
         self.succeed("sample", "a", "b", "--counts", "--tokens", "20")
 
@@ -145,23 +137,21 @@ class EnsembleTest(ProgramTest):
         outcome = self.succeed("eval", "long", "a", "--json")
         self.assertEqual(outcome.json["block_size"], 16)
         self.assertIn("scored in the shortest, of 16", outcome.err)
-        self.assertEqual(outcome.json["members"][1]["loss"], self.figures("a")["loss"])
+        self.assertEqual(outcome.json["members"][1]["loss"], self.json("eval", "a")["loss"])
         self.succeed("sample", "long", "a", "--tokens", "50")
 
     def test_a_test_split_is_counted_in_each_run(self):
         for name, seed in (("c", "1"), ("d", "2")):
             self.train(name, "nanogpt-cpu", 2, *SMALL, "--seed", seed, "--test_fraction", "0.1")
-        self.figures("d", "--split", "test")
-        self.assertEqual(self.figures("c", "d", "--split", "test")["test_scores"], 2)
-        self.assertEqual(self.figures("c", "--split", "test")["test_scores"], 2)
+        self.json("eval", "d", "--split", "test")
+        self.assertEqual(self.json("eval", "c", "d", "--split", "test")["test_scores"], 2)
+        self.assertEqual(self.json("eval", "c", "--split", "test")["test_scores"], 2)
 
     def test_runs_that_do_not_go_together_are_refused_by_name(self):
-        self.write("other.txt", TEXT[:20000] + "é")
-        self.train("other", "nanogpt-cpu", 2, *SMALL, "--text", "other.txt")
+        self.train("other", "nanogpt-cpu", 2, *SMALL, text=TEXT[:20000] + "é")
         for command in ("eval", "sample", "score"):
             self.assertIn("a and other have different vocabularies ('", self.fail_with(65, command, "a", "other"))
-        self.write("more.txt", TEXT + "é")
-        self.train("more", "nanogpt-cpu", 2, *SMALL, "--text", "more.txt")
+        self.train("more", "nanogpt-cpu", 2, *SMALL, text=TEXT + "é")
         self.assertIn("('é' (U+00E9) is a symbol of more alone)", self.fail_with(65, "eval", "a", "more"))
         self.train("bytes", "nanogpt-cpu", 2, *SMALL, "--units", "bytes")
         self.assertIn("(a has characters and bytes bytes)", self.fail_with(65, "eval", "a", "bytes"))

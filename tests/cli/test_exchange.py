@@ -16,8 +16,7 @@ class RoundTripTest(ExchangeTest):
             with self.subTest(name):
                 self.model(name)
                 self.export(name, f"{name}.out")
-                imported = self.succeed("import", f"{name}.out", "--run", f"{name}.back", "--json").json
-                self.assertEqual(imported["notices"], [])
+                self.assertEqual(self.json("import", f"{name}.out", "--run", f"{name}.back")["notices"], [])
                 self.assertEqual(self.loss(f"{name}.back"), self.loss(name))
                 self.export(f"{name}.back", f"{name}.again")
                 before, after = self.contents(f"{name}.out"), self.contents(f"{name}.again")
@@ -37,12 +36,11 @@ class RoundTripTest(ExchangeTest):
             shown = self.succeed(*command).out
             self.assertNotRegex(shown, r"\binf\b|(^|\s)-1(\s|$)")
             self.assertRegex(shown, nothing)
-        for row in (self.succeed("inspect", "back", "--json").json, *(row for row in self.succeed("runs", ".", "--json").json if row["run"] == "back")):
+        for row in (self.json("inspect", "back"), *(row for row in self.json("runs", ".") if row["run"] == "back")):
             self.assertEqual((row["best_val_loss"], row["best_step"]), (None, None))
         self.assertIn("--text FILE", self.fail_with(66, "eval", "back"))
         self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "back", "--text", SAMPLE_TEXT))
-        tuned = self.train("tuned", "back/config.json", 40, "--init_from", "back")
-        self.assertEqual(tuned.code, 0)
+        self.train("tuned", "back/config.json", 40, "--init_from", "back")
         self.assertLess(self.loss("tuned"), self.loss("back"))
         self.change("out", "config.json", rope_parameters=None)  # transformers 4 has rope_theta alone
         self.succeed("import", "out", "--run", "older", "--quiet")
@@ -50,8 +48,7 @@ class RoundTripTest(ExchangeTest):
 
     def test_an_export_appears_whole_or_not_at_all_and_replaces_only_an_export(self):
         self.model("gpt2", 5)
-        files = self.export("gpt2", "out/deep")["files"]
-        self.assertEqual(sorted(self.contents("out/deep")), sorted(files + ["export.json"]))
+        self.assertEqual(sorted(self.export("gpt2", "out/deep")["files"] + ["export.json"]), sorted(self.contents("out/deep")))
         self.assertIn("--overwrite", self.fail_with(75, "export", "gpt2", "--out", "out/deep"))
         self.export("gpt2", "out/deep/", "--overwrite")
         self.write("out/deep/mine.txt", "mine")
@@ -165,18 +162,19 @@ class HostileTest(ExchangeTest):
         for name, content in self.good.items():
             self.write(f"out/{name}", content)
 
+    def check_changes(self, name, *cases):
+        """Each: other values in a file, and what is said of them."""
+        for values, *parts in cases:
+            with self.subTest(values=values):
+                self.change("out", name, **values)
+                self.refused(*parts)
+
     def test_sizes_that_are_absurd_or_not_those_of_the_tensors(self):
-        for key, value in {"n_embd": 1 << 16, "n_layer": 1000, "n_head": 3, "n_positions": 1 << 20, "vocab_size": 1 << 40, "n_inner": 1 << 20}.items():
-            with self.subTest(key):
-                self.change("out", "config.json", **{key: value})
-                self.refused()
-        for value in (-1, 0, 1.5, "4", [4], 1 << 62, 1e300, None):
-            self.change("out", "config.json", vocab_size=value)
-            self.refused("vocab_size")
-        self.change("out", "config.json", model_type="bert")
-        self.refused("model_type is \"bert\"", "gpt2, llama, qwen3 and its own")
-        self.change("out", "config.json", activation_function="mish")
-        self.refused("activation_function is \"mish\"")
+        sizes = {"n_embd": 1 << 16, "n_layer": 1000, "n_head": 3, "n_positions": 1 << 20, "vocab_size": 1 << 40, "n_inner": 1 << 20}
+        self.check_changes("config.json", *(({key: value},) for key, value in sizes.items()),
+                           *(({"vocab_size": value}, "vocab_size") for value in (-1, 0, 1.5, "4", [4], 1 << 62, 1e300, None)),
+                           ({"model_type": "bert"}, "model_type is \"bert\"", "gpt2, llama, qwen3 and its own"),
+                           ({"activation_function": "mish"}, "activation_function is \"mish\""))
         self.write("out/config.json", "[" * 100000)
         self.refused("config.json")
 
@@ -184,12 +182,10 @@ class HostileTest(ExchangeTest):
         self.model("default", 3)
         self.export("default", "out", "--overwrite")
         self.good = self.contents("out")
-        for values, parts in [({"position": "spiral"}, ["position", "spiral"]), ({"conv_places": 3}, ["conv_places"]), ({"conv_width": 5}, ["conv_2.weight"]),
-                              ({"n_layer": 1 << 40}, ["n_layer"]), ({"n_layer": 900}, ["tensors"]), ({"norm_eps": "small"}, ["norm_eps"]),
-                              ({"tie_word_embeddings": True}, ["lm_head"]), ({"mlp_size": -1}, ["mlp_size"])]:
-            with self.subTest(values=values):
-                self.change("out", "config.json", **values)
-                self.refused(*parts)
+        self.check_changes(
+            "config.json", ({"position": "spiral"}, "position", "spiral"), ({"conv_places": 3}, "conv_places"), ({"conv_width": 5}, "conv_2.weight"),
+            ({"n_layer": 1 << 40}, "n_layer"), ({"n_layer": 900}, "tensors"), ({"norm_eps": "small"}, "norm_eps"),
+            ({"tie_word_embeddings": True}, "lm_head"), ({"mlp_size": -1}, "mlp_size"))
 
     def test_weights_that_are_no_numbers_overlap_or_are_cut(self):
         weights = self.good["model.safetensors"]
@@ -219,27 +215,24 @@ class HostileTest(ExchangeTest):
         self.refused("several files")
 
     def test_tokenizers_of_other_than_characters(self):
-        good = json.loads(self.good["tokenizer.json"])
-        model = good["model"]
+        model = json.loads(self.good["tokenizer.json"])["model"]
         vocab = model["vocab"]
         word = {**{token: id for token, id in vocab.items() if token != "a"}, "ab": vocab["a"]}
-        for values, parts in [
-                ({"model": {**model, "vocab": word}}, ["'ab'", "no single character"]),
-                ({"model": {**model, "vocab": {**vocab, "\u263a": vocab["a"]}}}, ["id "]),
-                ({"model": {**model, "vocab": {**vocab, "\u263a": 1 << 40}}}, ["from 0 to"]),
-                ({"model": {**model, "type": "Unigram"}}, ["Unigram"]),
-                ({"model": {**model, "type": "BPE", "merges": ["a b"]}}, ["merges"]),
-                ({"model": None}, ["tokenizer.json"]),
-                ({"model": {**model, "vocab": [1]}}, ["no vocabulary"]),
-                ({"normalizer": {"type": "Lowercase"}}, ["Lowercase"]),
-                ({"pre_tokenizer": {"type": "Whitespace"}}, ["Whitespace"]),
-                ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [3]}}, ["pre_tokenizer"]),
-                ({"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "a"}}]}}, ["TemplateProcessing"]),
-                ({"added_tokens": [{"id": 0, "content": "a"}]}, ["'a'"]),
-                ({"added_tokens": [{"id": "0"}]}, ["added_tokens"])]:
-            with self.subTest(values=values):
-                self.change("out", "tokenizer.json", **values)
-                self.refused(*parts)
+        self.check_changes(
+            "tokenizer.json",
+            ({"model": {**model, "vocab": word}}, "'ab'", "no single character"),
+            ({"model": {**model, "vocab": {**vocab, "\u263a": vocab["a"]}}}, "id "),
+            ({"model": {**model, "vocab": {**vocab, "\u263a": 1 << 40}}}, "from 0 to"),
+            ({"model": {**model, "type": "Unigram"}}, "Unigram"),
+            ({"model": {**model, "type": "BPE", "merges": ["a b"]}}, "merges"),
+            ({"model": None}, "tokenizer.json"),
+            ({"model": {**model, "vocab": [1]}}, "no vocabulary"),
+            ({"normalizer": {"type": "Lowercase"}}, "Lowercase"),
+            ({"pre_tokenizer": {"type": "Whitespace"}}, "Whitespace"),
+            ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [3]}}, "pre_tokenizer"),
+            ({"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "a"}}]}}, "TemplateProcessing"),
+            ({"added_tokens": [{"id": 0, "content": "a"}]}, "'a'"),
+            ({"added_tokens": [{"id": "0"}]}, "added_tokens"))
         text = self.good["tokenizer.json"].decode()
         self.write("out/tokenizer.json", text.replace('"a":', '"b":', 1))
         self.refused("tokenizer.json")
@@ -248,7 +241,7 @@ class HostileTest(ExchangeTest):
         good = json.loads(self.good["tokenizer.json"])
         vocab = {("[UNK]" if token == "Q" else token): id for token, id in good["model"]["vocab"].items()}
         self.change("out", "tokenizer.json", model={**good["model"], "vocab": vocab, "unk_token": "[UNK]"})
-        imported = self.succeed("import", "out", "--run", "back", "--json", "--quiet").json
+        imported = self.json("import", "out", "--run", "back", "--quiet")
         self.assertEqual(imported["notices"], ["what is no character became one of private use: '[UNK]' is U+F0000"])
         self.assertAlmostEqual(self.loss("back"), self.loss("gpt2"), places=6)
 

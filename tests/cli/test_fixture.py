@@ -38,8 +38,7 @@ class FixtureTest(ProgramTest):
         self.addCleanup(os.environ.pop, "ATEN_CPU_CAPABILITY")
 
     def test_its_loss_is_what_it_was(self):
-        loss = self.succeed("eval", "run", "--threads", "1", "--json").json["loss"]
-        self.assertEqual(loss, self.expected["eval"])
+        self.assertEqual(self.json("eval", "run", "--threads", "1")["loss"], self.expected["eval"])
 
     def test_it_writes_what_it_wrote(self):
         sample = ["sample", "run", "--seed", "5", "--tokens", "60", "--threads", "1", "--quiet"]
@@ -58,10 +57,8 @@ class FixtureTest(ProgramTest):
         for name, expected in json.loads((FIXTURES / "engines/expected.json").read_text()).items():
             with self.subTest(name):
                 shutil.copytree(FIXTURES / "engines" / name, self.folder / name)
-                loss = self.succeed("eval", name, "--checkpoint", "last", "--threads", "1", "--json").json["loss"]
-                self.assertAlmostEqual(loss, expected["eval"], delta=1e-6)
-                sample = self.succeed("sample", name, "--tokens", "20", "--seed", "3", "--threads", "1", "--quiet").out
-                self.assertTrue(sample)
+                self.assertAlmostEqual(self.json("eval", name, "--checkpoint", "last", "--threads", "1")["loss"], expected["eval"], delta=1e-6)
+                self.assertTrue(self.succeed("sample", name, "--tokens", "20", "--seed", "3", "--threads", "1", "--quiet").out)
                 notices = self.succeed("resume", name, "--max_iters", "30").err
                 self.assertEqual(len(re.findall("not bit-exact: chargpt was 0.1.0", notices)), 1, notices)
                 self.assertNotIn("not bit-exact: the engine", notices)
@@ -91,7 +88,7 @@ class TablesTest(ProgramTest):
         self.assertIn(gone, self.fail_with(65, "train", "runs/tables/config.json"))
 
     def test_its_record_is_read(self):
-        run = self.succeed("runs", "--json").json[0]
+        run = self.json("runs")[0]
         self.assertEqual((run["run"], run["step"], run["ended"]), ("tables", 4, "finished"))
         self.assertIn("tables", self.succeed("runs").out)
         self.assertIn("model.n_embd", self.succeed("inspect", "runs/tables", "--json").out)

@@ -2,7 +2,7 @@
 
 import struct
 
-from exchange import MODELS, SIZE, ExchangeTest, packages
+from exchange import MODELS, SIZE, ExchangeTest, needs
 from program import named_tensors
 
 FORMATS = {4: "<I", 5: "<i", 6: "<f", 7: "<?"}
@@ -98,9 +98,8 @@ class GgufTest(ExchangeTest):
                                                 "model.attention_scale": ["nanogpt-cpu", "--attention_scale", "none"]})
         self.assertIn(".gguf", self.fail_with(2, "export", "run-0", "--format", "gguf", "--out", "out"))
 
+    @needs("llama_cpp", "numpy")
     def test_llama_cpp_computes_what_chargpt_does(self):
-        if not packages("llama_cpp", "numpy"):
-            self.skipTest("llama-cpp-python is not here")
         for name, options in HELD.items():
             self.train(name, options[0], 30, *SIZE, *options[1:])
         self.script("check/exports.py", "--format", "gguf", "--windows", "2", *HELD)

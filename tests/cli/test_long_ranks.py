@@ -39,6 +39,5 @@ class RankKillsTest(RanksCase):
         end = step + 50
         self.assertEqual(self.together(2, "resume", "run", "--max_iters", end, "--quiet").code, 0)
         self.assertEqual(self.together(2, *self.training("whole", *options, iters=end), timeout=1800).code, 0)
-        weights = [self.weights(run, end) for run in ("run", "whole")]
-        self.assertEqual(*weights)
+        self.assertEqual(*[self.weights(run, end) for run in ("run", "whole")])
         print(f"{kills} kills, {step} steps, the slowest end took {slowest:.1f} s")

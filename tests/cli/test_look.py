@@ -22,7 +22,7 @@ class LookTest(ProgramTest):
 
 class ScoreTest(LookTest):
     def scored(self, *arguments):
-        return self.succeed("score", "run", "text.txt", "--json", *arguments).json
+        return self.json("score", "run", "text.txt", *arguments)
 
     def test_every_character_has_its_loss_and_their_mean_is_the_texts(self):
         scored = self.scored()
@@ -39,8 +39,7 @@ class ScoreTest(LookTest):
             self.assertEqual(one["candidates"], sorted(one["candidates"], key=lambda c: (-c["log_probability"], c["id"])))
 
     def test_a_pipe_is_scored_as_the_file_is_and_the_run_s_own_split_without_one(self):
-        piped = self.succeed("score", "run", "-", "--json", stdin=TEXT.encode()).json
-        self.assertEqual(piped["scores"], self.scored()["scores"])
+        self.assertEqual(self.json("score", "run", "-", stdin=TEXT.encode())["scores"], self.scored()["scores"])
         own = self.succeed("score", "run", "--show", "50")
         self.assertIn(" characters of the validation split", own.out)
         self.assertIn("more characters; --show takes another number", own.out)
@@ -51,7 +50,7 @@ class ScoreTest(LookTest):
 
     def test_the_hardest_lines_come_first(self):
         lines, losses = [""], [[]]
-        for one in self.succeed("score", "run", "--json").json["scores"]:
+        for one in self.json("score", "run")["scores"]:
             lines[-1] += one["character"]
             losses[-1].append(one["loss"])
             if one["character"] == "\n":
@@ -78,20 +77,18 @@ class ScoreTest(LookTest):
         self.write("foreign.txt", "a\u263ab")
         self.assertIn("empty.txt has no characters to score", self.fail_with(65, "score", "run", "empty.txt"))
         self.assertIn("U+263A", self.fail_with(65, "score", "run", "foreign.txt"))
-        self.assertEqual(self.succeed("score", "run", "foreign.txt", "--unknown", "skip", "--json").json["characters"], 2)
+        self.assertEqual(self.json("score", "run", "foreign.txt", "--unknown", "skip")["characters"], 2)
         self.fail_with(66, "score", "run", "nothing.txt")
-        self.assertIn("--csv is gone; use --json", self.fail_with(2, "score", "run", "text.txt", "--csv"))
         self.fail_with(2, "score", "run", "text.txt", "--candidates", "3")
 
 
 class SampleProbabilitiesTest(LookTest):
     def test_each_character_stands_with_the_most_probable_ones(self):
-        sample = self.succeed("sample", "run", "--tokens", "30", "--probabilities", "200", "--json").json
+        sample = self.json("sample", "run", "--tokens", "30", "--probabilities", "200")
         self.assertEqual("".join(place["character"] for place in sample["probabilities"]), sample["text"])
         for place in sample["probabilities"]:
             self.assertAlmostEqual(sum(one["probability"] for one in place["candidates"]), 1, places=5)
-        plain = self.succeed("sample", "run", "--tokens", "30", "--json").json
-        self.assertEqual(plain["text"], sample["text"])
+        self.assertEqual(self.json("sample", "run", "--tokens", "30")["text"], sample["text"])
         greedy = self.succeed("sample", "run", "--tokens", "5", "--probabilities", "3", "--greedy").out.splitlines()[-5:]
         for line in greedy:
             self.assertRegex(line, r"^(.)   of  \1 [\d.]+ %  . [\d.]+ %  . [\d.]+ %$")
@@ -101,9 +98,9 @@ class InteractiveTest(LookTest):
     def test_each_line_goes_on_from_those_before(self):
         lines = b"the sea\na boat\n"
         said = self.succeed("sample", "run", "--interactive", "--tokens", "20", "--greedy", stdin=lines).out
-        first = self.succeed("sample", "run", "--prompt", "\nthe sea\n", "--tokens", "20", "--greedy", "--json").json["text"]
+        first = self.json("sample", "run", "--prompt", "\nthe sea\n", "--tokens", "20", "--greedy")["text"]
         self.assertTrue(said.startswith(first))
-        second = self.succeed("sample", "run", "--prompt", "\nthe sea\n" + first + "a boat\n", "--tokens", "20", "--greedy", "--json").json
+        second = self.json("sample", "run", "--prompt", "\nthe sea\n" + first + "a boat\n", "--tokens", "20", "--greedy")
         self.assertEqual(said[len(first):].lstrip("\n").rstrip("\n"), second["text"].lstrip("\n").rstrip("\n"))
 
     def test_each_turn_has_draws_of_its_own(self):
@@ -111,7 +108,7 @@ class InteractiveTest(LookTest):
         prompt, answers = "", []
         for seed in ("3", "4"):
             prompt += "".join(answers[-1:]) + "the sea\n"
-            answers.append(self.succeed("sample", "run", "--prompt", "\n" + prompt, "--tokens", "20", "--seed", seed, "--json").json["text"])
+            answers.append(self.json("sample", "run", "--prompt", "\n" + prompt, "--tokens", "20", "--seed", seed)["text"])
         self.assertEqual(said, "".join(answer + "\n" * (not answer.endswith("\n")) for answer in answers))
 
     def test_to_answer_is_what_the_option_alone_means(self):
@@ -124,12 +121,11 @@ class InteractiveTest(LookTest):
     def test_to_complete_goes_on_within_the_line_to_its_end(self):
         complete = ["sample", "run", "--interactive", "complete", "--tokens", "40", "--greedy"]
         said = self.succeed(*complete, stdin=b"the sea\na boat\n").out
-        first = self.succeed("sample", "run", "--prompt", "\nthe sea", "--tokens", "40", "--greedy", "--stop", r"\n", "--json").json
-        second = self.succeed("sample", "run", "--prompt", first["prompt"] + first["text"] + ("\n" if first["tokens"] < 40 else "") + "a boat",
-                              "--tokens", "40", "--greedy", "--stop", r"\n", "--json").json
+        first = self.json("sample", "run", "--prompt", "\nthe sea", "--tokens", "40", "--greedy", "--stop", r"\n")
+        second = self.json("sample", "run", "--prompt", first["prompt"] + first["text"] + ("\n" if first["tokens"] < 40 else "") + "a boat",
+                           "--tokens", "40", "--greedy", "--stop", r"\n")
         self.assertEqual(said, f"the sea{first['text']}\na boat{second['text']}\n")
-        stopped = self.succeed(*complete, "--stop", "e", stdin=b"the sea\n").out
-        self.assertNotIn("e", stopped[len("the sea"):])
+        self.assertNotIn("e", self.succeed(*complete, "--stop", "e", stdin=b"the sea\n").out[len("the sea"):])
 
     def test_a_line_with_unknown_characters_is_named_and_left_out(self):
         outcome = self.succeed("sample", "run", "--interactive", "--tokens", "5", stdin="\u263a\nthe\n".encode())
@@ -143,7 +139,7 @@ class InteractiveTest(LookTest):
 
 class AttentionTest(LookTest):
     def test_rows_are_weights_over_what_each_character_sees(self):
-        found = self.succeed("attention", "run", "--prompt", "the sea", "--json").json
+        found = self.json("attention", "run", "--prompt", "the sea")
         self.assertEqual(found["symbols"], ["t", "h", "e", "\u2423", "s", "e", "a"])
         self.assertEqual((found["layers"], found["heads"]), (1, 2))
         for head in found["weights"][0]:
@@ -176,7 +172,7 @@ class ExplainTest(ProgramTest):
     """Each figure from those before it, by arithmetic of the test's own."""
 
     def walk(self, run, prompt="the sea"):
-        found = self.succeed("explain", run, "--prompt", prompt, "--json").json
+        found = self.json("explain", run, "--prompt", prompt)
         operations = {}
         for operation in found["operations"]:
             width = operation["shape"][-1]
@@ -204,9 +200,8 @@ class ExplainTest(ProgramTest):
         self.assert_close(walk[None, "input of the first block"][3],
                           [a + b for a, b in zip(walk[None, "token embedding"][3], walk[None, "position embedding"][3])])
         self.assert_close(walk[None, "probabilities of the next character"][0], softmax(walk[None, "logits"][-1]))
-        parameters = self.succeed("inspect", "run", "--json").json["parameters"]
-        self.assertEqual(sum(operation["parameters"] for operation in found["operations"]), parameters)
-        attention = self.succeed("attention", "run", "--prompt", "the sea", "--json").json["weights"]
+        self.assertEqual(sum(operation["parameters"] for operation in found["operations"]), self.json("inspect", "run")["parameters"])
+        attention = self.json("attention", "run", "--prompt", "the sea")["weights"]
         for head, row in enumerate(weights):
             self.assert_close(row, attention[0][head][-1])
 
@@ -214,9 +209,8 @@ class ExplainTest(ProgramTest):
         for config in ("ladder/bigram", "ladder/masked", "ladder/post-norm", "default", "quick"):
             with self.subTest(config):
                 self.train("run", config, 2, "--overwrite")
-                operations = self.succeed("explain", "run", "--prompt", "the", "--json").json["operations"]
-                self.assertEqual(sum(operation["parameters"] for operation in operations),
-                                 self.succeed("inspect", "run", "--json").json["parameters"])
+                operations = self.json("explain", "run", "--prompt", "the")["operations"]
+                self.assertEqual(sum(operation["parameters"] for operation in operations), self.json("inspect", "run")["parameters"])
 
     def test_each_kind_of_model_has_its_lesson(self):
         for config, lesson in (("bigram", "No operation looks back"), ("average", "Rows 1 to 6 of 7 see their own target: the model leaks"),
@@ -229,12 +223,11 @@ class ExplainTest(ProgramTest):
                 self.assertLessEqual(max(map(len, shown.splitlines())), 80)
 
     def test_a_page_shows_each_matrix_and_its_numbers(self):
-        self.write("marked.txt", program.TEXT + "a<b>\n")
-        self.train("run", "ladder/attention-multihead", 20, "--text", "marked.txt")
+        self.train("run", "ladder/attention-multihead", 20, text=program.TEXT + "a<b>\n")
         self.succeed("explain", "run", "--prompt", "a<b", "--page", "walk.html")
         html = (self.folder / "walk.html").read_text()
         self.assertIn("a&lt;b, walked through", html)
-        operations = self.succeed("explain", "run", "--prompt", "a<b", "--json").json["operations"]
+        operations = self.json("explain", "run", "--prompt", "a<b")["operations"]
         pictures = re.findall(r'width=(\d+) height=(\d+) [^>]*data-values="([^"]*)"', html)
         self.assertEqual(len(pictures), len(operations))
         for (width, height, shown), operation in zip(pictures, operations):
@@ -248,12 +241,12 @@ class ExplainTest(ProgramTest):
 
     def test_the_last_numbers_are_what_sample_draws_from(self):
         self.train("run", "default", 20)
-        operations = self.succeed("explain", "run", "--prompt", "the sea", "--json").json["operations"]
+        operations = self.json("explain", "run", "--prompt", "the sea")["operations"]
         row = operations[0]["values"][-operations[0]["shape"][-1]:]
         root_mean_square = math.sqrt(sum(value * value for value in row) / len(row))
         self.assertEqual(re.search(r"root mean square (\d.*)", self.succeed("explain", "run", "--prompt", "the sea").out)[1], f"{root_mean_square:.3f}")
         best = max(operations[-1]["values"])
-        sample = self.succeed("sample", "run", "--prompt", "the sea", "--tokens", "1", "--greedy", "--probabilities", "1", "--json").json
+        sample = self.json("sample", "run", "--prompt", "the sea", "--tokens", "1", "--greedy", "--probabilities", "1")
         self.assertAlmostEqual(best, sample["probabilities"][0]["candidates"][0]["probability"], places=5)
 
 
@@ -266,14 +259,13 @@ class EvalTest(LookTest):
 
 class AuditTest(ProgramTest):
     def test_a_model_that_has_memorized_its_text_is_told_from_one_that_has_not(self):
-        self.write("short.txt", program.TEXT[:1500])
+        text = program.TEXT[:1500]
         shape = ["--n_layer", "2", "--n_embd", "64", "--block_size", "32", "--dropout", "0", "--eval_interval", "1000", "--sample_tokens", "0"]
-        self.train("parrot", "default", 600, "--text", "short.txt", "--max_epochs", "0", *shape)
-        recites = self.succeed("audit", "parrot", "--checkpoint", "last", "--samples", "4", "--tokens", "400", "--json").json
+        self.train("parrot", "default", 600, "--max_epochs", "0", *shape, text=text)
+        recites = self.json("audit", "parrot", "--checkpoint", "last", "--samples", "4", "--tokens", "400")
         self.assertGreater(recites["copied_share"], 0.5)
         self.assertIn("It mostly recites", recites["verdict"])
         self.assertGreater(recites["val_loss"] - recites["train_loss"], 1)
-        text = (self.folder / "short.txt").read_text()
         place = recites["longest"]["place"]
         self.assertEqual(text[place:place + recites["longest"]["characters"]], recites["longest"]["text"])
         self.assertEqual(recites["longest"]["line"], text[:place].count("\n") + 1)
@@ -296,30 +288,26 @@ class AuditTest(ProgramTest):
 
     def test_validation_text_that_stands_in_the_train_split_is_named(self):
         part = program.TEXT[:2000]
-        self.write("twice.txt", part + part[:222])
-        self.train("run", "ladder/bigram", 10, "--text", "twice.txt")
+        self.train("run", "ladder/bigram", 10, text=part + part[:222])
         self.assertRegex(self.succeed("audit", "run").out, r"\d+\.\d % of the validation split also appears in the train split")
 
     def test_held_out_text_is_taken_from_all_of_its_split(self):
         draw = random.Random(1)
         train = "".join(draw.choices("abcdefghij", k=3600))
-        self.write("text.txt", train + "".join(draw.choices("abcdefghij", k=200)) + train[100:300])
-        self.train("run", "ladder/bigram", 2, "--text", "text.txt")
-        told = self.succeed("audit", "run", "--samples", "2", "--tokens", "100", "--json").json
+        self.train("run", "ladder/bigram", 2, text=train + "".join(draw.choices("abcdefghij", k=200)) + train[100:300])
+        told = self.json("audit", "run", "--samples", "2", "--tokens", "100")
         self.assertEqual(told["held_out_copied_share"], 0.5)  # its first and its last hundred
 
     def test_a_model_that_has_learned_one_line_by_heart_recites_in_part(self):
         draw = random.Random(1)
         lines = ["".join(draw.choices("0123456789", k=10)) for _ in range(1000)]
         lines[:800:16] = ["".join(map(chr, range(0x100, 0x13C)))] * 50  # each letter says which one follows
-        self.write("text.txt", "\n".join(lines))
-        self.train("run", "ladder/bigram", 600, "--text", "text.txt", "--learning_rate", "0.005", "--batch_size", "32", "--eval_interval", "100")
-        told = self.succeed("audit", "run", "--samples", "64", "--json").json
+        self.train("run", "ladder/bigram", 600, "--learning_rate", "0.005", "--batch_size", "32", "--eval_interval", "100", text="\n".join(lines))
+        told = self.json("audit", "run", "--samples", "64")
         self.assertEqual(told["held_out_copied_share"], 0)
         self.assertEqual(told["verdict"], "It recites its training text in part.", told["copied_share"])
 
     def test_a_text_that_is_gone_is_named(self):
-        self.write("text.txt", TEXT * 4)
-        self.train("run", "ladder/bigram", 10, "--text", "text.txt")
-        (self.folder / "text.txt").unlink()
-        self.assertIn("text.txt", self.fail_with(66, "audit", "run"))
+        self.train("run", "ladder/bigram", 10, text=TEXT * 4)
+        (self.folder / "run.txt").unlink()
+        self.assertIn("run.txt", self.fail_with(66, "audit", "run"))

@@ -4,7 +4,7 @@ import json
 import os
 import pickle
 
-from exchange import SIZE, ExchangeTest, packages
+from exchange import SIZE, ExchangeTest, needs
 from program import SAMPLE_TEXT, metrics
 
 MORE = ["--warmup_iters", "5", "--lr_decay_iters", "60", "--beta2", "0.97"]
@@ -22,8 +22,7 @@ class NanoGptTest(ExchangeTest):
             with self.subTest(bias=bias):
                 self.trained("--bias", bias, "--overwrite")
                 self.assertEqual(self.export("ours", f"there-{bias}", "--checkpoint", "last", form="nanogpt")["notices"], [])
-                back = self.succeed("import", f"there-{bias}", "--text", SAMPLE_TEXT, "--run", f"back-{bias}", "--json", "--quiet").json
-                self.assertTrue(back["resumable"])
+                self.assertTrue(self.json("import", f"there-{bias}", "--text", SAMPLE_TEXT, "--run", f"back-{bias}", "--quiet")["resumable"])
                 for run in ("ours", f"back-{bias}"):
                     self.succeed("resume", run, "--max_iters", "30", "--log_interval", "1", "--quiet")
                 losses = [[(row["step"], row["loss"]) for row in self.rows(run) if "loss" in row] for run in ("ours", f"back-{bias}")]
@@ -36,9 +35,9 @@ class NanoGptTest(ExchangeTest):
         self.assertIn("--text FILE", self.succeed("import", "there", "--run", "back").err)
         self.assertIn("import it again with --text FILE", self.fail_with(65, "resume", "back"))
         (self.folder / "there" / "optimizer.safetensors").unlink()
-        self.assertFalse(self.succeed("import", "there", "--run", "bare", "--text", SAMPLE_TEXT, "--json", "--quiet").json["resumable"])
+        self.assertFalse(self.json("import", "there", "--run", "bare", "--text", SAMPLE_TEXT, "--quiet")["resumable"])
         self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "bare"))
-        self.assertEqual(self.succeed("eval", "bare", "--json", "--quiet").json["loss"], self.succeed("eval", "ours", "--json", "--quiet").json["loss"])
+        self.assertEqual(self.json("eval", "bare", "--quiet")["loss"], self.json("eval", "ours", "--quiet")["loss"])
         config = self.json_of("there/nanogpt.json")["config"]
         self.change("there", "nanogpt.json", config={**config, "decay_lr": False})
         self.succeed("import", "there", "--run", "constant", "--quiet")
@@ -91,13 +90,13 @@ class NanoGptTest(ExchangeTest):
         self.assertIn("optimizer.safetensors", self.fail_with(65, "import", "there", "--run", "back"))
 
 
+@needs("torch")
 class ScriptsTest(ExchangeTest):
-    """Needs torch."""
-
-    def setUp(self):
-        super().setUp()
-        if not packages("torch"):
-            self.skipTest("torch is not here")
+    def converted(self, iters):
+        """A run as nanoGPT's checkpoint: pt/ckpt.pt and pt/meta.pkl."""
+        self.train("ours", "nanogpt-cpu", iters, *SIZE)
+        self.export("ours", "there", form="nanogpt")
+        self.script("chargpt_to_nanogpt.py", "there", "pt")
 
     def test_both_scripts_in_turn_give_the_same_files(self):
         self.train("ours", "nanogpt-cpu", 5, *SIZE, "--bias", "true")
@@ -113,14 +112,12 @@ class ScriptsTest(ExchangeTest):
 
     def test_a_checkpoint_without_optimizer_and_step_gives_the_model_and_one_with_it_the_optimizers_options(self):
         import torch
-        self.train("ours", "nanogpt-cpu", 5, *SIZE)
-        self.export("ours", "there", form="nanogpt")
-        self.script("chargpt_to_nanogpt.py", "there", "pt")
+        self.converted(5)
         whole = torch.load(self.folder / "pt/ckpt.pt", weights_only=True)
         for keys in (("model", "model_args"), ("model", "model_args", "iter_num", "best_val_loss", "config")):
             torch.save({key: whole[key] for key in keys}, self.folder / "shared.pt")
             self.script("nanogpt_to_chargpt.py", "shared.pt", "pt/meta.pkl", f"shared-{len(keys)}")
-            imported = self.succeed("import", f"shared-{len(keys)}", "--run", f"run-{len(keys)}", "--json", "--quiet").json
+            imported = self.json("import", f"shared-{len(keys)}", "--run", f"run-{len(keys)}", "--quiet")
             self.assertEqual((imported["resumable"], imported["step"]), (False, whole["iter_num"] if "iter_num" in keys else 0))
             self.assertEqual(self.loss(f"run-{len(keys)}"), self.loss("ours"))
         whole["optimizer"]["param_groups"][0]["weight_decay"] = 0.03  # what train.py goes on with, whatever its config says
@@ -132,9 +129,7 @@ class ScriptsTest(ExchangeTest):
         class Attack:
             def __reduce__(self):
                 return os.mkdir, ("attacked",)
-        self.train("ours", "nanogpt-cpu", 2, *SIZE)
-        self.export("ours", "there", form="nanogpt")
-        self.script("chargpt_to_nanogpt.py", "there", "pt")
+        self.converted(2)
         attack = pickle.dumps(Attack())
         for checkpoint, meta in [("pt/ckpt.pt", attack), (attack, "pt/meta.pkl"), ("pt/ckpt.pt", b"\x80\x04N."), (b"PK", "pt/meta.pkl")]:
             with self.subTest(checkpoint=checkpoint):

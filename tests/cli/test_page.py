@@ -30,27 +30,27 @@ class PageModelTest(ProgramTest):
         text = TEXT[5000:5300]
         self.write("text.txt", text)
         symbols = data["model"]["symbols"]
-        scored = self.succeed("score", "run", "text.txt", "--json", "--candidates", str(len(symbols)), "--threads", "1").json
+        scored = self.json("score", "run", "text.txt", "--candidates", str(len(symbols)), "--threads", "1")
         block, half = scored["block_size"], max(1, scored["block_size"] // 2)
         ids = [data["model"]["start_symbol"]] + [symbols.index(character) for character in text]
-        windows, places = [], []
+        windows, firsts = [], []
         for begin in range(0, len(ids) - 1, half):
             window = ids[begin:begin + block][:len(ids) - 1 - begin]
             first = 0 if begin == 0 else block - half
             if len(window) > first:
                 windows.append(window)
-                places.append((begin, first))
+                firsts.append(first)
         prompt = text[:10]
         answer = self.page_model(windows, [symbols.index(c) for c in prompt], rounded)
-        worst, compared = 0, 0
-        for (begin, first), logits in zip(places, answer["logits"]):
-            for place in range(first, len(logits)):
-                for candidate in scored["scores"][begin + place]["candidates"]:
-                    worst = max(worst, abs(candidate["log_probability"] - logits[place][candidate["id"]]))
-                    compared += 1
-        self.assertEqual(compared, len(text) * len(symbols))
-        sample = self.succeed("sample", "run", "--prompt", prompt, "--greedy", "--tokens", "60", "--json").json["text"]
+        worst = self.difference(scored["scores"], [row for first, rows in zip(firsts, answer["logits"]) for row in rows[first:]])
+        sample = self.json("sample", "run", "--prompt", prompt, "--greedy", "--tokens", "60")["text"]
         return worst, "".join(symbols[id] for id in answer["ids"]), sample
+
+    def difference(self, scores, rows):
+        """The greatest of a log-probability from the program's, of each symbol at each place of a text."""
+        for place, row in zip(scores, rows, strict=True):
+            self.assertEqual(len(place["candidates"]), len(row))
+        return max(abs(candidate["log_probability"] - row[candidate["id"]]) for place, row in zip(scores, rows) for candidate in place["candidates"])
 
     def page_model(self, windows, prompt, rounded=False):
         """What page_model.js makes of the page of `run`."""
@@ -87,23 +87,16 @@ class PageModelTest(ProgramTest):
 
     def test_documents(self):
         words = re.findall(r"\b[a-z]{2,9}\b", TEXT)
-        self.write("words.txt", "\n".join(words))
-        self.train("run", "default", 60, *SMALL, "--text", "words.txt", "--documents", "lines", "--learning_rate", "0.01")
+        self.train("run", "default", 60, *SMALL, "--documents", "lines", "--learning_rate", "0.01", text="\n".join(words))
         model = self.page_of("run")["model"]
         begin, symbols = model["document"], model["symbols"]
         self.assertEqual((model["start_symbol"], len(symbols)), (begin, begin + 1))
         self.write("some.txt", "\n".join(words[:60]))
-        scores = self.succeed("score", "run", "some.txt", "--json", "--candidates", str(len(symbols)), "--threads", "1").json["scores"]
+        scores = self.json("score", "run", "some.txt", "--candidates", str(len(symbols)), "--threads", "1")["scores"]
         answer = self.page_model([[begin, *(symbols.index(character) for character in word)] for word in words[:60]], [begin, symbols.index(words[0][0])])
-        worst, places = 0, iter(scores)
-        for row in (row for window in answer["logits"] for row in window):
-            place = next(places)
-            self.assertEqual(len(place["candidates"]), len(symbols))
-            worst = max([worst] + [abs(candidate["log_probability"] - row[candidate["id"]]) for candidate in place["candidates"]])
-            self.assertAlmostEqual(place["loss"], -next(one["log_probability"] for one in place["candidates"] if one["character"] == place["character"]), places=4)
-        self.assertIsNone(next(places, None))
-        self.assertLess(worst, 1e-4)
-        sample = self.succeed("sample", "run", "--prompt", words[0][0], "--greedy", "--json").json
+        self.check_distributions(scores)
+        self.assertLess(self.difference(scores, [row for window in answer["logits"] for row in window]), 1e-4)
+        sample = self.json("sample", "run", "--prompt", words[0][0], "--greedy")
         self.assertEqual("".join(symbols[id] for id in answer["ids"]), sample["text"])
         self.assertLess(len(sample["text"]), 60)
 
@@ -153,7 +146,7 @@ class PageFileTest(ProgramTest):
 
     def test_several_runs_stand_beside_each_other_with_what_they_differ_in(self):
         self.train("other", "ladder/bigram", 10)
-        page = self.succeed("page", "run", "other", "--output", "both.html", "--json").json["page"]
+        page = self.json("page", "run", "other", "--output", "both.html")["page"]
         runs = data_of(self.folder / page)["runs"]
         self.assertEqual([run["name"] for run in runs], ["run", "other"])
         self.assertEqual(runs[0]["differs"], [])
@@ -231,15 +224,13 @@ class PageFileTest(ProgramTest):
         self.assertRegex(self.page_of("long")["runs"][0]["command"], r" --set train\.max_iters=2000 --set train\.max_seconds=600\.0 ")
 
     def test_a_coloured_text_begins_with_its_own_line_end(self):
-        self.write("text.txt", "\nThe sea")
-        self.succeed("score", "run", "text.txt", "--html", "text.html")
+        self.succeed("score", "run", self.write("text.txt", "\nThe sea"), "--html", "text.html")
         self.assertRegex((self.folder / "text.html").read_text(), r"<pre>\n(<b [^>]*>)?\n")
 
     def test_texts_are_never_markup(self):
-        self.write("text.txt", "</script><b>&amp;<!--" * 300)
-        self.train("run", "ladder/bigram", 10, "--overwrite", "--text", "text.txt")
-        html = (self.folder / self.succeed("page", "run", "--prompt", "</script>", "--json").json["page"]).read_text()
-        self.assertEqual(html.count("</script>"), 3)
+        self.train("run", "ladder/bigram", 10, "--overwrite", text="</script><b>&amp;<!--" * 300)
+        html = (self.folder / self.json("page", "run", "--prompt", "</script>")["page"]).read_text()
+        self.assertEqual(html.count("</script>"), 4)
         self.assertNotIn("<b>", html)
         self.assertEqual(data_of(self.folder / "run/page.html")["model"]["prompt"], "</script>")
 
@@ -326,7 +317,7 @@ class BrowserTest(ProgramTest):
     def test_a_page_opens_from_disk_and_writes_what_the_program_writes(self):
         self.train("run", "default", 60, *SMALL, "--eval_interval", "20")
         self.succeed("page", "run")
-        greedy = self.succeed("sample", "run", "--prompt", "The sea", "--greedy", "--tokens", "80", "--json").json["text"]
+        greedy = self.json("sample", "run", "--prompt", "The sea", "--greedy", "--tokens", "80")["text"]
         browser = self.browser("run/page.html")  # a coloured sample, and what was expected at one of its characters
         self.assertGreater(len(browser.run("return chargpt.writings[0].prompt.value")), 3)
         self.assertGreater(self.count(browser, ".text span[style*=background]"), 50)
@@ -365,8 +356,7 @@ class BrowserTest(ProgramTest):
             self.keep_screen(other, name)
 
     def test_a_model_of_documents_shows_where_they_begin_and_end(self):
-        self.write("words.txt", "\n".join(re.findall(r"\b[a-z]{2,9}\b", TEXT)))
-        self.train("run", "default", 20, *SMALL, "--text", "words.txt", "--documents", "lines")
+        self.train("run", "default", 20, *SMALL, "--documents", "lines", text="\n".join(re.findall(r"\b[a-z]{2,9}\b", TEXT)))
         self.succeed("page", "run", "--prompt", "a")
         browser = self.browser("run/page.html", opened="return chargpt.writings[0].characters.length > 0 && !chargpt.writings[0].running")
         browser.run("chargpt.writings[0].look(0)")

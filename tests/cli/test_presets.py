@@ -1,38 +1,31 @@
 """What is said of the presets is of the presets as they are, and the script that says it measures and writes."""
 
-import importlib
 import re
 import shutil
 import sys
 
 from program import PROGRAM, QUICK, SAMPLE_TEXT, SOURCE, ProgramTest
 
-SCRIPT = SOURCE / "scripts" / "measure" / "presets.py"
+sys.path.append(str(SOURCE / "scripts/measure"))
+import presets  # noqa: E402 (found by the line above)
+
 AGAIN = "run scripts/measure/presets.py --only {0} (all of them where a default has changed)"
-
-
-def script():
-    if str(SCRIPT.parent) not in sys.path:
-        sys.path.insert(0, str(SCRIPT.parent))  # its neighbours
-    return importlib.import_module(SCRIPT.stem)
 
 
 class ExpectedFiguresTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.presets = script()
-        self.program = self.presets.Program(PROGRAM)
-        self.expected = self.presets.load(SOURCE / "configs")
+        self.program, self.expected = presets.Presets(PROGRAM), presets.load(SOURCE / "configs")
 
     def test_no_preset_has_changed_since_it_was_measured(self):
         defaults = self.program.defaults()
-        self.assertEqual(self.presets.changed_defaults(self.expected["defaults"], defaults), [], AGAIN.format("each"))
+        self.assertEqual(presets.changed_defaults(self.expected["defaults"], defaults), [], AGAIN.format("each"))
         for preset, row in self.expected["rows"].items():
             self.assertEqual(row["config"], self.program.config_digest(preset, defaults), f"{preset} has changed: {AGAIN.format(preset)}")
 
     def test_the_table_is_that_of_the_figures(self):
         text = (SOURCE / "configs" / "README.md").read_text(encoding="utf-8")
-        self.assertIn("\n".join([self.presets.BEGIN, self.presets.table(self.expected), self.presets.END]), text, "run scripts/measure/presets.py --table")
+        self.assertIn("\n".join([presets.BEGIN, presets.table(self.expected), presets.END]), text, "run scripts/measure/presets.py --table")
 
     def test_every_measured_row_has_its_seeds_machine_and_date(self):
         for preset, row in self.expected["rows"].items():
@@ -45,7 +38,7 @@ class ExpectedFiguresTest(ProgramTest):
                 self.assertAlmostEqual(row["loss"], sum(run["loss"] for run in row["runs"]) / len(row["runs"]), places=6)
 
     def test_configs_prints_them(self):
-        rows = {row["name"]: row["expected"] for row in self.succeed("configs", "--json").json}
+        rows = {row["name"]: row["expected"] for row in self.json("configs")}
         self.assertEqual({preset for preset, row in rows.items() if row}, set(self.expected["rows"]))
         for preset, row in self.expected["rows"].items():
             self.assertEqual(rows[preset].get("loss"), row.get("loss"))
@@ -54,7 +47,7 @@ class ExpectedFiguresTest(ProgramTest):
 
 class DigestTest(ProgramTest):
     def test_an_option_that_changes_changes_the_digest_and_one_that_is_spelled_out_does_not(self):
-        program = script().Program(PROGRAM)
+        program = presets.Presets(PROGRAM)
         defaults = program.defaults()
         digests = [program.config_digest(self.write(f"{n}.json", text), defaults) for n, text in enumerate(
             ['{"extends": "ladder/bigram"}', '{"extends": "ladder/bigram", "train": {"adam_eps": 1e-8}}',
@@ -64,7 +57,7 @@ class DigestTest(ProgramTest):
 
     def test_a_default_that_changes_is_named_and_a_new_option_is_not(self):
         then, now = {"train": {"beta1": 0.9, "beta2": 0.99}}, {"train": {"beta1": 0.9, "beta2": 0.95, "new": 1}}
-        self.assertEqual(script().changed_defaults(then, now), ["train.beta2"])
+        self.assertEqual(presets.changed_defaults(then, now), ["train.beta2"])
 
 
 class MeasuringTest(ProgramTest):
@@ -93,7 +86,7 @@ class MeasuringTest(ProgramTest):
         for run in ("a", "b"):
             self.train(run, "ladder/bigram", 20)
         self.train("c", "ladder/bigram", 20, "--seed", "5")
-        digests = [script().metrics_digest(self.folder / run) for run in ("a", "b", "c")]
+        digests = [presets.metrics_digest(self.folder / run) for run in ("a", "b", "c")]
         self.assertEqual(digests[0], digests[1])
         self.assertNotEqual(digests[0], digests[2])
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from program import PROGRAM, QUICK, last_wins
+from program import PROGRAM, QUICK, Outcome, last_wins
 from ranks import ENVIRONMENT, MODULE, RanksCase
 
 
@@ -52,10 +52,7 @@ class RanksTest(RanksCase):
     def refused(self, code, part, *words):
         process = subprocess.run(["mpirun", *map(str, words)], cwd=self.folder, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
                                  capture_output=True, timeout=60, check=False)
-        self.assertEqual(process.returncode, code, process.stderr)
-        lines = [line for line in process.stderr.decode().splitlines() if line.startswith("chargpt: error: ")]
-        self.assertEqual(len(lines), 1, process.stderr)
-        self.assertIn(part, lines[0])
+        self.assertIn(part, self.error_of(Outcome(process), code))
         self.assertFalse((self.folder / "run").exists())
 
     def test_ranks_that_do_not_belong_together_are_refused_by_one_of_them_and_nothing_is_written(self):
@@ -91,13 +88,9 @@ class RanksTest(RanksCase):
         self.assertEqual(together.code, 0, together.err)
         self.assertEqual(self.results("together"), self.results("alone"))
         process = self.start(3, *self.comparison("broken"))
-        end = time.monotonic() + 30
-        while len(list((self.folder / "broken").glob("*/checkpoints/LATEST"))) < 2:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
+        self.wait_for(lambda: len(list((self.folder / "broken").glob("*/checkpoints/LATEST"))) >= 2)
         os.kill(self.rank_process(2), signal.SIGKILL)
-        process.communicate(timeout=30)
-        self.assertEqual(process.returncode, 137)
+        self.ended(process, 137, timeout=30)
         self.assertEqual(self.together(2, *self.comparison("broken")).code, 0)
         self.assertEqual(self.results("broken"), self.results("alone"))
 
@@ -120,9 +113,8 @@ class RanksTest(RanksCase):
                 process = self.running(name, *more)
                 os.kill(self.rank_process(1), number)
                 begun = time.monotonic()
-                err = process.communicate(timeout=30)[1].decode()
+                err = self.ended(process, code, timeout=30).decode()
                 self.assertLess(time.monotonic() - begun, 20)
-                self.assertEqual(process.returncode, code, err)
                 self.assertIn(f"to continue from the last checkpoint: chargpt resume {name}", err)
                 last = self.last_step(name)
                 self.assertEqual(self.together(2, "resume", name, "--max_iters", last + 10, "--quiet").code, 0)

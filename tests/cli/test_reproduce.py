@@ -38,7 +38,7 @@ class ReproduceTest(ProgramTest):
         answer = self.reproduced("run", "--at", "step-40", "--run", "again")
         self.assertEqual((answer["verdict"], answer["from_step"], answer["again"]), ("bits", 40, "again"))
         self.assertEqual((answer["losses"], answer["same_weights"]), (4 + 2, [60]))
-        self.assertEqual(self.succeed("eval", "again", "--json", "--quiet").json["loss"], self.succeed("eval", "run", "--json", "--quiet").json["loss"])
+        self.assertEqual(self.json("eval", "again", "--quiet")["loss"], self.json("eval", "run", "--quiet")["loss"])
         self.assertEqual(self.reproduced("run/checkpoints/step-00000020")["from_step"], 20)
         self.assertIn("nothing was trained after it", self.fail_with(2, "reproduce", "run", "--at", "step-60"))
         self.assertIn("has no checkpoint step-00000030", self.fail_with(66, "reproduce", "run", "--at", "step-30"))

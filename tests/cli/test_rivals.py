@@ -11,11 +11,11 @@ class RivalsTest(ProgramTest):
     def setUp(self):
         super().setUp()
         self.train("run", "nanogpt-cpu", 20, *SMALL)
-        if not self.succeed("doctor", "--json").json["ppmd"]:
+        if not self.json("doctor")["ppmd"]:
             self.skipTest("libarchive is not here")
 
     def test_rivals_stand_by_class_the_strongest_first(self):
-        figures = self.succeed("eval", "run", "--json").json
+        figures = self.json("eval", "run")
         baselines = figures["baselines"]
         self.assertEqual(figures["class"], "frozen")
         self.assertEqual(baselines["ngram"]["class"], "frozen")
@@ -36,10 +36,10 @@ class RivalsTest(ProgramTest):
         self.assertEqual((kept["baselines"], kept["verdict"]), (baselines, figures["verdict"]))
 
     def test_the_verdict_fits_into_80_columns(self):
-        self.assertIn(self.succeed("eval", "run", "--json").json["verdict"][1], self.fitting_lines(80, "eval", "run"))
+        self.assertIn(self.json("eval", "run")["verdict"][1], self.fitting_lines(80, "eval", "run"))
 
     def test_a_mixture_with_counts_is_compared_with_counts_in_any_context(self):
-        mixed = self.succeed("eval", "run", "--counts", "--json").json
+        mixed = self.json("eval", "run", "--counts")
         ngram = mixed["baselines"]["ngram"]
         self.assertIn("--counts (eval, sample) mixes it with counts of its training text, for a lower loss.", self.succeed("eval", "run").out)
         self.assertEqual(mixed["verdict"][0], f"Frozen: beats counted {ngram['order']}-grams ({ngram['loss']:.4f}) by {ngram['loss'] - mixed['loss']:.4f}.")
@@ -47,7 +47,7 @@ class RivalsTest(ProgramTest):
     def test_a_model_that_adapts_is_compared_with_rivals_that_do_and_as_it_was_trained_with_frozen_ones(self):
         frozen, adapted = (self.succeed("eval", "run", "--stride", "8", *adapt).out for adapt in ([], ["--adapt"]))
         self.assertIn("\n--adapt --counts (eval, score) let it learn from the text too.\n", frozen)
-        figures = self.succeed("eval", "run", "--stride", "8", "--adapt", "--json").json
+        figures = self.json("eval", "run", "--stride", "8", "--adapt")
         ppmd = figures["baselines"]["ppmd"]["loss"]
         line = next(line for line in frozen.splitlines() if line.startswith("Frozen, "))
         self.assertEqual(figures["verdict"], [line, f"Adapting to the text: behind PPMd ({ppmd:.4f}) by {figures['loss'] - ppmd:.4f}."])
@@ -72,7 +72,7 @@ class RivalsTest(ProgramTest):
         self.write("ascii.txt", TEXT.encode("ascii", "ignore"))
         for run, units in (("characters", []), ("bytes", ["--units", "bytes"])):
             self.train(run, "nanogpt-cpu", 3, *SMALL, *units, "--text", "ascii.txt")
-        one, other = (self.succeed("eval", run, "--json").json["baselines"]["ppmd"] for run in ("characters", "bytes"))
+        one, other = (self.json("eval", run)["baselines"]["ppmd"] for run in ("characters", "bytes"))
         self.assertEqual(one, other)
 
     def test_without_room_for_a_temporary_file_ppmd_is_left_out_and_the_rest_is_there(self):
@@ -80,7 +80,7 @@ class RivalsTest(ProgramTest):
         outcome = self.succeed("eval", "run", env=nowhere)
         self.assertIn("PPMd is left out: libarchive failed (", outcome.out)
         self.assertIn("\nxz (", outcome.out)
-        baselines = self.succeed("eval", "run", "--json", env=nowhere).json["baselines"]
+        baselines = self.json("eval", "run", env=nowhere)["baselines"]
         self.assertNotIn("ppmd", baselines)
         self.assertIn("TMPDIR", baselines["ppmd_missing"])
         self.assertEqual(baselines["classes"]["adaptive"], ["gzip", "xz"])
@@ -94,4 +94,4 @@ class RivalsTest(ProgramTest):
             subprocess.run(["7z", "a", "-mhc=off", "-m0=PPMd:o=6:mem=16m", name + ".7z", name], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
             sizes.append(int.from_bytes((self.folder / (name + ".7z")).read_bytes()[12:20], "little"))
         expected = (sizes[1] - sizes[0]) * 8 * math.log(2) / (len(TEXT) - len(train))
-        self.assertAlmostEqual(self.succeed("eval", "run", "--json").json["baselines"]["ppmd"]["loss"], expected, places=9)
+        self.assertAlmostEqual(self.json("eval", "run")["baselines"]["ppmd"]["loss"], expected, places=9)

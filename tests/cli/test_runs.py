@@ -1,4 +1,4 @@
-"""runs: lists of runs by text; what runs are called, and which of their weights are meant."""
+"""runs: lists of runs by text; how runs differ, what they are called, and which of their weights are meant."""
 
 import datetime
 import re
@@ -7,17 +7,18 @@ import signal
 from program import SAMPLE_TEXT, SMALL, TEXT, ProgramTest, metrics
 
 
-class RunsTest(ProgramTest):
+class TwoRunsTest(ProgramTest):
     def setUp(self):
         super().setUp()
         self.train("long", "ladder/bigram", 60)
         self.train("short", "ladder/bigram", 20)
 
     def train_others(self):
-        self.write("other.txt", TEXT[:5000])
-        self.train("other", "ladder/bigram", 10, "--text", "other.txt")
+        self.train("other", "ladder/bigram", 10, text=TEXT[:5000])
         self.train("leaking", "ladder/average", 60)
 
+
+class RunsTest(TwoRunsTest):
     def test_runs_stand_by_text_best_first_and_leaking_ones_last(self):
         self.train_others()
         lines = self.succeed("runs", ".").out.splitlines()
@@ -37,7 +38,7 @@ class RunsTest(ProgramTest):
     def test_json_tells_text_and_date(self):
         self.train_others()
         self.write("short/events.out.tfevents.1700000000.host", "")
-        rows = {row["run"]: row for row in self.succeed("runs", ".", "--json").json}
+        rows = {row["run"]: row for row in self.json("runs", ".")}
         self.assertEqual(rows["short"]["begun"], "2023-11-14T22:13:20Z")  # by its oldest file of events
         self.assertEqual(rows["other"]["text"], ["other.txt"])
         self.assertEqual(rows["other"]["text_tokens"], 5000)
@@ -47,10 +48,10 @@ class RunsTest(ProgramTest):
 
     def test_a_figure_has_one_name_in_metrics_and_json(self):
         plan, last = metrics(self.folder / "long", "plan")[0], metrics(self.folder / "long", "eval")[-1]
-        listed = next(row for row in self.succeed("runs", ".", "--json").json if row["run"] == "long")
-        described = self.succeed("inspect", "long", "--json").json
-        compared = self.succeed("inspect", "long", "short", "--json").json["runs"][0]
-        dry = self.succeed("train", "ladder/bigram", "--text", SAMPLE_TEXT, "--dry-run", "--json").json
+        listed = next(row for row in self.json("runs", ".") if row["run"] == "long")
+        described = self.json("inspect", "long")
+        compared = self.json("inspect", "long", "short")["runs"][0]
+        dry = self.json("train", "ladder/bigram", "--text", SAMPLE_TEXT, "--dry-run")
         for name in ("model_type", "parameters", "max_iters", "vocab_size", "expected_seconds"):
             self.assertIn(name, plan)
             self.assertIn(name, dry)
@@ -63,6 +64,52 @@ class RunsTest(ProgramTest):
                          "runs lists the runs of one folder; to compare two: chargpt inspect long 'my short'")
         self.assertEqual(self.fail_with(2, "runs", "long"), "long is a run, not a folder of runs; to describe it: chargpt inspect long")
         self.fail_with(66, "runs", "nothing")
+
+
+class DifferencesTest(TwoRunsTest):
+    """inspect of two runs."""
+
+    def test_two_runs_are_told_apart_by_what_is_not_the_same(self):
+        told = self.json("inspect", "long", "short")
+        self.assertEqual(told["differences"], [{"option": "train.max_iters", "values": [60, 20]}])
+        self.assertEqual([run["step"] for run in told["runs"]], [60, 20])
+        self.assertEqual(told["runs"][0]["best_val_loss"], self.json("inspect", "long")["best_val_loss"])
+        lines = self.succeed("inspect", "long", "short").out.splitlines()
+        self.assertEqual([lines[0].split(), lines[1].split()], [["long", "short"], ["train.max_iters", "60", "20"]])
+        self.assertRegex(lines[3], r"^best_val_loss +\d\.\d{4} +\d\.\d{4}$")
+        self.assertNotIn("learning_rate", "".join(lines))
+
+    def test_configs_and_runs_are_told_apart_too(self):
+        self.write("mine.json", {"extends": "ladder/bigram", "train": {"max_iters": 7}})
+        self.assertEqual(self.json("inspect", "mine.json", "bigram")["runs"], [None, None])
+        self.assertRegex(self.succeed("inspect", "mine.json", "bigram").out, r"^ +mine.json +bigram\ntrain.max_iters +7 +\d+\n$")
+        self.assertRegex(self.succeed("inspect", "mine.json", "long").out, r"train\.max_iters +7 +60\n(.*\n)+\n?.*best_val_loss +\d")
+
+    def test_differences_fit_their_terminal_and_losses_of_different_texts_are_not_to_be_compared(self):
+        self.train_others()
+        for columns in (60, 80, 120):
+            lines = self.fitting_lines(columns, "inspect", "leaking", "other")
+            self.assertTrue(" ".join(lines).endswith("do not compare the losses."), lines)
+            self.assertIn("(leaks)", "".join(lines))
+        self.assertNotIn("do not compare", self.succeed("inspect", "long", "short").out)
+        for option in ("val_fraction", "test_fraction"):
+            self.train(option, "ladder/bigram", 2, "--" + option, "0.2")
+            self.assertIn("do not compare the losses.", self.succeed("inspect", "long", option).out)
+
+    def test_of_long_lists_that_begin_alike_the_part_is_shown_that_does_not(self):
+        for name, rate in (("a.json", 0.5), ("b.json", 0.25)):
+            groups = [{"match": "conv_" * 9, "weight_decay": 0}, {"match": "wte", "learning_rate": rate}]
+            self.write(name, {"extends": "ladder/bigram", "train": {"groups": groups}})
+        self.assertRegex(self.lines_at(80, "inspect", "a.json", "b.json")[1], r'^train.groups +\.\.\."learning_rate":0\.5,\S*\.\.\. +\.\.\."learning_rate":0\.25,\S*\.\.\.$')
+
+    def test_runs_of_equal_configs_say_so(self):
+        self.train("again", "ladder/bigram", 60)
+        self.assertRegex(self.succeed("inspect", "long", "again").out, r"every option +the same")
+
+    def test_what_cannot_be_compared_is_named(self):
+        self.assertEqual(self.fail_with(66, "inspect", "long", "lung"), "no run, config or text at lung; did you mean long?")
+        self.assertIn("is a text; two runs or configs can be compared", self.fail_with(2, "inspect", "long", SAMPLE_TEXT))
+        self.assertIn("--verify", self.fail_with(2, "inspect", "long", "short", "--verify"))
 
 
 class NamesTest(ProgramTest):
@@ -103,12 +150,12 @@ class NamesTest(ProgramTest):
         self.train("[a]", "nanogpt-cpu", 4, *SMALL)
         self.train("a", "nanogpt-cpu", 6, *SMALL)
         self.assertTrue(self.succeed("page", "[a]", "--no-model").out.startswith("[a]/page.html"))
-        self.assertEqual(self.succeed("inspect", "[a]", "--json").json["step"], 4)
-        self.assertEqual([run["step"] for run in self.succeed("inspect", "[a]", "a", "--json").json["runs"]], [4, 6])
+        self.assertEqual(self.json("inspect", "[a]")["step"], 4)
+        self.assertEqual([run["step"] for run in self.json("inspect", "[a]", "a")["runs"]], [4, 6])
         self.write("[a].txt", "The bracket. " * 9)
         self.write("a.txt", "another")
-        self.assertEqual(self.succeed("score", "a", "[a].txt", "--json").json["characters"], 117)
-        self.assertEqual(self.succeed("eval", "a", "--text", "[a].txt", "--json").json["tokens"], 116)
+        self.assertEqual(self.json("score", "a", "[a].txt")["characters"], 117)
+        self.assertEqual(self.json("eval", "a", "--text", "[a].txt")["tokens"], 116)
 
     def test_a_file_that_is_not_there_is_answered_with_the_nearest(self):
         self.write("book.txt", "A book. " * 99)
@@ -150,7 +197,7 @@ class CheckpointLineTest(ProgramTest):
             err = self.succeed(*command, "--checkpoint", "step-10", *(["--overwrite"] if command[0] == "export" else [])).err
             self.assertEqual(err.count("chargpt: checkpoint: step 10; the last is step 20; the best is step 20\n"), 1, err)
         for command in (["eval", "run"], ["sample", "run", "--tokens", "3"], ["score", "run"], ["audit", "run", "--samples", "1", "--tokens", "50"], ["export", "run", "--out", "y"], ["page", "run"]):
-            checkpoint = self.succeed(*command, "--checkpoint", "step-10", "--json").json["checkpoint"]
+            checkpoint = self.json(*command, "--checkpoint", "step-10")["checkpoint"]
             self.assertEqual({key: checkpoint[key] for key in ("step", "best", "last_step", "last_evaluated")},
                              {"step": 10, "best": False, "last_step": 20, "last_evaluated": True}, command)
 
@@ -160,4 +207,4 @@ class CheckpointLineTest(ProgramTest):
         self.assertTrue(any(re.search(r"step [\d,]+ of 1,000,000", line) for line in process.stderr))
         self.ended_by(process, signal.SIGINT)
         self.assertRegex(self.succeed("eval", "run").err, r"chargpt: checkpoint: step 10, the best; the last is step [\d,]+ \(not evaluated\)\n")
-        self.assertFalse(self.succeed("eval", "run", "--json").json["checkpoint"]["last_evaluated"])
+        self.assertFalse(self.json("eval", "run")["checkpoint"]["last_evaluated"])

@@ -37,11 +37,10 @@ class TeachersTest(ProgramTest):
         self.assertNotEqual(losses("both"), losses("alone"))
 
         # It is a run like any other.
-        self.assertEqual(self.succeed("eval", "both", "--json", "--quiet").json["loss"],
-                         self.json_of("both/figures.json")["loss"])
+        self.assertEqual(self.json("eval", "both", "--quiet")["loss"], self.json_of("both/figures.json")["loss"])
         self.succeed("sample", "both", "--tokens", "5", "--quiet")
         self.succeed("page", "both", "-o", "both.html", "--quiet")
-        self.assertEqual(self.succeed("reproduce", "both", "--json", "--quiet").json["verdict"], "bits")
+        self.assertEqual(self.json("reproduce", "both", "--quiet")["verdict"], "bits")
 
     def test_a_student_goes_on_as_long_as_its_teachers_are_what_they_were(self):
         self.succeed(*self.student("whole", "--teacher", "a"))
@@ -61,8 +60,7 @@ class TeachersTest(ProgramTest):
             step.rename(step.parent / was)
         for words in (["resume", "whole", "--max_iters", "40"], ["reproduce", "whole"]):
             self.assertRegex(self.fail_with(65, *words, "--quiet"), "train.teacher: .* has other weights than when .*whole/checkpoints/step-")
-        told = self.succeed("resume", "whole", "--max_iters", "40", "--teacher", "elsewhere")
-        self.assertIn("changed: train.teacher", told.err)
+        self.assertIn("changed: train.teacher", self.succeed("resume", "whole", "--max_iters", "40", "--teacher", "elsewhere").err)
 
     def test_bad_teachers_get_one_line(self):
         def refused(code, part, *more, run="new"):
@@ -97,7 +95,7 @@ class TeachersTest(ProgramTest):
     def test_a_dry_run_and_the_help_say_what_is_learned(self):
         plan = self.succeed(*self.student("new", "--teacher", "a", "--dry-run", "--json")).json
         self.assertRegex(plan["notices"][0], "the targets are mixed with what .*/a/checkpoints/step-.* predicts")
-        chosen = self.succeed("train", "--minutes", "0.01", "--teacher", "b", "--text", SAMPLE_TEXT, *SMALL, "--threads", "1", "--dry-run", "--json").json
+        chosen = self.json("train", "--minutes", "0.01", "--teacher", "b", "--text", SAMPLE_TEXT, *SMALL, "--threads", "1", "--dry-run")
         self.assertRegex(" ".join(chosen["notices"]), r"the targets are mixed with what /\S*/runs/b/checkpoints/step-\S* predicts")
         bench = ["bench", "train", "default", "--text", SAMPLE_TEXT, *SMALL, "--steps", "2", "--threads", "1", "--teacher", "b", "--json"]
         self.assertEqual(self.succeed(*bench).json["steps"], 2)

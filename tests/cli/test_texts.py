@@ -59,7 +59,7 @@ class TextThatMoved(ProgramTest):
         self.trained()
         own = self.run_program("eval", "here/run", "--json").json
         (self.folder / "here/my text.txt").rename(self.folder / "elsewhere/renamed.txt")
-        given = self.succeed("eval", "here/run", "--text", "elsewhere/renamed.txt", "--split", "val", "--json").json
+        given = self.json("eval", "here/run", "--text", "elsewhere/renamed.txt", "--split", "val")
         self.assertEqual(own["loss"], given["loss"])
         self.assertEqual(own["baselines"], given["baselines"])
 
@@ -114,7 +114,7 @@ class TextOfManyFiles(ProgramTest):
         self.write("book/.git/config", "hidden")
 
     def loss(self, run):
-        return self.succeed("eval", run, "--json").json["loss"]
+        return self.json("eval", run)["loss"]
 
     def test_a_folder_and_several_files_are_the_text_that_they_hold(self):
         self.train("whole")
@@ -125,11 +125,10 @@ class TextOfManyFiles(ProgramTest):
             self.assertEqual("cover.png (a PNG picture)" in trained.err, run != "files")
             self.assertIn("to validate; 29,049 in 3 files", trained.err)
         self.assertIn("book: 29,049 characters", self.succeed("runs", ".").out)
-        given = self.succeed("eval", "whole", "--text", "book/part 0", *files[1:], "--split", "val", "--json").json
-        self.assertEqual(self.loss("whole"), given["loss"])
+        self.assertEqual(self.loss("whole"), self.json("eval", "whole", "--text", "book/part 0", *files[1:], "--split", "val")["loss"])
 
     def test_the_plan_tells_files_characters_and_passes(self):
-        plan = self.succeed("train", "nanogpt-cpu", "--text", "book", "--dry-run", "--max_iters", "5000", "--json").json
+        plan = self.json("train", "nanogpt-cpu", "--text", "book", "--dry-run", "--max_iters", "5000")
         self.assertEqual([3, len(TEXT), 146], [plan["text_files"], plan["text_tokens"], int(plan["epochs"])])
         self.assertTrue(any("reads its 26,144 tokens 146 times" in notice for notice in plan["notices"]), plan["notices"])
         self.write("mine.json", '{"extends": "nanogpt-cpu", "data": {"text": "book"}, "train": {"gradient_accumulation_steps": 2}}')
@@ -157,18 +156,18 @@ class TextOfManyFiles(ProgramTest):
                 self.assertIn(line, self.fail_with(code, "train", "--text", text))
 
     def test_a_folder_of_texts_is_inspected_as_a_text(self):
-        told = self.succeed("inspect", "book", "--json").json
+        told = self.json("inspect", "book")
         self.assertEqual(["text", 3, len(TEXT)], [told["kind"], told["files"], told["characters"]])
         self.assertRegex(self.succeed("inspect", "book").out, r"files +3\n")
         self.train("runs/run")
-        self.assertEqual("checkpoint", self.succeed("inspect", "runs/run", "--json").json["kind"])
+        self.assertEqual("checkpoint", self.json("inspect", "runs/run")["kind"])
         (self.folder / "empty").mkdir()
         for path in ("empty", "runs"):
             self.fail_with(66, "inspect", path)
 
     def test_a_folder_is_scored(self):
         self.train("run")
-        whole = self.succeed("score", "run", SAMPLE_TEXT, "--json").json
+        whole = self.json("score", "run", SAMPLE_TEXT)
         folder = self.succeed("score", "run", "book", "--json")
         self.assertEqual(whole["scores"], folder.json["scores"])
         self.assertIn("cover.png (a PNG picture)", folder.err)
@@ -181,21 +180,20 @@ class TextFromStandardInput(ProgramTest):
         trained = self.succeed("train", "ladder/bigram", "--run", "run", "--text", "-", *self.LENGTH, stdin=TEXT.encode())
         self.assertIn("the text cannot be read again, so it is kept in run/kept-text.txt", trained.err)
         self.assertEqual(TEXT, (self.folder / "run/kept-text.txt").read_text())
-        figures = self.succeed("eval", "run", "--json").json
-        self.assertEqual(len(TEXT) - int(0.9 * len(TEXT)) - 1, figures["tokens"])
+        self.assertEqual(len(TEXT) - int(0.9 * len(TEXT)) - 1, self.json("eval", "run")["tokens"])
         self.succeed("resume", "run", "--max_iters", "30", "--quiet")
         self.succeed("resume", "run", "--run", "branch", "--max_iters", "40", "--quiet")
         shutil.rmtree(self.folder / "run")
         self.succeed("eval", "branch")
-        given = self.succeed("eval", "branch", "--text", "-", "--split", "val", "--json", stdin=TEXT.encode()).json
-        self.assertEqual(given["loss"], self.succeed("eval", "branch", "--json").json["loss"])
+        given = self.json("eval", "branch", "--text", "-", "--split", "val", stdin=TEXT.encode())
+        self.assertEqual(given["loss"], self.json("eval", "branch")["loss"])
 
     def test_documents_are_kept_as_documents(self):
         names = "".join(f"{word}\n" for word in dict.fromkeys(TEXT.split())).encode()
         self.succeed("train", "ladder/bigram", "--run", "run", "--text", "-", "--documents", "lines", *self.LENGTH, stdin=names)
-        loss = self.succeed("eval", "run", "--json").json["loss"]
+        loss = self.json("eval", "run")["loss"]
         self.write("names.txt", names)
-        self.assertEqual(self.succeed("eval", "run", "--text", "names.txt", "--split", "val", "--json").json["loss"], loss)
+        self.assertEqual(self.json("eval", "run", "--text", "names.txt", "--split", "val")["loss"], loss)
         self.succeed("resume", "run", "--max_iters", "30", "--quiet")
 
     def test_it_may_be_one_of_several(self):
@@ -221,8 +219,7 @@ class TextFromStandardInput(ProgramTest):
         for line in TEXT.splitlines(keepends=True)[:100]:
             os.write(ours, line.encode())
         os.write(ours, b"\n\x04")
-        process.communicate(timeout=60)
-        self.assertEqual(0, process.returncode)
+        self.ended(process, 0)
         os.close(ours)
         os.close(theirs)
 
@@ -277,8 +274,7 @@ class TextWhoseEndDiffers(ProgramTest):
             self.assertIn(told, text)
             self.assertIn(advice, text)
         random.shuffle(names)
-        self.write("shuffled.txt", "\n".join(names))
-        self.assertNotIn(told, self.succeed("train", "ladder/bigram", "--text", "shuffled.txt", "--dry-run").err)
+        self.assertNotIn(told, self.succeed("train", "ladder/bigram", "--text", self.write("shuffled.txt", "\n".join(names)), "--dry-run").err)
 
 
 class SampleInsideTheProgram(ProgramTest):
@@ -287,14 +283,12 @@ class SampleInsideTheProgram(ProgramTest):
         self.assertIn("no text was named, and data/tinyshakespeare.txt is not there: using the sample built into the program", trained.err)
         self.assertIn("--text FILE", trained.err)
         self.assertEqual(self.json_of("run/config.json")["data"]["text"], ["builtin:sample"])
-        figures = self.succeed("eval", "run", "--json").json
-        self.assertEqual(figures["tokens"], len(TEXT) - int(0.9 * len(TEXT)) - 1)
+        self.assertEqual(self.json("eval", "run")["tokens"], len(TEXT) - int(0.9 * len(TEXT)) - 1)
         self.succeed("resume", "run", "--max_iters", "30", "--quiet")
         self.succeed("sample", "run", "--tokens", "5")
 
     def test_it_is_the_text_of_a_comparison_too(self):
-        compared = self.succeed("compare", "ladder/bigram", "--max_iters", "10", *OWN)
-        self.assertIn("using the sample built into the program", compared.err)
+        self.assertIn("using the sample built into the program", self.succeed("compare", "ladder/bigram", "--max_iters", "10", *OWN).err)
 
     def test_it_can_be_named(self):
         run = self.succeed("train", "ladder/bigram", "--run", "run", "--text", "builtin:sample", "--max_iters", "10", *OWN)
@@ -376,7 +370,7 @@ class TextOfBytes(ProgramTest):
 
     def test_json_holds_the_bytes(self):
         self.write("prompt", b"ab\0")
-        sample = self.succeed("sample", "run", "--prompt-file", "prompt", "--tokens", "3", "--json").json
+        sample = self.json("sample", "run", "--prompt-file", "prompt", "--tokens", "3")
         self.assertEqual("c\ufffd\n", sample["text"])
         self.assertEqual(b"c\xff\n", base64.b64decode(sample["text_base64"]))
         self.assertEqual("ab\0", sample["prompt"])

@@ -48,7 +48,7 @@ class TrainTest(ProgramTest):
         self.assertNotIn("lm_head.weight", found)
 
     def test_dry_run_plans_and_writes_nothing(self):
-        plan = self.succeed("train", "ladder/bigram", "--dry-run", "--json", *QUICK).json
+        plan = self.json("train", "ladder/bigram", "--dry-run", *QUICK)
         for key in ("parameters", "tokens_per_step", "epochs", "memory_bytes", "disk_bytes", "expected_seconds"):
             self.assertIn(key, plan)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -57,7 +57,7 @@ class TrainTest(ProgramTest):
         for preset, threads in (("default", 1), ("nanogpt-cpu", 16), ("quick", 2)):
             with self.subTest(preset=preset, threads=threads):
                 training = ["train", preset, "--engine", "cpu", "--threads", threads, "--max_iters", 1, "--text", SAMPLE_TEXT]
-                estimate = self.succeed(*training, "--dry-run", "--json").json["memory_bytes"]
+                estimate = self.json(*training, "--dry-run")["memory_bytes"]
                 peak = self.peak_memory(*training)
                 self.assertLess(abs(estimate / peak - 1), 0.15, f"{estimate} estimated, {peak} at the peak")
 
@@ -116,8 +116,7 @@ class TrainTest(ProgramTest):
 
     def test_init_from_takes_weights_and_lets_the_vocabulary_grow(self):
         self.train("a", "ladder/bigram", 20)
-        text = self.write("greek.txt", "μῆνιν ἄειδε θεὰ, and the rest in Latin letters. " * 200)
-        self.succeed("train", "ladder/bigram", "--run", "b", "--init_from", "a", "--max_iters", "5", "--quiet", "--text", text)
+        self.train("b", "ladder/bigram", 5, "--init_from", "a", text="μῆνιν ἄειδε θεὰ, and the rest in Latin letters. " * 200)
         self.assertIn("θ", self.succeed("inspect", "b", "--json").out + (self.folder / "b/checkpoints/step-00000005/vocab.json").read_text())
 
     def test_a_leaking_model_is_labelled_wherever_its_loss_is_shown(self):
@@ -147,7 +146,7 @@ class ResumeTest(ProgramTest):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
             with self.subTest(number):
                 self.assertIn("chargpt resume parts", self.stop_by(number))
-                self.assertTrue(self.succeed("inspect", "parts", "--verify", "--json").json["verified"])
+                self.assertTrue(self.json("inspect", "parts", "--verify")["verified"])
                 shutil.rmtree(self.folder / "parts")
 
     def test_the_printed_line_goes_on_to_the_same_bits_whatever_threads_and_engine_the_run_was_given(self):
@@ -158,7 +157,7 @@ class ResumeTest(ProgramTest):
                     options = ["--threads", threads, "--engine", engine]
                     err = self.stop_by(signal.SIGTERM, *options)
                     self.assertIn(line, [part.strip() for part in re.sub("chargpt: (→ )?", "", err).splitlines()])
-                    step = self.succeed("inspect", "parts", "--json").json["step"] + 5
+                    step = self.json("inspect", "parts")["step"] + 5
                     # not by succeed(), which may add an --engine
                     resumed = subprocess.run([PROGRAM, *line.split()[1:], "--max_iters", str(step)], cwd=self.folder, stdout=subprocess.DEVNULL,
                                              stderr=subprocess.PIPE, check=True).stderr.decode()
@@ -173,21 +172,12 @@ class ResumeTest(ProgramTest):
         err = self.succeed("resume", "r", "--max_iters", "8", "--threads", "2").err
         self.assertIn("not bit-exact: the number of threads was 1 when the checkpoint was written and is 2 now", err)
         self.assertNotIn("not bit-exact", self.succeed("resume", "r", "--max_iters", "10").err)
-        self.assertEqual(self.succeed("inspect", "r", "--json").json["threads"], 2)
-
-    def test_two_processes_on_one_run_folder(self):
-        process = self.started("train", "nanogpt-cpu", "--run", "r", "--max_iters", "100000", *SMALL_GPT, *QUICK, stderr=subprocess.DEVNULL)
-        self.wait_for_save("r")
-        self.assertIn("r", self.fail_with(75, "resume", "r"))
-        process.kill()
-        process.wait()
-        self.succeed("resume", "r", "--max_iters", "1", "--quiet")  # the lock of a killed process is gone
+        self.assertEqual(self.json("inspect", "r")["threads"], 2)
 
 
 class FailureTest(ProgramTest):
     def test_a_text_of_ten_characters(self):
-        text = self.write("tiny.txt", "tiny text!")
-        self.assertIn("block_size", self.fail_with(65, "train", "ladder/bigram", "--text", text))
+        self.assertIn("block_size", self.fail_with(65, "train", "ladder/bigram", "--text", self.write("tiny.txt", "tiny text!")))
 
     def test_cuda_on_a_machine_without_it(self):
         if "device cuda" in self.run_program("doctor").out:
@@ -199,8 +189,7 @@ class UnicodeTest(ProgramTest):
     TEXT = "Ἄνδρα μοι ἔννεπε, Μοῦσα. 道可道，非常道。名可名，非常名。🙂🚀 end.\n" * 60
 
     def test_greek_chinese_and_emoji_train_and_sample(self):
-        text = self.write("mixed.txt", self.TEXT)
-        self.succeed("train", "nanogpt-cpu", "--run", "r", "--max_iters", "20", *SMALL_GPT, "--eval_interval", "10", "--quiet", "--text", text)
+        self.train("r", "nanogpt-cpu", 20, *SMALL_GPT, text=self.TEXT)
         out = self.succeed("sample", "r", "--prompt", "道可道🙂", "--tokens", "50", "--quiet").out
         self.assertTrue(out.startswith("道可道🙂"))
         self.assertEqual(len(out.rstrip("\n")) if not out.endswith("\n\n") else 54, 54)

@@ -3,17 +3,16 @@
 import os
 import tempfile
 
-from exchange import DOCUMENTS, MODELS, OWN_MODELS, SIZE, TEXT, ExchangeTest, packages
+from exchange import DOCUMENTS, MODELS, OWN_MODELS, SIZE, TEXT, ExchangeTest, needs
 
 MODULES = tempfile.TemporaryDirectory()  # where transformers copies the code of a folder
 os.environ.update(HF_HUB_OFFLINE="1", HF_MODULES_CACHE=MODULES.name)
 
 
+@needs("torch", "transformers", "tokenizers")
 class TransformersTest(ExchangeTest):
     def setUp(self):
         super().setUp()
-        if not packages("torch", "transformers", "tokenizers"):
-            self.skipTest("transformers is not here")
         from transformers.utils import logging
         logging.disable_progress_bar()
 
@@ -25,8 +24,7 @@ class TransformersTest(ExchangeTest):
 
     def test_every_character_of_a_text_goes_through_the_tokenizer_and_back(self):
         odd = "\t\n\r \u00a0\u0301e\u0301\u2028\u3000\ufeff\U0001f469\U0001f3fd\u200d\U0001f52c\\\"'<s>[UNK] a  b .,!?\n\n"
-        self.write("odd.txt", odd * 60)
-        self.train("odd", "nanogpt-cpu", 2, *SIZE, "--text", "odd.txt")
+        self.train("odd", "nanogpt-cpu", 2, *SIZE, text=odd * 60)
         self.export("odd", "out")
         from transformers import AutoTokenizer
         tokenizer = AutoTokenizer.from_pretrained(self.folder / "out")
@@ -103,5 +101,4 @@ class TransformersTest(ExchangeTest):
                     read = type(model).from_pretrained(self.folder / name, dtype=torch.float32).eval()  # .float() would keep rounded angles
                     theirs = torch.nn.functional.cross_entropy(read(ids[:, :-1]).logits[0], ids[0, 1:]).item()
                 self.write("text.txt", TEXT[:65])
-                ours = self.succeed("eval", f"{name}.run", "--text", "text.txt", "--json", "--quiet").json["loss"]
-                self.assertAlmostEqual(ours, theirs, delta=1e-5)
+                self.assertAlmostEqual(self.json("eval", f"{name}.run", "--text", "text.txt", "--quiet")["loss"], theirs, delta=1e-5)

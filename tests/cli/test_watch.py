@@ -55,9 +55,6 @@ class WatchTest(ProgramTest):
         self.assertIn("\x1b[36m", colored)
         self.assertNotIn("\x1b", plain)
 
-    def test_json_is_gone(self):
-        self.assertEqual(self.fail_with(2, "watch", "run", "--json"), "--json is gone; RUN/metrics.jsonl has the figures, one JSON object a line")
-
     def test_a_half_written_line_is_waited_for_and_a_broken_one_named(self):
         path = self.folder / "run/metrics.jsonl"
         whole = path.read_text()

@@ -1,11 +1,9 @@
 // Damaged configs give a config or an Error, never anything else.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "config/load.h"
 #include "failure.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {

@@ -2,17 +2,13 @@
 
 #include <unistd.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "failure.h"
-#include "test.h"
 #include "test_folder.h"
 
 namespace chargpt {
 namespace {
-
-namespace fs = std::filesystem;
 
 ResolvedConfig parse(std::string_view text, std::vector<Override> overrides = {}) {
   return parse_config(text, "mine.json", ".", overrides);
@@ -47,11 +43,10 @@ TEST_CASE("an empty config is the defaults, under the file's name") {
   CHECK(resolved.origin.size() == option_table().size());
 }
 
-TEST_CASE("flags win over the file, the file over what it extends, that over the defaults") {
-  const TestFolder folder;
-  folder.write("base.json", R"({"name": "base", "model": {"n_layer": 1, "n_head": 2,
+TEST_CASE_METHOD(TestFolder, "flags win over the file, the file over what it extends, that over the defaults") {
+  write("base.json", R"({"name": "base", "model": {"n_layer": 1, "n_head": 2,
     "n_embd": 30}})");
-  const std::string mine = folder.write("mine.json", R"({
+  const std::string mine = write("mine.json", R"({
     "extends": "base.json",
     "model": {"n_layer": 3, "n_head": 5}
   })");
@@ -62,7 +57,7 @@ TEST_CASE("flags win over the file, the file over what it extends, that over the
   CHECK(resolved.config.model.block_size == 64);
   CHECK(resolved.origin.at("model.n_layer") == "--n_layer");
   CHECK(resolved.origin.at("model.n_head") == mine + ":3");
-  CHECK(resolved.origin.at("model.n_embd") == (folder / "base.json:2").string());
+  CHECK(resolved.origin.at("model.n_embd") == (path() / "base.json:2").string());
   CHECK(resolved.origin.at("model.block_size") == "default");
   CHECK(resolved.config.name == "mine");  // not the base's
 }
@@ -78,35 +73,33 @@ TEST_CASE("a file can extend a preset, and a preset another beside it") {
   CHECK(masked.origin.at("model.type") == "preset ladder/masked");
 }
 
-TEST_CASE("what extends leads to behind a link is what the system finds there") {
-  const TestFolder folder;
-  folder.write("base.json", R"({"train": {"seed": 1}})");
-  folder.write("real/base.json", R"({"train": {"seed": 2}})");
-  folder.write("real/sub/mine.json", R"({"extends": "../base.json"})");
-  std::filesystem::create_directory_symlink(folder / "real/sub", folder / "link");
-  CHECK(load_config((folder / "link/mine.json").string()).config.train.seed == 2);
+TEST_CASE_METHOD(TestFolder, "what extends leads to behind a link is what the system finds there") {
+  write("base.json", R"({"train": {"seed": 1}})");
+  write("real/base.json", R"({"train": {"seed": 2}})");
+  write("real/sub/mine.json", R"({"extends": "../base.json"})");
+  std::filesystem::create_directory_symlink(path() / "real/sub", path() / "link");
+  CHECK(load_config((path() / "link/mine.json").string()).config.train.seed == 2);
 }
 
-TEST_CASE("what extends leads to must exist and end") {
-  const TestFolder folder;
-  const std::string a = folder.write("a.json", "{\n\"extends\": \"sub/b.json\"}");
-  const std::string b = folder.write("sub/b.json", R"({"extends": "../a.json"})");
+TEST_CASE_METHOD(TestFolder, "what extends leads to must exist and end") {
+  const std::string a = write("a.json", "{\n\"extends\": \"sub/b.json\"}");
+  const std::string b = write("sub/b.json", R"({"extends": "../a.json"})");
   CHECK(error_of([&] { load_config(a); }) == Failure{ExitCode::usage, b + ":1: extends = \"../a.json\" leads back to " +
                                                                           a + ", which is already being read"});
-  CHECK(error_of([&] { load_config(folder.write("c.json", R"({"extends": "no.json"})")); }) ==
-        Failure{ExitCode::missing, (folder / "c.json").string() + ":1: extends = \"no.json\" is neither a file (" +
-                                       (folder / "no.json").string() + ") nor a preset"});
+  CHECK(error_of([&] { load_config(write("c.json", R"({"extends": "no.json"})")); }) ==
+        Failure{ExitCode::missing, (path() / "c.json").string() + ":1: extends = \"no.json\" is neither a file (" +
+                                       (path() / "no.json").string() + ") nor a preset"});
   CHECK(error_of([&] { parse(R"({"extends": "nanogpt_cpu"})"); }) ==
         Failure{ExitCode::missing,
                 "mine.json:1: extends = \"nanogpt_cpu\" is neither a file nor a preset; did you mean nanogpt-cpu?"});
   CHECK(complaint(R"({"extends": 5})") == "mine.json:1: extends = 5 is a number; it takes a file or a preset");
   for (int i = 0; i < 40; ++i)
-    folder.write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
-  CHECK(error_of([&] { load_config(folder / "0.json"); }).line ==
-        (folder / "31.json").string() + ":1: extends = \"32.json\" makes a chain of more than 32 files, the limit");
+    write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
+  CHECK(error_of([&] { load_config(path() / "0.json"); }).line ==
+        (path() / "31.json").string() + ":1: extends = \"32.json\" makes a chain of more than 32 files, the limit");
 }
 
-TEST_CASE("a config that is not there is named, with the nearest preset") {
+TEST_CASE_METHOD(TestFolder, "a config that is not there is named, with the nearest preset") {
   CHECK(error_of([] { load_config("nanogpt_cpu"); }) ==
         Failure{ExitCode::missing, "nanogpt_cpu is neither a preset nor a file; did you mean nanogpt-cpu?"});
   CHECK(error_of([] { load_config("ladder/bigrm"); }) ==
@@ -114,24 +107,23 @@ TEST_CASE("a config that is not there is named, with the nearest preset") {
   CHECK(error_of([] { load_config("something"); }) ==
         Failure{ExitCode::missing, "something is neither a preset nor a file; chargpt configs lists the presets"});
   CHECK(error_of([] { load_config("no/such.json"); }) == Failure{ExitCode::missing, "no/such.json does not exist"});
-  const TestFolder folder;
-  folder.write("run/config.json", "{}");
-  CHECK(error_of([&] { load_config(folder / "run"); }) ==
-        Failure{ExitCode::usage, (folder / "run").string() + " is a run, not a config; chargpt resume " +
-                                     (folder / "run").string() + " goes on with it, and its config is " +
-                                     (folder / "run/config.json").string()});
-  folder.write("run/checkpoints/step-00000001/MANIFEST.json", "{}");
-  const std::string checkpoint = folder / "run/checkpoints/step-00000001";
+  write("run/config.json", "{}");
+  CHECK(error_of([&] { load_config(path() / "run"); }) ==
+        Failure{ExitCode::usage, (path() / "run").string() + " is a run, not a config; chargpt resume " +
+                                     (path() / "run").string() + " goes on with it, and its config is " +
+                                     (path() / "run/config.json").string()});
+  write("run/checkpoints/step-00000001/MANIFEST.json", "{}");
+  const std::string checkpoint = path() / "run/checkpoints/step-00000001";
   CHECK(error_of([&] { load_config(checkpoint); }) ==
         Failure{ExitCode::usage, checkpoint + " is a checkpoint, not a config; chargpt resume " + checkpoint +
                                      " goes on from it, --init_from " + checkpoint +
                                      " starts a new run from its weights"});
-  folder.write("texts/a.txt", "a");
-  CHECK(error_of([&] { load_config(folder / "texts"); }) ==
-        Failure{ExitCode::usage, (folder / "texts").string() +
+  write("texts/a.txt", "a");
+  CHECK(error_of([&] { load_config(path() / "texts"); }) ==
+        Failure{ExitCode::usage, (path() / "texts").string() +
                                      " is a folder, not a config; to train on the texts in it: chargpt train --text " +
-                                     (folder / "texts").string()});
-  const std::string huge = folder.write("huge.json", std::string((1 << 20) + 1, ' '));
+                                     (path() / "texts").string()});
+  const std::string huge = write("huge.json", std::string((1 << 20) + 1, ' '));
   CHECK(error_of([&] { load_config(huge); }) ==
         Failure{ExitCode::data, huge + " is larger than 1048576 bytes, the limit here"});
 }

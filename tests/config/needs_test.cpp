@@ -4,7 +4,6 @@
 
 #include "config/load.h"
 #include "failure.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {

@@ -1,7 +1,6 @@
 #include "config/source.h"
 
 #include "failure.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {

@@ -3,9 +3,6 @@
 
 #include <torch/types.h>
 
-#include <cmath>
-#include <deque>
-
 #include "base/error.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
@@ -14,13 +11,16 @@
 
 #include "kernels/needs_bf16.h"
 #include "model_in_training.h"
-#include "test.h"
 #include "threads_in_force.h"
 #include "tiny_arena.h"
 
 using namespace chargpt;
 
 namespace {
+
+struct TwoThreads {
+  const Threads threads{2};
+};
 
 struct Subject : ModelInTraining {
   Subject(const ModelConfig& config, const std::string& engine_name, const TrainConfig& train = {},
@@ -69,8 +69,7 @@ bool covered(const ModelConfig& config) {
 
 }  // namespace
 
-TEST_CASE("loss and every gradient are autograd's, over all covered options") {
-  const Threads threads(2);
+TEST_CASE_METHOD(TwoThreads, "loss and every gradient are autograd's, over all covered options") {
   int compared = 0;
   double worst = 0;
   for (Variant variant : all_variants()) {
@@ -85,8 +84,7 @@ TEST_CASE("loss and every gradient are autograd's, over all covered options") {
   CHECK(worst <= 1e-4);
 }
 
-TEST_CASE("gradients agree for odd batches, short windows, many heads and long windows") {
-  const Threads threads(2);
+TEST_CASE_METHOD(TwoThreads, "gradients agree for odd batches, short windows, many heads and long windows") {
   ModelConfig config = small_config();
   config.block_size = 300;
   config.bias = true;
@@ -116,8 +114,7 @@ TEST_CASE("gradients agree with one thread, three, and more than there are windo
   }
 }
 
-TEST_CASE(
-    "gradients of soft targets agree, of micro-batches of several sizes and of documents, and losses are the text's") {
+TEST_CASE("gradients of soft targets agree, for batches of any size and documents, and losses are the text's") {
   ModelConfig config = small_config();
   config.dropout = 0.2;
   const std::vector<WindowBatch> batches{some_batch(2, 8), some_batch(5, 8, 3), some_batch(1, 3, 7)};
@@ -154,8 +151,7 @@ TEST_CASE("losses of windows have the same bits with any number of threads") {
   }
 }
 
-TEST_CASE("dropout drops the same elements in both engines, at every place") {
-  const Threads threads(2);
+TEST_CASE_METHOD(TwoThreads, "dropout drops the same elements in both engines, at every place") {
   ModelConfig config = small_config();
   config.dropout = 0.3;
   check_agreement(config, {some_batch(5, 8), some_batch(5, 8, 2)});
@@ -169,8 +165,8 @@ TEST_CASE("dropout drops the same elements in both engines, at every place") {
   check_agreement(config, {some_batch(3, 7)});
 }
 
-TEST_CASE("parts of every micro-batch, each computed as a rank would, sum up to the step's loss and gradients") {
-  const Threads threads(2);
+TEST_CASE_METHOD(TwoThreads,
+                 "parts of every micro-batch, each computed as a rank would, sum up to the step's loss and gradients") {
   ModelConfig config = small_config();
   config.dropout = 0.3;
   const std::vector<WindowBatch> batches{some_batch(5, 8), some_batch(5, 8, 2)};
@@ -195,8 +191,7 @@ TEST_CASE("parts of every micro-batch, each computed as a rank would, sum up to 
   }
 }
 
-TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the curve by little") {
-  const Threads threads(2);
+TEST_CASE_METHOD(TwoThreads, "bfloat16 moves every gradient by no more than its rounding, and the curve by little") {
   if (needed_bf16_kernels() == nullptr) return;
   const TrainConfig rounded{.dtype = Dtype::bfloat16};
   ModelConfig odd = small_config();
@@ -311,8 +306,8 @@ std::vector<WindowBatch> one_by_one() {
 
 }  // namespace
 
-TEST_CASE("documents packed into one window have the losses and gradients that they have one by one") {
-  const Threads threads(2);
+TEST_CASE_METHOD(TwoThreads,
+                 "documents packed into one window have the losses and gradients that they have one by one") {
   int compared = 0;
   for (Variant variant : all_variants()) {
     variant.config.block_size = 20;
@@ -339,8 +334,7 @@ TEST_CASE("documents packed into one window have the losses and gradients that t
   CHECK(compared > 80);
 }
 
-TEST_CASE("the engines agree on documents, with dropout too, short and long, whole and cut") {
-  const Threads threads(2);
+TEST_CASE_METHOD(TwoThreads, "the engines agree on documents, with dropout too, short and long, whole and cut") {
   ModelConfig config = small_config();
   config.block_size = 40;
   config.conv_places = {Place::attention, Place::mlp};

@@ -2,17 +2,13 @@
 // one line says so.
 #include <torch/types.h>
 
-#include <cmath>
-
 #include "base/memory.h"
 #include "engine/device.h"
 #include "engine/engine.h"
-#include "model/registry.h"
 #include "model/variants.h"
 
 #include "model_in_training.h"
 #include "needs_cuda.h"
-#include "test.h"
 #include "tiny_arena.h"
 
 using namespace chargpt;
@@ -41,7 +37,7 @@ double worst_weights(const ParameterArena& expected, const ParameterArena& got) 
   return worst;
 }
 
-void every_variant_has_the_cpus_figures() {
+CUDA_CASE(every_variant_has_the_cpus_figures, "every variant has the CPU's loss and gradient", "[cuda]") {
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
     Subject cpu(variant.config, "cpu"), gpu(variant.config, "cuda");
@@ -59,7 +55,7 @@ TrainConfig of_every_rule() {
   return {.groups = {{.match = "attn|mlp", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::muon}}};
 }
 
-void every_update_rule_goes_the_cpus_way() {
+CUDA_CASE(every_update_rule_goes_the_cpus_way, "every update rule goes the CPU's way", "[cuda]") {
   Subject cpu(small_config(), "cpu", of_every_rule()), gpu(small_config(), "cuda", of_every_rule());
   for (std::int64_t step = 0; step < 5; ++step) {
     const std::vector<WindowBatch> batches{some_batch(4, 8, step)};
@@ -68,7 +64,7 @@ void every_update_rule_goes_the_cpus_way() {
   CHECK(worst_weights(cpu.arena, gpu.current()) < 1e-2);
 }
 
-void a_snapshot_is_put_back() {
+CUDA_CASE(a_snapshot_is_put_back, "a snapshot is put back on a GPU", "[cuda]") {
   Subject gpu(small_config(), "cuda", of_every_rule());
   gpu.step(0, {some_batch(4, 8)});
   const ArenaSnapshot snapshot = gpu.current().snapshot();
@@ -80,7 +76,7 @@ void a_snapshot_is_put_back() {
   CHECK(gpu.step(2, {some_batch(4, 8, 2)}).loss == next);
 }
 
-void averages_follow_on_the_gpu() {
+CUDA_CASE(averages_follow_on_the_gpu, "averages follow on a GPU", "[cuda]") {
   Subject cpu(small_config(), "cpu"), gpu(small_config(), "cuda");
   for (Subject* subject : {&cpu, &gpu}) {
     start_averages(subject->arena);
@@ -95,7 +91,7 @@ void averages_follow_on_the_gpu() {
   CHECK(worst_weights(cpu.arena, gpu.arena) < 1e-2);
 }
 
-void evaluation_is_float32_whatever_training_computes_in() {
+CUDA_CASE(evaluation_is_float32_whatever_training_computes_in, "a GPU evaluates in float32", "[cuda]") {
   const WindowBatch batch = some_batch(4, 8);
   const torch::Tensor expected = losses_of(*Subject(small_config(), "cpu").engine, batch);
   for (const Dtype dtype : {Dtype::float32, Dtype::tf32, Dtype::bfloat16}) {
@@ -105,7 +101,7 @@ void evaluation_is_float32_whatever_training_computes_in() {
   }
 }
 
-void dropout_repeats_and_differs_by_step() {
+CUDA_CASE(dropout_repeats_and_differs_by_step, "dropout repeats on a GPU, and differs by step", "[cuda]") {
   ModelConfig config = small_config();
   config.dropout = 0.5;
   const auto loss_of_step = [&config](std::int64_t number) {
@@ -115,7 +111,7 @@ void dropout_repeats_and_differs_by_step() {
   CHECK(loss_of_step(0) != loss_of_step(1));
 }
 
-void a_loss_that_is_not_finite_changes_nothing() {
+CUDA_CASE(a_loss_that_is_not_finite_changes_nothing, "on a GPU too NaN changes nothing", "[cuda]") {
   Subject gpu(small_config(), "cuda");
   gpu.arena.values_of("transformer.h.0.mlp.c_fc.weight")[0] = std::nanf("");
   gpu.engine->take_over();
@@ -125,7 +121,7 @@ void a_loss_that_is_not_finite_changes_nothing() {
   CHECK_FALSE(gpu.arena.is_finite());
 }
 
-void lack_of_memory_is_told_apart() {
+CUDA_CASE(lack_of_memory_is_told_apart, "lack of a GPU's memory is told apart", "[cuda]") {
   std::optional<Error> error;
   try {
     torch::empty({std::int64_t{1} << 44}, torch::TensorOptions().device(choose_device("cuda")));
@@ -136,26 +132,11 @@ void lack_of_memory_is_told_apart() {
   CHECK(std::string(error->what()).starts_with("out of device memory ("));
 }
 
-void devices_have_their_names() {
+CUDA_CASE(devices_have_their_names, "devices have their names", "[cuda]") {
   CHECK(choose_device("cuda") == "cuda:0");
   CHECK(choose_device("auto") == "cuda:0");
   CHECK(is_device_here("cuda:0"));
   CHECK_THROWS_WITH(choose_device("cuda:99"), Catch::Contains("there are only"));
 }
-
-bool register_cuda_tests() {
-  if (!cuda_is_there()) return false;
-  REGISTER_TEST_CASE(every_variant_has_the_cpus_figures, "every variant has the CPU's loss and gradient", "[cuda]");
-  REGISTER_TEST_CASE(every_update_rule_goes_the_cpus_way, "every update rule goes the CPU's way", "[cuda]");
-  REGISTER_TEST_CASE(a_snapshot_is_put_back, "a snapshot is put back on a GPU", "[cuda]");
-  REGISTER_TEST_CASE(averages_follow_on_the_gpu, "averages follow on a GPU", "[cuda]");
-  REGISTER_TEST_CASE(evaluation_is_float32_whatever_training_computes_in, "a GPU evaluates in float32", "[cuda]");
-  REGISTER_TEST_CASE(dropout_repeats_and_differs_by_step, "dropout repeats on a GPU, and differs by step", "[cuda]");
-  REGISTER_TEST_CASE(a_loss_that_is_not_finite_changes_nothing, "on a GPU too NaN changes nothing", "[cuda]");
-  REGISTER_TEST_CASE(lack_of_memory_is_told_apart, "lack of a GPU's memory is told apart", "[cuda]");
-  REGISTER_TEST_CASE(devices_have_their_names, "devices have their names", "[cuda]");
-  return true;
-}
-[[maybe_unused]] const bool registered = register_cuda_tests();
 
 }  // namespace

@@ -5,13 +5,10 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <algorithm>
 #include <new>
-#include <vector>
 
-#include "inference/dimensions.h"
 #include "inference/model.h"
-#include "model/registry.h"
+#include "inference/model_types.h"
 #include "model/variants.h"
 
 #include "test.h"
@@ -21,8 +18,6 @@ using cpu::Decoder;
 using cpu::Kernels;
 
 namespace {
-
-using Ids = std::vector<std::int64_t>;
 
 /// A decoder of the model's weights, and what it computes with.
 struct Decoding {
@@ -101,21 +96,17 @@ double worst_error(LanguageModel& model, Decoder& decoder, std::int64_t prompt, 
 
 }  // namespace
 
-TEST_CASE("logits are the model's within 1e-4, over all options and model types, also past block_size") {
-  const OneThread one;  // of LibTorch
-  int compared = 0;
+TEST_CASE_METHOD(OneThread, "logits are the model's within 1e-4, over all options and types, also past block_size") {
+  REQUIRE(all_variants().size() > 40);
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
     const auto model = disturbed_model(variant.config);
     Decoding decoding(*model, 2);
     CHECK(worst_error(*model, decoding.decoder, 3, 3, model->block_size() - 1, 12) < 1e-4);
-    ++compared;
   }
-  CHECK(compared > 40);
 }
 
-TEST_CASE("logits are the model's with every instruction set, number of threads and of sequences") {
-  const OneThread one;  // of LibTorch
+TEST_CASE_METHOD(OneThread, "logits are the model's with every instruction set, number of threads and of sequences") {
   ModelConfig config = small_config();
   config.n_head = 3;
   config.position = Position::rope;
@@ -131,8 +122,7 @@ TEST_CASE("logits are the model's with every instruction set, number of threads 
     }
 }
 
-TEST_CASE("behind a sliding window logits are those of the whole text, also after many windows") {
-  const OneThread one;  // of LibTorch
+TEST_CASE_METHOD(OneThread, "behind a sliding window logits are those of the whole text, also after many windows") {
   int compared = 0;
   for (const Variant& variant : all_variants()) {
     for (const Position position : {Position::rope, Position::none}) {
@@ -149,8 +139,7 @@ TEST_CASE("behind a sliding window logits are those of the whole text, also afte
   CHECK(compared > 80);
 }
 
-TEST_CASE("a window that has slid can be run again, and slides again") {
-  const OneThread one;  // of LibTorch
+TEST_CASE_METHOD(OneThread, "a window that has slid can be run again, and slides again") {
   ModelConfig config = small_config();
   config.position = Position::rope;
   const auto model = disturbed_model(config);
@@ -166,8 +155,7 @@ TEST_CASE("a window that has slid can be run again, and slides again") {
   }
 }
 
-TEST_CASE("windows longer than a thread takes at once") {
-  const OneThread one;  // of LibTorch
+TEST_CASE_METHOD(OneThread, "windows longer than a thread takes at once") {
   ModelConfig config = small_config();
   config.block_size = 300;
   config.n_head = 1;  // of 32: products of keys and values apart
@@ -186,15 +174,13 @@ TEST_CASE("windows longer than a thread takes at once") {
     }
 }
 
-TEST_CASE("more sequences than a thread takes at once") {
-  const OneThread one;  // of LibTorch
+TEST_CASE_METHOD(OneThread, "more sequences than a thread takes at once") {
   const auto model = disturbed_model(small_config());
   Decoding decoding(*model, 1);
   CHECK(worst_error(*model, decoding.decoder, 3, 130, 7, 1) < 1e-4);
 }
 
-TEST_CASE("where memory was refused there is no room, and less is taken afterwards") {
-  const OneThread one;  // of LibTorch
+TEST_CASE_METHOD(OneThread, "where memory was refused there is no room, and less is taken afterwards") {
   const auto model = disturbed_model(small_config());
   Decoding decoding(*model, 1);
   constexpr std::int64_t beyond = std::int64_t{1} << 45;  // all address space
@@ -205,8 +191,7 @@ TEST_CASE("where memory was refused there is no room, and less is taken afterwar
   CHECK(worst_error(*model, decoding.decoder, 3, 1, 7, 2) < 1e-4);
 }
 
-TEST_CASE("a sequence has the same bits alone and among others, and after those have gone") {
-  const OneThread one;  // of LibTorch
+TEST_CASE_METHOD(OneThread, "a sequence has the same bits alone and among others, and after those have gone") {
   const auto model = disturbed_model(small_config());
   Decoding decoding(*model, 2);
   Decoder& decoder = decoding.decoder;

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <new>
 #include <optional>
-#include <string>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -17,14 +16,12 @@
 #include "kernels/processor.h"
 #include "kernels/thread_team.h"
 
-#include "test.h"
-
 using namespace chargpt;
 
 namespace {
 
 ExitCode code_of(const std::string& device) {
-  return failure_of([&] { choose_device(device); }).code();
+  return error_of([&] { choose_device(device); }).code;
 }
 
 }  // namespace

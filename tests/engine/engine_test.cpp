@@ -5,8 +5,6 @@
 #include <torch/nn/modules/normalization.h>
 #include <torch/types.h>
 
-#include <cmath>
-
 #include "base/error.h"
 #include "model/language_model.h"
 #include "model/registry.h"
@@ -71,13 +69,12 @@ bool shares_memory(const torch::Tensor& view, const cpu::AlignedFloats& buffer) 
 
 }  // namespace
 
-TEST_CASE("weights and gradients stay views of the arena's buffers after steps, tied ones too") {
-  Setup setup;
+TEST_CASE_METHOD(Setup, "weights and gradients stay views of the arena's buffers after steps, tied ones too") {
   for (int round = 0; round < 2; ++round) {
-    setup.step(round, {formula_batch(0, 2, 3, 7)});
-    for (const ParameterGroup& group : setup.arena.groups()) {
+    step(round, {formula_batch(0, 2, 3, 7)});
+    for (const ParameterGroup& group : arena.groups()) {
       for (const ParameterSlot& slot : group.slots) {
-        const torch::Tensor parameter = setup.model->named_parameters()[slot.name];
+        const torch::Tensor parameter = model->named_parameters()[slot.name];
         INFO(slot.name << " in round " << round);
         CHECK(shares_memory(parameter, group.values));
         CHECK(shares_memory(parameter.grad(), group.gradients));
@@ -116,17 +113,15 @@ TEST_CASE("engines have the names that users give, and those of before") {
   CHECK_THROWS_WITH(chosen_engine("tpu", gpt, train, "cpu"), "--engine tpu is unknown; there is: auto, cpu, libtorch");
 }
 
-TEST_CASE("the loss is the mean cross-entropy in nats: ln V for equal logits") {
-  Setup setup;
-  for (ParameterGroup& group : setup.arena.groups()) tensor_of(group.values).zero_();
-  CHECK(setup.step(0, {formula_batch(0, 3, 4, 7)}).loss == Approx(std::log(7.0)));
+TEST_CASE_METHOD(Setup, "the loss is the mean cross-entropy in nats: ln V for equal logits") {
+  for (ParameterGroup& group : arena.groups()) tensor_of(group.values).zero_();
+  CHECK(step(0, {formula_batch(0, 3, 4, 7)}).loss == Approx(std::log(7.0)));
 }
 
-TEST_CASE("score() gives each position's, and their mean is the step's loss") {
-  Setup setup;
+TEST_CASE_METHOD(Setup, "score() gives each position's, and their mean is the step's loss") {
   const WindowBatch batch = formula_batch(0, 3, 4, 7);
-  const torch::Tensor losses = losses_of(*setup.engine, batch);
-  CHECK(setup.step(0, {batch}).loss == Approx(losses.mean().item<double>()));
+  const torch::Tensor losses = losses_of(*engine, batch);
+  CHECK(step(0, {batch}).loss == Approx(losses.mean().item<double>()));
 }
 
 TEST_CASE("ids are read as they are stored: 1, 2 or 4 bytes, without a sign") {
@@ -134,10 +129,7 @@ TEST_CASE("ids are read as they are stored: 1, 2 or 4 bytes, without a sign") {
   const std::vector<std::uint16_t> middle{0, 1, 6, 3, 200, 255, 2}, high{40000, 65535, 0};
   const std::vector<std::uint32_t> wide{0, 1, 6, 3, 200, 255, 2}, high_wide{40000, 65535, 0};
   const std::vector<std::int64_t> starts{0, 3}, start{0};
-  ModelConfig config;
-  config.n_layer = config.n_head = 1;
-  config.n_embd = 4;
-  config.block_size = 3;
+  const ModelConfig config{.n_layer = 1, .n_head = 1, .n_embd = 4, .block_size = 3};
   const ModelInTraining subject(make_model(config, 65536, 1), "libtorch", {});
   const auto& engine = subject.engine;
   const torch::Tensor expected = losses_of(*engine, {TokenView(wide.data(), 4, 7), starts, 3});
@@ -166,30 +158,28 @@ TEST_CASE("the gradient norm is reported before clipping") {
   CHECK(clipped.step(0, batches).grad_norm == unclipped.step(0, batches).grad_norm);
 }
 
-TEST_CASE("each micro-batch has its own dropout key") {
-  Setup setup;
-  setup.step(9, {formula_batch(0, 1, 4, 7), formula_batch(1, 1, 4, 7)});
-  CHECK(setup.tied.last_key.seed == 5);
-  CHECK(setup.tied.last_key.step == 9);
-  CHECK(setup.tied.last_key.micro_batch == 1);
+TEST_CASE_METHOD(Setup, "each micro-batch has its own dropout key") {
+  step(9, {formula_batch(0, 1, 4, 7), formula_batch(1, 1, 4, 7)});
+  CHECK(tied.last_key.seed == 5);
+  CHECK(tied.last_key.step == 9);
+  CHECK(tied.last_key.micro_batch == 1);
 }
 
-TEST_CASE("a loss that is not finite changes nothing") {
-  Setup setup;
+TEST_CASE_METHOD(Setup, "a loss that is not finite changes nothing") {
   const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7)};
-  setup.step(0, batches);
+  step(0, batches);
   {
     const torch::NoGradGuard no_grad;
-    setup.tied.norm->weight.fill_(std::numeric_limits<float>::infinity());
+    tied.norm->weight.fill_(std::numeric_limits<float>::infinity());
   }
-  const ArenaSnapshot before = setup.arena.snapshot();
-  const StepResult result = setup.step(1, batches);
+  const ArenaSnapshot before = arena.snapshot();
+  const StepResult result = step(1, batches);
   CHECK_FALSE(result.updated);
   CHECK_FALSE(std::isfinite(result.loss));
-  CHECK(equal(setup.arena.groups()[0].values, before.groups[0].values));
-  CHECK(equal(setup.arena.groups()[1].moment1, before.groups[1].moment1));
-  CHECK(equal(setup.arena.groups()[1].moment2, before.groups[1].moment2));
-  CHECK(setup.arena.updates() == before.updates);
+  CHECK(equal(arena.groups()[0].values, before.groups[0].values));
+  CHECK(equal(arena.groups()[1].moment1, before.groups[1].moment1));
+  CHECK(equal(arena.groups()[1].moment2, before.groups[1].moment2));
+  CHECK(arena.updates() == before.updates);
 }
 
 TEST_CASE("bfloat16 rounds the matrix products and keeps the weights") {

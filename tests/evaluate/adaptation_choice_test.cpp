@@ -1,8 +1,6 @@
 // The rate that a network adapts at: tried on the end of the text that it was trained on.
 #include "evaluate/adaptation_choice.h"
 
-#include <algorithm>
-
 #include "evaluate/split_loss.h"
 #include "inference/drawn_weights.h"
 #include "test.h"
@@ -20,12 +18,11 @@ TokenView view_of(const std::vector<std::uint8_t>& ids) {
   return {ids.data(), 1, std::ssize(ids)};
 }
 
-TEST_CASE("each rate is tried at half, on the last twentieth of the train split, alike by any number of threads") {
-  const DrawnModel drawn;
+TEST_CASE_METHOD(DrawnModel, "each rate is tried at half on the train split's last twentieth, alike by any threads") {
   const std::vector<std::uint8_t> text = text_of(24'000);
   double most = 0;  // of the work, as the heartbeat is told
-  const AdaptationChoice choice = choose_adaptation(drawn.model, view_of(text), 1),
-                         by_three = choose_adaptation(drawn.model, view_of(text), 3,
+  const AdaptationChoice choice = choose_adaptation(model, view_of(text), 1),
+                         by_three = choose_adaptation(model, view_of(text), 3,
                                                       [&](double part) { most = std::max(most, part); });
   CHECK(most > 0.9);
   CHECK(most <= 1);
@@ -34,8 +31,8 @@ TEST_CASE("each rate is tried at half, on the last twentieth of the train split,
   double best = 100;
   for (std::size_t i = 0; i < 4; ++i) {
     const AdaptationTrial& trial = choice.trials[i];
-    AdaptiveNetwork network(drawn.model, 1, {.rate = trial.rate / 2, .decay = choice.adaptation.decay});
-    CHECK(trial.loss == adaptive_loss(network, view_of(text).slice(22'800, 1200), drawn.model.block_size()).mean);
+    AdaptiveNetwork network(model, 1, {.rate = trial.rate / 2, .decay = choice.adaptation.decay});
+    CHECK(trial.loss == adaptive_loss(network, view_of(text).slice(22'800, 1200), model.block_size()).mean);
     CHECK(trial.loss == by_three.trials[i].loss);
     best = std::min(best, trial.loss);
   }
@@ -44,19 +41,17 @@ TEST_CASE("each rate is tried at half, on the last twentieth of the train split,
   CHECK(by_three.adaptation.rate == choice.adaptation.rate);
 }
 
-TEST_CASE("of a text too short nothing is tried") {
-  const DrawnModel drawn;
+TEST_CASE_METHOD(DrawnModel, "of a text too short nothing is tried") {
   const std::vector<std::uint8_t> text = text_of(19'999);
-  const AdaptationChoice choice = choose_adaptation(drawn.model, view_of(text), 2);
+  const AdaptationChoice choice = choose_adaptation(model, view_of(text), 2);
   CHECK(choice.tokens == 0);
   CHECK(choice.trials.empty());
   CHECK(choice.adaptation.rate == 2e-4);
 }
 
-TEST_CASE("what the heartbeat throws ends the trials of all threads") {
-  const DrawnModel drawn;
+TEST_CASE_METHOD(DrawnModel, "what the heartbeat throws ends the trials of all threads") {
   const std::vector<std::uint8_t> text = text_of(24'000);
-  CHECK_THROWS_AS(choose_adaptation(drawn.model, view_of(text), 2, [](double) { throw Interrupted{}; }), Interrupted);
+  CHECK_THROWS_AS(choose_adaptation(model, view_of(text), 2, [](double) { throw Interrupted{}; }), Interrupted);
 }
 
 }  // namespace

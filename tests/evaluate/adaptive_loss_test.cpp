@@ -1,6 +1,4 @@
 // The walk of a predictor that learns: which windows it is shown, in which order, and where their losses go.
-#include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "evaluate/split_loss.h"
@@ -75,8 +73,7 @@ TEST_CASE("an adaptive loss learns from the targets of whole documents") {
   CHECK(loss.losses[7] == Recorder::loss(7, 1));
 }
 
-TEST_CASE(
-    "an adaptive loss that restarts scores each stretch as a text of its own, which begins with the token before") {
+TEST_CASE("an adaptive loss that restarts scores each stretch as a text that begins with the token before") {
   const std::vector<std::uint16_t> ids(20, 1);  // 19 targets: 7, 7 and 5 of them
   Recorder recorder;
   double last_part = 0;

@@ -1,16 +1,11 @@
 // What of some texts stands in another, against a search of every stretch.
 #include "evaluate/copied_text.h"
 
-#include <algorithm>
-#include <string>
-
 #include "base/random.h"
 #include "test.h"
 
 namespace chargpt {
 namespace {
-
-using Ids = std::vector<std::int64_t>;
 
 Ids ids_of(const std::string& text) {
   return {text.begin(), text.end()};

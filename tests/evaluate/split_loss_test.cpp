@@ -2,9 +2,6 @@
 // window.
 #include "evaluate/split_loss.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 
 #include "base/error.h"
@@ -14,8 +11,6 @@
 
 namespace chargpt {
 namespace {
-
-using Ids = std::vector<std::int64_t>;
 
 /// The loss that FakeScorer gives a target that sees the `length` tokens at `context`.
 float loss_of(const std::int64_t* context, std::int64_t length, std::int64_t target) {

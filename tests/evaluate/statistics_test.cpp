@@ -1,13 +1,10 @@
 // Intervals over seeds and comparisons: cases with a known answer, and how often they are wrong of equal configs.
-#include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "evaluate/paired.h"
 #include "evaluate/split_loss.h"
-#include "evaluate/student.h"
 #include "test.h"
 
 namespace chargpt {

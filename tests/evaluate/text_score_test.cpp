@@ -9,8 +9,6 @@
 namespace chargpt {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
-
 /// The loss of a target: how many tokens were seen before it, plus a hundredth of the first of them.
 class CountingScorer : public WindowScorer {
  public:

@@ -1,8 +1,7 @@
 // Losses on disk: as written when read, never trusted when damaged.
-#include "experiment/kept_losses.h"
+#include "experiment/planned_run.h"
 
 #include "base/files.h"
-#include "test.h"
 #include "test_folder.h"
 
 namespace chargpt {
@@ -27,25 +26,23 @@ std::string problem_of(const std::filesystem::path& run) {
 
 }  // namespace
 
-TEST_CASE("losses that an earlier program kept are those of a run's best weights") {
-  const TestFolder run;
-  keep_losses(run.path(), example());
-  std::string header = read_file(run.path() / "val_losses.json"), problem;
+TEST_CASE_METHOD(TestFolder, "losses that an earlier program kept are those of a run's best weights") {
+  keep_losses(path(), example());
+  std::string header = read_file(path() / "val_losses.json"), problem;
   header.replace(header.find("\"version\": 2"), 12, "\"version\": 1");
   header.replace(header.find("\"scored\""), 8, "\"others\"");
   header.replace(header.find("\"lowest_loss\""), 13, "\"lowest_lose\"");
-  run.write("val_losses.json", header);
-  const auto kept = kept_losses(run.path(), problem);
+  write("val_losses.json", header);
+  const auto kept = kept_losses(path(), problem);
   REQUIRE(kept);
   CHECK(kept->seed.scored == ScoredAt::best);
   CHECK(std::isinf(kept->seed.lowest_loss));
 }
 
-TEST_CASE("kept losses come back as they were") {
-  const TestFolder run;
-  keep_losses(run.path(), example());
+TEST_CASE_METHOD(TestFolder, "kept losses come back as they were") {
+  keep_losses(path(), example());
   std::string problem;
-  const auto kept = kept_losses(run.path(), problem);
+  const auto kept = kept_losses(path(), problem);
   REQUIRE(kept);
   CHECK(problem.empty());
   CHECK(kept->seed.losses == example().seed.losses);
@@ -54,7 +51,7 @@ TEST_CASE("kept losses come back as they were") {
   CHECK(kept->seed.seconds == 1.5);
   CHECK(kept->seed.tokens_per_second == 1000);
   CHECK(kept->seed.step == 7);
-  CHECK(kept->seed.run == run.path());
+  CHECK(kept->seed.run == path());
   CHECK(kept->params == 99);
   CHECK(kept->block_size == 8);
   CHECK(kept->leaks);
@@ -62,31 +59,27 @@ TEST_CASE("kept losses come back as they were") {
   CHECK_FALSE(kept->seed.test_loss);
   KeptRun tested = example();
   tested.seed.test_loss = 2.5;
-  keep_losses(run.path(), tested);
-  CHECK(kept_losses(run.path(), problem)->seed.test_loss == 2.5);
+  keep_losses(path(), tested);
+  CHECK(kept_losses(path(), problem)->seed.test_loss == 2.5);
 }
 
-TEST_CASE("the losses are plain little-endian float32 in the order of the text") {
-  const TestFolder run;
-  keep_losses(run.path(), example());
+TEST_CASE_METHOD(TestFolder, "the losses are plain little-endian float32 in the order of the text") {
+  keep_losses(path(), example());
   using namespace std::string_literals;
-  CHECK(read_file(run.path() / "val_losses.f32") == "\0\0\x80\x3F\0\0\x20\x40\0\0\x50\x40"s);
+  CHECK(read_file(path() / "val_losses.f32") == "\0\0\x80\x3F\0\0\x20\x40\0\0\x50\x40"s);
 }
 
-TEST_CASE("a folder without kept losses is no problem") {
-  const TestFolder run;
-  CHECK(problem_of(run.path()).empty());
+TEST_CASE_METHOD(TestFolder, "a folder without kept losses is no problem") {
+  CHECK(problem_of(path()).empty());
 }
 
-TEST_CASE("damaged losses are named, not used") {
-  const TestFolder run;
-  keep_losses(run.path(), example());
-  const std::string losses = read_file(run.path() / "val_losses.f32"),
-                    header = read_file(run.path() / "val_losses.json");
+TEST_CASE_METHOD(TestFolder, "damaged losses are named, not used") {
+  keep_losses(path(), example());
+  const std::string losses = read_file(path() / "val_losses.f32"), header = read_file(path() / "val_losses.json");
   const auto with = [&](const std::string& new_losses, const std::string& new_header) {
-    run.write("val_losses.f32", new_losses);
-    run.write("val_losses.json", new_header);
-    return problem_of(run.path());
+    write("val_losses.f32", new_losses);
+    write("val_losses.json", new_header);
+    return problem_of(path());
   };
   CHECK_FALSE(with(losses.substr(0, 8), header).empty());
   CHECK_FALSE(with(losses + "x", header).empty());
@@ -103,9 +96,9 @@ TEST_CASE("damaged losses are named, not used") {
   std::string newer = header;
   newer.replace(newer.find("\"version\": 2"), 12, "\"version\": 3");
   CHECK_FALSE(with(losses, newer).empty());
-  std::filesystem::remove(run.path() / "val_losses.f32");
-  run.write("val_losses.json", header);
-  CHECK_FALSE(problem_of(run.path()).empty());
+  std::filesystem::remove(path() / "val_losses.f32");
+  write("val_losses.json", header);
+  CHECK_FALSE(problem_of(path()).empty());
 }
 
 }  // namespace chargpt

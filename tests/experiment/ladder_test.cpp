@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "config/load.h"
-#include "report/symbols.h"
+#include "report/terminal.h"
 #include "test.h"
 
 namespace chargpt {
@@ -16,7 +16,7 @@ ConfigRuns runs_of(const std::string& config, const std::vector<std::vector<floa
   ConfigRuns runs{.config = config, .params = 5, .block_size = 8, .leaks = leaks};
   for (const std::vector<float>& seed : losses) {
     SeedRun run{.seed = std::ssize(runs.seeds)};
-    if (seed.empty()) run.failure = "training diverged";
+    if (seed.empty()) run.failure = Error(ExitCode::diverged, "training diverged");
     run.losses = seed;
     runs.seeds.push_back(run);
   }

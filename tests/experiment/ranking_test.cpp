@@ -27,10 +27,6 @@ std::vector<std::string> names(const Comparison& comparison) {
   return all;
 }
 
-bool has(const std::vector<std::string>& lines, const std::string& part) {
-  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(part) != line.npos; });
-}
-
 }  // namespace
 
 TEST_CASE("the lowest mean is ranked first and the others are measured against it") {
@@ -60,17 +56,17 @@ TEST_CASE("a leaking model is listed after the others without a rank, whatever i
   CHECK(comparison.results[1].rank == 0);
   CHECK_FALSE(comparison.results[1].versus_best);
   CHECK(comparison.results[1].mean.mean == Approx(0.5));
-  CHECK(has(table_notes(comparison), "leaking leaks: sees its own targets"));
+  CHECK(any_has(table_notes(comparison), "leaking leaks: sees its own targets"));
 }
 
 TEST_CASE("a config with a run that diverged is listed without figures it does not have") {
   ConfigRuns failed = config_of("failed", {1.0f, 1.0f});
-  failed.seeds[1].failure = "training diverged: step 7 has loss nan";
+  failed.seeds[1].failure = Error(ExitCode::diverged, "training diverged: step 7 has loss nan");
   failed.seeds[1].losses.clear();
   const Comparison comparison = rank_configs({failed, config_of("sound", {2.0f, 2.0f})});
   CHECK(names(comparison) == std::vector<std::string>{"sound", "failed"});
   CHECK(comparison.results[1].rank == 0);
-  CHECK(has(table_notes(comparison), "failed with seed 1338: training diverged: step 7 has loss nan"));
+  CHECK(any_has(table_notes(comparison), "failed with seed 1338: training diverged: step 7 has loss nan"));
   const nlohmann::ordered_json json = to_json(comparison)["results"][1];
   CHECK(json.dump().find("nan,") == std::string::npos);
   CHECK(nlohmann::json::parse(json.dump())["mean"].is_null());
@@ -85,7 +81,7 @@ TEST_CASE("times of runs that shared the machine are marked in table, JSON and r
   const nlohmann::ordered_json json = to_json(comparison);
   CHECK(json["results"][0]["seeds"][1]["jobs"] == 3);
   CHECK_FALSE(json["results"][0]["seeds"][0].contains("jobs"));
-  CHECK(has(table_notes(comparison), "* up to 3 trainings shared the machine"));
+  CHECK(any_has(table_notes(comparison), "* up to 3 trainings shared the machine"));
   const std::string table = to_table(comparison).text();
   CHECK(table.find("5.00k*") != table.npos);
   CHECK(table.find("2.0*") != table.npos);
@@ -94,7 +90,7 @@ TEST_CASE("times of runs that shared the machine are marked in table, JSON and r
 
 TEST_CASE("one seed has no interval, and its table no columns for one") {
   const Comparison one = rank_configs({config_of("a", {1.0f}), config_of("b", {2.0f})});
-  CHECK(has(remarks(one), "no intervals: one seed does not show how much seeds differ"));
+  CHECK(any_has(remarks(one), "no intervals: one seed does not show how much seeds differ"));
   for (const std::size_t columns : {0, 80}) {
     const std::string table = to_table(one).text(columns);
     CHECK(table.find("    1.0000  10 of 10  ") != table.npos);  // above best, tenths
@@ -114,7 +110,7 @@ TEST_CASE("test losses have a column where every seed has one, and a test split 
     return text.substr(0, text.find('\n'));
   };
   CHECK(first_line(rank_configs({a, b})).find("test") == std::string::npos);
-  CHECK_FALSE(has(table_notes(rank_configs({a, b})), "test"));
+  CHECK_FALSE(any_has(table_notes(rank_configs({a, b})), "test"));
   for (ConfigRuns* runs : {&a, &b})
     for (SeedRun& run : runs->seeds) {
       run.test_loss = run.loss + 0.125;
@@ -125,9 +121,9 @@ TEST_CASE("test losses have a column where every seed has one, and a test split 
   CHECK_THAT(to_table(comparison).text(), Catch::Contains("1.7500  1.8750"));
   CHECK(to_json(comparison)["results"][1]["test_loss"] == 2.375);
   CHECK(to_json(comparison)["results"][0]["seeds"][1]["test_loss"] == 2.125);
-  CHECK(has(table_notes(comparison), "on the test split, scored once"));
+  CHECK(any_has(table_notes(comparison), "on the test split, scored once"));
   comparison.results[1].runs.seeds[0].test_scores = 3;
-  CHECK(has(table_notes(comparison), "scored more than once: b-seed1337 3 times"));
+  CHECK(any_has(table_notes(comparison), "scored more than once: b-seed1337 3 times"));
   comparison.results[1].runs.seeds[0].test_loss = {};
   CHECK_FALSE(to_json(comparison)["results"][1].contains("test_loss"));
 }
@@ -175,7 +171,7 @@ TEST_CASE("what these seeds would show, and how many would show 0.01, is said be
   // noncentral t).
   const Comparison comparison =
       rank_configs({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.5f, 1.51f, 1.52f})});
-  CHECK(has(remarks(comparison), "show a difference of 0.0326 with 3 seeds, and one of 0.01 with 10 seeds"));
+  CHECK(any_has(remarks(comparison), "show a difference of 0.0326 with 3 seeds, and one of 0.01 with 10 seeds"));
   const nlohmann::ordered_json power = to_json(comparison)["seeds_needed"];
   CHECK(power["shown_difference"].get<double>() == Approx(0.0326404).epsilon(1e-4));
   CHECK(power["seeds"] == 10);
@@ -188,8 +184,8 @@ TEST_CASE("of three configs each difference is held to a third of the 5 %") {
   const ConfigRuns a = config_of("a", {1.0f, 1.0f, 1.0f}), b = config_of("b", {1.1f, 1.125f, 1.15f}),
                    far = config_of("far", {3.0f, 3.0f, 3.0f});
   CHECK(p_among({a, b, far}) == Approx(3 * p_among({a, b})).epsilon(1e-6));
-  CHECK(has(remarks(rank_configs({a, b, far})), "corrected for all 3 pairs of configs"));
-  CHECK_FALSE(has(remarks(rank_configs({a, b})), "pairs of configs"));
+  CHECK(any_has(remarks(rank_configs({a, b, far})), "corrected for all 3 pairs of configs"));
+  CHECK_FALSE(any_has(remarks(rank_configs({a, b})), "pairs of configs"));
 }
 
 TEST_CASE("a run is said to have overfitted, to have lost patience, or to be scored at its best") {
@@ -201,11 +197,11 @@ TEST_CASE("a run is said to have overfitted, to have lost patience, or to be sco
   runs.seeds[2].scored = ScoredAt::best;
   const Comparison comparison = rank_configs({runs});
   const std::vector<std::string> lines = remarks(comparison);
-  CHECK(has(lines, "a with seed 1337 overfitted: 0.9000 after step 60, 1.0000 at its end"));
-  CHECK_FALSE(has(lines, "seed 1338 overfitted"));
-  CHECK(has(lines,
-            "a: 1 of 3 seeds ended by patience, which was measured on this split, before the end of the schedule"));
-  CHECK(has(lines, "a with seed 1339 was scored by an earlier version at its best evaluation"));
+  CHECK(any_has(lines, "a with seed 1337 overfitted: 0.9000 after step 60, 1.0000 at its end"));
+  CHECK_FALSE(any_has(lines, "seed 1338 overfitted"));
+  CHECK(any_has(lines,
+                "a: 1 of 3 seeds ended by patience, which was measured on this split, before the end of the schedule"));
+  CHECK(any_has(lines, "a with seed 1339 was scored by an earlier version at its best evaluation"));
   const nlohmann::ordered_json seeds = to_json(comparison)["results"][0]["seeds"];
   CHECK(seeds[0]["lowest"]["step"] == 60);
   CHECK(seeds[1]["ended"] == "patience");

@@ -1,10 +1,7 @@
 // The bounds of each verdict. Weights, and whole trainings, are compared in tests/cli/test_reproduce.py.
 #include "experiment/repetition.h"
 
-#include <limits>
-
 #include "failure.h"
-#include "test.h"
 #include "test_folder.h"
 
 namespace chargpt {
@@ -80,7 +77,7 @@ TEST_CASE("a loss that does not come again is a difference") {
 }
 
 TEST_CASE("what a run has not saved cannot be compared") {
-  CHECK(failure_of([] { answer_to({}, {.from = 31, .last = 40}); }).code() == ExitCode::data);
+  CHECK(error_of([] { answer_to({}, {.from = 31, .last = 40}); }).code == ExitCode::data);
 }
 
 }  // namespace chargpt

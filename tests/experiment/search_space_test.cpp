@@ -111,9 +111,7 @@ TEST_CASE("rounds fit into the time, and the last is the config's own where that
   for (const Round& round : plan_rounds(10, 0.5, 0.1)) CHECK(round.seconds == 0.5);
 }
 
-TEST_CASE(
-    "the range test rises from a hundredth to ten thousand times the rates and looks a quarter below where the loss "
-    "was lowest") {
+TEST_CASE("the range test goes from 0.01 to 10,000 times the rates and looks at a quarter of the best") {
   CHECK(range_factor(0, 101) == Approx(0.01));
   CHECK(range_factor(20, 61) == Approx(1));
   CHECK(range_factor(60, 61) == Approx(10'000));

@@ -1,9 +1,7 @@
 // When runs first had a loss at or under a target, as their metrics.jsonl has it.
-#include "experiment/target.h"
-
 #include "base/error.h"
 #include "base/files.h"
-#include "test.h"
+#include "experiment/comparison_report.h"
 #include "test_folder.h"
 
 using namespace chargpt;

@@ -2,18 +2,15 @@
 // fifth of a millisecond: what they find depends on no machine's speed. Candidates are trained in this process.
 #include "experiment/tune.h"
 
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "experiment/planned_run.h"
 #include "failure.h"
 #include "inference/parameter_groups.h"
 #include "letters.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {
@@ -59,7 +56,7 @@ Tuning tuned_by(const ResolvedConfig& config, TuneOptions options, const std::fu
 }
 
 ExitCode code_of(const ResolvedConfig& config, const TuneOptions& options) {
-  return failure_of([&] { tuned_by(config, options, [](const Config&) { return 1; }); }).code();
+  return error_of([&] { tuned_by(config, options, [](const Config&) { return 1; }); }).code;
 }
 
 }  // namespace
@@ -235,9 +232,9 @@ TEST_CASE("a candidate that fails is the last, and the search goes on") {
   TuneOptions options = options_of(1);
   options.train = [](const PlannedRun& candidate) {
     const bool wide = candidate.options.config.model.n_embd > 16;
-    return Trained{.steps = 10,
-                   .loss = wide ? std::numeric_limits<double>::infinity() : 2,
-                   .failure = wide ? "it was killed" : ""};
+    if (!wide) return Trained{.steps = 10, .loss = 2};
+    return Trained{.loss = std::numeric_limits<double>::infinity(),
+                   .failure = Error(ExitCode::memory, "it was killed")};
   };
   const Tuning tuning = tune(slow_config(), corpus_of(letters(4000)), options);
   CHECK(tuning.complete);
@@ -251,8 +248,8 @@ TEST_CASE("where all trainings of a round fail, what was measured before is the 
   TuneOptions options = options_of(1);
   options.train = [&](const PlannedRun& candidate) {
     if (trained.insert(candidate.config).second && !all_fail) return Trained{.steps = 10, .loss = 2};
-    return Trained{
-        .loss = std::numeric_limits<double>::infinity(), .failure = "it was killed", .failure_code = ExitCode::memory};
+    return Trained{.loss = std::numeric_limits<double>::infinity(),
+                   .failure = Error(ExitCode::memory, "it was killed")};
   };
   const auto search = [&] { return tune(slow_config(), corpus_of(letters(4000)), options); };
   const Tuning tuning = search();

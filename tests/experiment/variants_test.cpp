@@ -3,12 +3,9 @@
 
 #include "experiment/runs.h"
 #include "failure.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {
-
-using Names = std::vector<std::string>;
 
 std::vector<ResolvedConfig> variants_of(const Names& varied, const Names& configs = {"ladder/transformer"},
                                         const std::vector<Override>& overrides = {}) {

@@ -27,7 +27,7 @@ LOSSES = ("step", "val_loss", "averaged_val_loss", "best_val_loss", "best_step",
 SHIM_LOG = "operations.log"
 SEED = os.environ.get("CHARGPT_SEED", str(random.randrange(10**9)))
 WHOLE_RUNS = {}  # of this process, by what they are of: training the same again would only cost time
-Operation = collections.namedtuple("Operation", "number name path other")
+Operation = collections.namedtuple("Operation", "number name path other", defaults=[None])
 
 
 def drawn(what):
@@ -130,17 +130,12 @@ class FaultTest(ProgramTest):
     def operations(self):
         """Of the last spoiled(), in order."""
         log = self.folder / SHIM_LOG
-        if not log.exists():
-            return []
-        found = []
-        for line in log.read_text().splitlines():
-            number, name, path, *other = line.split(" ")
-            found.append(Operation(int(number), name, path, other[0] if other else None))
-        return found
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [Operation(int(number), *rest[:3]) for number, *rest in (line.split(" ") for line in lines)]
 
     def chosen(self, run, which):
         """The checkpoint that the program takes for best or last, as sample, eval and resume would; and what it says about that."""
-        told = self.succeed("inspect", run, "--checkpoint", which, "--json").json
+        told = self.json("inspect", run, "--checkpoint", which)
         return pathlib.Path(told["path"]).name, told["notices"]
 
     def assert_stands_as(self, whole, run, unsaved=()):

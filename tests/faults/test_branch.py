@@ -48,10 +48,10 @@ class BranchTest(FaultTest):
         self.assertEqual(sorted(os.listdir(branch / "samples")), sorted(os.listdir(self.run_folder / "samples")))
         self.assertEqual(self.chosen("run", "best")[0], "step-00000008")
         self.assertEqual(self.chosen("branch", "best"), ("step-00000006", []))
-        self.assertTrue(self.succeed("inspect", branch, "--verify", "--json").json["verified"])
+        self.assertTrue(self.json("inspect", branch, "--verify")["verified"])
 
     def test_the_report_of_a_branch_is_of_its_own_best(self):
-        figures = self.succeed("resume", "run", "--checkpoint", "step-6", "--learning_rate", "1", "--run", "branch", "--json", *REPLAY).json
+        figures = self.json("resume", "run", "--checkpoint", "step-6", "--learning_rate", "1", "--run", "branch", *REPLAY)
         self.assertEqual(figures["checkpoint"]["step"], 6)
         self.assertAlmostEqual(figures["loss"], state(self.run_folder / "checkpoints/step-00000006")["val_loss"], 5)
 
@@ -129,15 +129,14 @@ class BestTest(FaultTest):
 
     def test_a_stale_pointer_misleads_nobody_even_where_nothing_can_be_written(self):
         expected = self.succeed("sample", "run", "--tokens", "20").out
-        loss = self.succeed("eval", "run", "--json").json
-        self.assertEqual(loss["checkpoint"]["step"], 6)
+        self.assertEqual(self.json("eval", "run")["checkpoint"]["step"], 6)
         for text in ("step-00000008\n", "step-00000002\n", ""):
             self.pointer.write_text(text)
             for folder in (self.run_folder, self.run_folder / "checkpoints"):
                 folder.chmod(0o555)
                 self.addCleanup(folder.chmod, 0o755)
             self.assertEqual(self.succeed("sample", "run", "--tokens", "20").out, expected)
-            self.assertEqual(self.succeed("eval", "run", "--json").json["checkpoint"]["step"], 6)
+            self.assertEqual(self.json("eval", "run")["checkpoint"]["step"], 6)
             self.assertEqual(self.pointer.read_text(), text)
 
     def test_resuming_mends_it_at_once(self):

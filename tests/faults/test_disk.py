@@ -58,7 +58,7 @@ class FullDiskTest(FaultTest):
         error = self.fail_with(74, *self.training("small/run", 30, *options))
         self.assertIn("No space left on device", error)
         self.assertIn("free some space", error)
-        self.assertTrue(self.succeed("inspect", "small/run", "--verify", "--json").json["verified"])
+        self.assertTrue(self.json("inspect", "small/run", "--verify")["verified"])
         subprocess.run(["mount", "-o", "remount,size=16m", small], check=True)
         self.succeed(*self.resuming("small/run", 30))
         self.assert_same_training(self.whole_run("whole", 30, *options), small / "run", 30)

@@ -179,7 +179,7 @@ class ForeignTest(FaultTest):
         self.assertEqual(self.fail_with(75, *self.training("run", 2)),
                          "run already holds a run: go on with `chargpt resume run`, choose another folder with --run DIR, or start over "
                          "with --overwrite")
-        self.assertEqual([row["run"] for row in self.succeed("runs", ".", "--json").json], ["run"])
+        self.assertEqual([row["run"] for row in self.json("runs", ".")], ["run"])
         self.succeed(*self.resuming("run", 4))
         self.assertEqual((run / "run.json").read_text(), '{"format": "chargpt run", "version": 1}\n')
         (run / "run.json").unlink()
@@ -194,7 +194,7 @@ class ForeignTest(FaultTest):
         self.put(self.folder / "c", "checkpoints/step-00000002/MANIFEST.json", b'{"format": "chargpt checkpoint", "version": 1, "files": {}}')
         for name in "abc":
             self.assertIn("holds files that no run wrote", self.fail_with(75, *self.training(name, 2, "--overwrite")))
-        self.assertEqual(self.succeed("runs", ".", "--json").json, [])
+        self.assertEqual(self.json("runs", "."), [])
         self.assert_untouched("no run")
 
 

@@ -45,4 +45,4 @@ class LongRunTest(FaultTest):
         self.assertLess(late["peak"] - early["peak"], 8 * MEBIBYTE)
         self.assertLessEqual(late["files"], early["files"] + 1)  # one more while a save is under way
         self.assertLessEqual(late["checkpoints"], 3 + 2)         # kept, best, and one under way
-        self.assertTrue(self.succeed("inspect", "run", "--verify", "--json").json["verified"])
+        self.assertTrue(self.json("inspect", "run", "--verify")["verified"])

@@ -49,8 +49,7 @@ class OperationsTest(FaultTest):
         if found in self.verified:
             return self.verified[found]
         says_so = self.assert_stands_as(self.all_kept, run, unsaved)
-        outcome = self.succeed(*self.resuming(run, 12))
-        self.assertNotIn("DAMAGED", outcome.err)
+        self.assertNotIn("DAMAGED", self.succeed(*self.resuming(run, 12)).err)
         self.assertEqual(tensors(run, 12), tensors(self.whole, 12))
         self.assertEqual(rows(run), rows(self.whole))
         self.assertTrue(self.assert_stands_as(self.all_kept, run), "BEST was not mended")

@@ -67,12 +67,6 @@ class ResumeTruthTest(FaultTest):
         self.assert_same_training(whole, self.run_folder, 4)
         self.assertFalse((self.run_folder / "checkpoints/step-00000002/checkpoints").exists())
 
-
-class DamageTest(FaultTest):
-    def setUp(self):
-        super().setUp()
-        self.run_folder = self.whole_run("run", 4, *SAVES)
-
     def test_the_previous_good_checkpoint_is_used_loudly_even_where_quiet(self):
         for name in ("optimizer.safetensors", "state.json", "MANIFEST.json"):
             with self.subTest(name):
@@ -98,7 +92,7 @@ class DivergenceTest(FaultTest):
         self.assertTrue(saved)
         for path in saved:
             self.assertTrue(is_finite(path / "model.safetensors"), path)
-        self.assertTrue(self.succeed("inspect", "run", "--verify", "--json").json["verified"])
+        self.assertTrue(self.json("inspect", "run", "--verify")["verified"])
 
     def test_stop_names_windows_and_gradients(self):
         self.assertRegex(self.fail_with(80, *self.training("run", 2000, *self.RECKLESS, "--eval_interval", "1000")),
@@ -227,8 +221,8 @@ class TerminalTest(FaultTest):
         run = os.fsdecode(b"r\xff")
         self.succeed(*self.training(run, 2, *SAVES))
         self.succeed(*self.resuming(run, 4))
-        self.assertTrue(self.succeed("inspect", run, "--json", "--verify").json["verified"])
-        self.assertEqual(len(self.succeed("runs", ".", "--json").json), 1)
+        self.assertTrue(self.json("inspect", run, "--verify")["verified"])
+        self.assertEqual(len(self.json("runs", ".")), 1)
 
     def test_names_in_a_foreign_checkpoint_move_no_cursor(self):
         run = self.whole_run("run", 2)

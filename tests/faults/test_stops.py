@@ -41,7 +41,7 @@ class StopTest(FaultTest):
         os.close(ours)
         self.assertEqual(process.wait(timeout=60), 128 + signal.SIGHUP)
         self.assertGreaterEqual(self.last_step("run"), before)
-        self.assertTrue(self.succeed("inspect", "run", "--verify", "--json").json["verified"])
+        self.assertTrue(self.json("inspect", "run", "--verify")["verified"])
 
     def test_nohup_is_respected(self):
         process = self.started(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))

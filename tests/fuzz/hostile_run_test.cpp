@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -92,35 +94,20 @@ class Case {
   fs::path path_;
 };
 
-const Words places = {".lock",
-                      "adapt.json",
-                      "test.json",
-                      "config.json",
-                      "events.out.tfevents.1.host.chargpt",
-                      "figures.json",
-                      "kept-text.txt",
-                      "metrics.jsonl",
-                      "run.json",
-                      "text.json",
-                      "val_losses.json",
-                      "samples",
-                      "samples/step-00000000.txt",
-                      "samples/step-00000010.txt",
-                      "samples/step-00000020.txt",
-                      "samples/step-00000030.txt",
-                      "checkpoints",
-                      "checkpoints/BEST",
-                      "checkpoints/LATEST",
-                      "checkpoints/step-00000010",
-                      "checkpoints/step-00000020",
-                      "checkpoints/.old-step-00000020",
-                      "checkpoints/step-00000020/MANIFEST.json",
-                      "checkpoints/step-00000020/averaged.safetensors",
-                      "checkpoints/step-00000020/config.json",
-                      "checkpoints/step-00000020/model.safetensors",
-                      "checkpoints/step-00000020/optimizer.safetensors",
-                      "checkpoints/step-00000020/state.json",
-                      "checkpoints/step-00000020/vocab.json"};
+Words words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+const Words places = words_of(
+    ".lock adapt.json test.json config.json events.out.tfevents.1.host.chargpt figures.json kept-text.txt run.json "
+    "metrics.jsonl text.json val_losses.json samples samples/step-00000000.txt samples/step-00000010.txt "
+    "samples/step-00000020.txt samples/step-00000030.txt checkpoints checkpoints/BEST checkpoints/LATEST "
+    "checkpoints/step-00000010 checkpoints/step-00000020 checkpoints/.old-step-00000020 "
+    "checkpoints/step-00000020/MANIFEST.json checkpoints/step-00000020/averaged.safetensors "
+    "checkpoints/step-00000020/config.json checkpoints/step-00000020/model.safetensors "
+    "checkpoints/step-00000020/optimizer.safetensors checkpoints/step-00000020/state.json "
+    "checkpoints/step-00000020/vocab.json");
 
 const std::vector<Words> commands = {{"runs", "runs"},
                                      {"runs", "runs", "--json"},

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "report/escape.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "checkpoint/manifest.h"
+#include "checkpoint/checkpoint.h"
 
 namespace chargpt {
 

@@ -7,15 +7,14 @@
 #include <string>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/manifest.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/strict_json.h"
 #include "config/load.h"
 #include "exchange/formats.h"
 #include "inference/parameter_list.h"
 #include "promise.h"
-#include "report/escape.h"
 #include "report/files/metrics.h"
+#include "report/terminal.h"
 #include "scratch_run.h"
 #include "text/corpus.h"
 

@@ -1,12 +1,7 @@
 // The sampling filters over rows small enough to check by eye, and the draws against exact probabilities.
 #include "generate/filters.h"
 
-#include <cmath>
-#include <limits>
-
-#include "base/error.h"
 #include "failure.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {
@@ -23,13 +18,12 @@ Row logits_of(const std::vector<double>& probabilities) {
 }
 
 /// Ids whose logit is not removed.
-std::vector<int> kept(const Row& row) {
-  std::vector<int> ids;
+Ids kept(const Row& row) {
+  Ids ids;
   for (std::size_t i = 0; i < row.size(); ++i)
-    if (row[i] != gone) ids.push_back(static_cast<int>(i));
+    if (row[i] != gone) ids.push_back(static_cast<std::int64_t>(i));
   return ids;
 }
-using Ids = std::vector<int>;
 
 /// A row as it is drawn from.
 Row filtered(const SampleConfig& sample, Row row) {
@@ -122,17 +116,17 @@ TEST_CASE("filters leave removed symbols removed and a single symbol alone") {
 
 TEST_CASE("a row with every symbol removed is a bug, not a draw") {
   for (const double temperature : {0.0, 0.5})
-    CHECK(failure_of([&] {
+    CHECK(error_of([&] {
             filtered({.temperature = temperature, .top_k = 2, .top_p = 0.5, .min_p = 0.5}, {gone, gone, gone});
-          }).code() == ExitCode::internal);
+          }).code == ExitCode::internal);
 }
 
 TEST_CASE("logits that are not numbers are reported as divergence") {
   for (const float bad : {nan, inf}) {
     const Row row = {1, bad, 2};
-    CHECK(failure_of([&] { best_candidates(row, 1); }).code() == ExitCode::diverged);
+    CHECK(error_of([&] { best_candidates(row, 1); }).code == ExitCode::diverged);
     for (const double temperature : {0.0, 0.5})
-      CHECK(failure_of([&] { filtered({.temperature = temperature}, row); }).code() == ExitCode::diverged);
+      CHECK(error_of([&] { filtered({.temperature = temperature}, row); }).code == ExitCode::diverged);
   }
   CHECK_THROWS_WITH(best_candidates(Row{1, nan}, 1),
                     "the model's output for symbol 1 is not a number; its weights have diverged: use an earlier "

@@ -2,19 +2,13 @@
 // and by a network. Without LibTorch: tests/engine compares what a network decodes with its modules.
 #include "generate/generate.h"
 
-#include <cmath>
-#include <map>
-
-#include "base/error.h"
 #include "failure.h"
 #include "inference/drawn_weights.h"
 #include "predict/network.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
 using Texts = std::map<std::int64_t, Ids>;
 
 /// Logits of a function of the last block_size ids.
@@ -202,7 +196,7 @@ TEST_CASE("samples of a constant model follow its probabilities") {
 TEST_CASE("a model that has diverged is named as such") {
   ConstantLogits model({1, std::numeric_limits<float>::quiet_NaN(), 3});
   for (const double temperature : {0.0, 1.0})
-    CHECK(failure_of([&] { generated(model, {0}, {.tokens = 1, .temperature = temperature}); }).code() ==
+    CHECK(error_of([&] { generated(model, {0}, {.tokens = 1, .temperature = temperature}); }).code ==
           ExitCode::diverged);
 }
 

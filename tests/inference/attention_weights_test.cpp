@@ -1,12 +1,8 @@
 // Attention weights of a window where they are known without a reference; tests/engine compares them with LibTorch's.
-#include "inference/attention_weights.h"
+#include "inference/walk.h"
 
-#include <cmath>
 #include <numeric>
-#include <string>
-#include <vector>
 
-#include "base/error.h"
 #include "inference/drawn_weights.h"
 
 #include "test.h"
@@ -14,9 +10,6 @@
 using namespace chargpt;
 
 namespace {
-
-using Ids = std::vector<std::int64_t>;
-using Floats = std::vector<float>;
 
 /// Weights of a model whose parameters are drawn.
 AttentionWeights weights_of(const ModelConfig& config, const Ids& ids) {

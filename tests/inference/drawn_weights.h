@@ -3,8 +3,6 @@
 
 #include <functional>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "inference/model.h"

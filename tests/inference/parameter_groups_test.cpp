@@ -1,7 +1,6 @@
 #include "inference/parameter_groups.h"
 
 #include "failure.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {

@@ -3,7 +3,6 @@
 #include "inference/walk.h"
 
 #include <numeric>
-#include <vector>
 
 #include "base/error.h"
 #include "inference/drawn_weights.h"
@@ -12,8 +11,6 @@
 
 namespace chargpt {
 namespace {
-
-using Ids = std::vector<std::int64_t>;
 
 TEST_CASE("a walk's logits are those of the window, and every parameter is counted once") {
   for (const auto& [name, config] : all_variants()) {
@@ -89,11 +86,10 @@ TEST_CASE("a norm is shown with the gain and the bias that it has") {
   CHECK(formula(true, false, Norm::rmsnorm) == "n = x / sqrt(mean(x²) + eps) * gain");
 }
 
-TEST_CASE("a walk of no ids, too many or unknown ones is an error") {
-  const DrawnModel drawn;
-  CHECK_THROWS_AS(walk(drawn.model, Ids{}), Error);
-  CHECK_THROWS_AS(walk(drawn.model, Ids(9, 0)), Error);
-  CHECK_THROWS_AS(walk(drawn.model, Ids{test_vocab}), Error);
+TEST_CASE_METHOD(DrawnModel, "a walk of no ids, too many or unknown ones is an error") {
+  CHECK_THROWS_AS(walk(model, Ids{}), Error);
+  CHECK_THROWS_AS(walk(model, Ids(9, 0)), Error);
+  CHECK_THROWS_AS(walk(model, Ids{test_vocab}), Error);
 }
 
 }  // namespace

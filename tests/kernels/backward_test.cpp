@@ -1,8 +1,5 @@
 // What kernels give back, and their forward passes beside it, against plain loops in double precision.
 #include <array>
-#include <cmath>
-#include <limits>
-#include <vector>
 
 #include "kernels/reference.h"
 

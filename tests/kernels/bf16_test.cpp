@@ -2,10 +2,8 @@
 #include "kernels/bf16.h"
 
 #include <cstring>
-#include <vector>
 
 #include "kernels/needs_bf16.h"
-#include "test.h"
 
 using namespace chargpt;
 using namespace chargpt::cpu;

@@ -2,9 +2,6 @@
 // are in backward_test.cpp.
 #include "kernels/kernels.h"
 
-#include <array>
-#include <bit>
-#include <cmath>
 #include <cstdlib>
 #include <functional>
 

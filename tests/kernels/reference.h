@@ -1,10 +1,7 @@
 // Numbers to try kernels on, and how far a kernel's result is from a formula's.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include "base/random.h"
 #include "kernels/kernels.h"

@@ -4,18 +4,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <ctime>
 #include <fstream>
 #include <stdexcept>
-#include <string>
 #include <thread>
 
 #include "failure.h"
-#include "test.h"
 
 using chargpt::cpu::on_threads;
 using chargpt::cpu::ThreadTeam;

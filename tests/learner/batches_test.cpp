@@ -1,6 +1,5 @@
 #include "learner/batches.h"
 
-#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -24,6 +23,10 @@ class CountingSplit {
   std::vector<std::uint8_t> bytes_;
 };
 
+TrainConfig drawn(std::int64_t batch_size, std::int64_t micro_batches, Windows windows, std::int64_t seed) {
+  return {.batch_size = batch_size, .gradient_accumulation_steps = micro_batches, .windows = windows, .seed = seed};
+}
+
 /// Starts of the windows of one epoch, where an epoch is a whole number of steps.
 std::vector<std::int64_t> epoch_starts(const BatchSource& source, std::int64_t epoch, std::int64_t steps) {
   std::vector<std::int64_t> starts;
@@ -36,7 +39,7 @@ std::vector<std::int64_t> epoch_starts(const BatchSource& source, std::int64_t e
 
 TEST_CASE("targets are inputs one token later, in each micro-batch") {
   const CountingSplit split(200);
-  const BatchSource source(split.view(), 8, 3, 2, Windows::random, 1);
+  const BatchSource source(split.view(), 8, drawn(3, 2, Windows::random, 1));
   const std::vector<std::int64_t> starts = source.starts(5);
   const std::vector<WindowBatch> batches = source.micro_batches(starts);
   REQUIRE(batches.size() == 2);
@@ -54,8 +57,8 @@ TEST_CASE("targets are inputs one token later, in each micro-batch") {
 TEST_CASE("batches are a pure function of seed and step") {
   const CountingSplit split(1000);
   for (const Windows windows : {Windows::random, Windows::shuffled}) {
-    const BatchSource source(split.view(), 8, 4, 2, windows, 7), again(split.view(), 8, 4, 2, windows, 7),
-        other(split.view(), 8, 4, 2, windows, 8);
+    const BatchSource source(split.view(), 8, drawn(4, 2, windows, 7)), again(split.view(), 8, drawn(4, 2, windows, 7)),
+        other(split.view(), 8, drawn(4, 2, windows, 8));
     CHECK(source.starts(31) == again.starts(31));
     CHECK(source.starts(31) == source.starts(31));
     CHECK(source.starts(31) != source.starts(32));
@@ -65,14 +68,14 @@ TEST_CASE("batches are a pure function of seed and step") {
 
 TEST_CASE("random windows reach the first and the last place and no further") {
   const CountingSplit split(12);
-  const BatchSource source(split.view(), 8, 64, 1, Windows::random, 1);
+  const BatchSource source(split.view(), 8, drawn(64, 1, Windows::random, 1));
   const std::vector<std::int64_t> starts = source.starts(0);
   CHECK(std::set(starts.begin(), starts.end()) == std::set<std::int64_t>{0, 1, 2, 3});  // 3 + 8 is the last token
 }
 
 TEST_CASE("shuffled windows: each epoch visits each window once, from an offset of its own") {
   const CountingSplit split(8 * 12 + 5);
-  const BatchSource source(split.view(), 8, 3, 2, Windows::shuffled, 3);
+  const BatchSource source(split.view(), 8, drawn(3, 2, Windows::shuffled, 3));
   REQUIRE(source.windows_per_epoch() == 12);
   std::set<std::vector<std::int64_t>> orders;
   std::set<std::int64_t> offsets;
@@ -95,18 +98,17 @@ TEST_CASE("shuffled windows: each epoch visits each window once, from an offset 
 
 TEST_CASE("a batch that an epoch cannot fill goes on with the next epoch") {
   const CountingSplit split(8 * 5 + 1);
-  const BatchSource pairs(split.view(), 8, 2, 1, Windows::shuffled, 3),
-      singles(split.view(), 8, 1, 1, Windows::shuffled, 3);
+  const BatchSource pairs(split.view(), 8, drawn(2, 1, Windows::shuffled, 3)),
+      singles(split.view(), 8, drawn(1, 1, Windows::shuffled, 3));
   for (std::int64_t i = 0; i < 20; ++i)
     CHECK(pairs.starts(i / 2)[static_cast<std::size_t>(i % 2)] == singles.starts(i)[0]);
 }
 
-TEST_CASE(
-    "windows of documents: parts of a long one move each epoch, the last begins with the first document with room") {
+TEST_CASE("windows of documents: parts of a long one move each epoch, the last one begins where there is room") {
   std::vector<std::uint8_t> ids{0, 1, 0};
   ids.insert(ids.end(), 39, 2);
   for (const std::uint8_t id : {0, 3, 0, 4, 4, 4, 0, 5, 5, 5, 5, 5, 5, 0}) ids.push_back(id);
-  const BatchSource source({ids.data(), 1, std::ssize(ids), /*document=*/0}, 8, 8, 1, Windows::shuffled, 3);
+  const BatchSource source({ids.data(), 1, std::ssize(ids), /*document=*/0}, 8, drawn(8, 1, Windows::shuffled, 3));
   REQUIRE(source.windows_per_epoch() == 8);
   std::set<std::int64_t> offsets;
   for (std::int64_t epoch = 0; epoch < 10; ++epoch) {
@@ -124,8 +126,8 @@ TEST_CASE(
 TEST_CASE("a split of exactly one window works in both modes, one token less is an error") {
   const CountingSplit split(9), shorter(8);
   for (const Windows windows : {Windows::random, Windows::shuffled}) {
-    CHECK(BatchSource(split.view(), 8, 2, 1, windows, 1).starts(3) == std::vector<std::int64_t>{0, 0});
-    CHECK_THROWS_AS(BatchSource(shorter.view(), 8, 2, 1, windows, 1), Error);
+    CHECK(BatchSource(split.view(), 8, drawn(2, 1, windows, 1)).starts(3) == std::vector<std::int64_t>{0, 0});
+    CHECK_THROWS_AS(BatchSource(shorter.view(), 8, drawn(2, 1, windows, 1)), Error);
   }
 }
 

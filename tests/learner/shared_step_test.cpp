@@ -1,9 +1,6 @@
 // What a rank does with its own part and the other's.
 #include "learner/step.h"
 
-#include <cmath>
-#include <limits>
-
 #include "kept_windows.h"
 #include "test.h"
 #include "tiny_arena.h"

@@ -2,10 +2,7 @@
 // and scores what the program does is tested by test_library.py.
 #include "library/chargpt.hpp"
 
-#include <cmath>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "source_path.h"
 #include "test.h"

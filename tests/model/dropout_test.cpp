@@ -3,8 +3,6 @@
 
 #include <ATen/Parallel.h>
 
-#include <cmath>
-
 #include "base/random.h"
 #include "variants.h"
 //
@@ -91,9 +89,7 @@ TEST_CASE("a model drops what its key says, at each place, and nothing in evalua
   CHECK(nowhere->forward(ids, {.dropout = &step_1}).equal(evaluated));
 }
 
-TEST_CASE("dropout of attention weights leaves the mean of what is gathered") {
-  const OneThread one_thread;
-  const torch::NoGradGuard no_grad;
+TEST_CASE_METHOD(NoGradients, "dropout of attention weights leaves the mean of what is gathered") {
   ModelConfig config = small_config("attention");
   config.dropout = 0.5;
   config.dropout_places = {Place::attention};

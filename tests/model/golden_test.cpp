@@ -50,10 +50,7 @@ void check_case(const json& figures, AttentionMaps* maps) {
   }
 }
 
-TEST_CASE(
-    "logits and every gradient are the reference's, for each type and each option, with attention fused and written "
-    "out") {
-  const OneThread one_thread;
+TEST_CASE_METHOD(OneThread, "logits and every gradient are the reference's, for each type and option, fused or not") {
   const json document = golden_figures("models");
   CHECK(document.at("cases").size() == 15);
   for (const auto& figures : document.at("cases")) {

@@ -1,9 +1,6 @@
 // Layers and attention functions against figures that can be checked by eye.
 #include "model/layers.h"
 
-#include <cmath>
-#include <limits>
-
 #include "model/attention.h"
 #include "variants.h"
 //

@@ -1,8 +1,6 @@
 // The list of parameters against what the modules register.
 #include "inference/parameter_list.h"
 
-#include <algorithm>
-
 #include "test.h"
 #include "variants.h"
 

@@ -1,13 +1,10 @@
 // Properties that hold for every model of the registry. Listing a model tests it.
 #include <torch/optim/adamw.h>
 
-#include <cmath>
-
 #include "model/layers.h"
 #include "variants.h"
 //
 #include "failure.h"
-#include "test.h"
 
 namespace chargpt {
 namespace {
@@ -25,9 +22,7 @@ std::string refusal(Action&& action) {
   return "nothing was refused";
 }
 
-TEST_CASE("logits are (B, T, V) and finite, from one token to block_size") {
-  const OneThread one_thread;
-  const torch::NoGradGuard no_grad;
+TEST_CASE_METHOD(NoGradients, "logits are (B, T, V) and finite, from one token to block_size") {
   for (const auto& [name, config] : each_option()) {
     INFO(name);
     const auto model = make_model(config, test_vocab, 1);
@@ -51,9 +46,7 @@ TEST_CASE("more tokens than block_size, none at all, and a wrong kind of ids are
   }
 }
 
-TEST_CASE("later tokens change no earlier logits, except in a model that says it leaks") {
-  const OneThread one_thread;
-  const torch::NoGradGuard no_grad;
+TEST_CASE_METHOD(NoGradients, "later tokens change no earlier logits, except in a model that says it leaks") {
   int leaking = 0;
   for (const auto& [name, config] : each_option()) {
     INFO(name);
@@ -64,19 +57,17 @@ TEST_CASE("later tokens change no earlier logits, except in a model that says it
       Tensor changed = ids.clone();
       changed.narrow(1, t, 8 - t).add_(1).remainder_(test_vocab);
       const double earlier = largest_difference(model->forward(changed).narrow(1, 0, t), before.narrow(1, 0, t));
-      if (model->leaks())
+      if (leaks(model->config()))
         CHECK(earlier > 1e-4);
       else
         CHECK(earlier <= 1e-6);
     }
-    leaking += model->leaks() ? 1 : 0;
+    leaking += leaks(model->config()) ? 1 : 0;
   }
   CHECK(leaking == 1);
 }
 
-TEST_CASE("with gpt2 initialisation the first loss is near ln V") {
-  const OneThread one_thread;
-  const torch::NoGradGuard no_grad;
+TEST_CASE_METHOD(NoGradients, "with gpt2 initialisation the first loss is near ln V") {
   for (const auto& [name, config] : each_option()) {
     INFO(name);
     const auto model = make_model(config, test_vocab, 3);
@@ -85,8 +76,7 @@ TEST_CASE("with gpt2 initialisation the first loss is near ln V") {
   }
 }
 
-TEST_CASE("every parameter gets a gradient") {
-  const OneThread one_thread;
+TEST_CASE_METHOD(OneThread, "every parameter gets a gradient") {
   for (const auto& [name, config] : each_option()) {
     const auto model = make_model(config, test_vocab, 4);
     mean_loss(model->forward(some_ids(4, 8)), some_ids(4, 8, 1)).backward();
@@ -109,8 +99,7 @@ double loss_after_training(LanguageModel& model, const Tensor& x, const Tensor& 
   return mean_loss(model.forward(x), y).item<double>();
 }
 
-TEST_CASE("every type learns which symbol follows which") {
-  const OneThread one_thread;
+TEST_CASE_METHOD(OneThread, "every type learns which symbol follows which") {
   const Tensor x = at::arange(4).unsqueeze(1) + at::arange(8);  // row b counts from b
   for (const auto& [name, config] : types()) {
     INFO(name);
@@ -119,8 +108,7 @@ TEST_CASE("every type learns which symbol follows which") {
   }
 }
 
-TEST_CASE("attention and gpt learn a batch by heart, with any option") {
-  const OneThread one_thread;
+TEST_CASE_METHOD(OneThread, "attention and gpt learn a batch by heart, with any option") {
   for (const auto& [name, config] : single_changes()) {
     if (config.type == "average") continue;
     INFO(name);
@@ -129,9 +117,7 @@ TEST_CASE("attention and gpt learn a batch by heart, with any option") {
   }
 }
 
-TEST_CASE("with one layer a sliding window is the window alone; with two a token sees what those before it saw") {
-  const OneThread one_thread;
-  const torch::NoGradGuard no_grad;
+TEST_CASE_METHOD(NoGradients, "with one layer a sliding window is the window alone; with two a token sees beyond it") {
   for (const std::int64_t layers : {1, 2}) {
     ModelConfig config = small_config();
     config.n_layer = layers;
@@ -152,14 +138,12 @@ TEST_CASE("with one layer a sliding window is the window alone; with two a token
 
 TEST_CASE("models that number their positions refuse a sliding window") {
   const auto model = make_model(small_config(), test_vocab, 1);
-  CHECK_FALSE(model->can_slide());
+  CHECK_FALSE(can_slide(model->config()));
   CHECK(refusal([&] { model->forward(some_ids(1, 9), {.window = 8}); }) ==
         "a sliding window needs model.position = rope or none");
 }
 
-TEST_CASE("recorded attention has a row for each token, which sums to 1 and looks back only") {
-  const OneThread one_thread;
-  const torch::NoGradGuard no_grad;
+TEST_CASE_METHOD(NoGradients, "recorded attention has a row for each token, which sums to 1 and looks back only") {
   for (const auto& [name, config] : each_option()) {
     INFO(name);
     const auto model = make_model(config, test_vocab, 8);
@@ -175,7 +159,7 @@ TEST_CASE("recorded attention has a row for each token, which sums to 1 and look
     for (const auto& map : maps) {
       CHECK(map.sizes() == torch::IntArrayRef({3, attends ? config.n_head : 1, 6, 6}));
       CHECK(largest_difference(map.sum(-1), at::ones({1})) <= 1e-6);
-      if (!model->leaks()) CHECK(map.triu(1).abs().max().item<double>() == 0);
+      if (!leaks(model->config())) CHECK(map.triu(1).abs().max().item<double>() == 0);
     }
   }
 }

@@ -25,6 +25,11 @@ class OneThread {
   int before_ = at::get_num_threads();
 };
 
+/// For cases that need no gradients.
+struct NoGradients : OneThread {
+  const torch::NoGradGuard no_grad;
+};
+
 /// Moves every parameter, gains and biases too, away from what leaves a gradient zero or a layer idle.
 inline void disturb(LanguageModel& model) {
   const torch::NoGradGuard no_grad;

@@ -1,11 +1,8 @@
 #include "parameters/arena.h"
 
-#include "base/error.h"
 #include "failure.h"
 #include "optimizer/optimizer.h"
 #include "tiny_arena.h"
-
-#include "test.h"
 
 using namespace chargpt;
 
@@ -19,23 +16,11 @@ std::vector<std::string> names(const ParameterGroup& group) {
 
 /// A safetensors file in memory.
 std::string file_of(const std::vector<TensorView>& tensors) {
-  std::string header = "{", bytes;
-  for (const TensorView& tensor : tensors) {
-    header +=
-        (header.size() > 1 ? "," : "") + ("\"" + tensor.name + "\":{\"dtype\":\"" + tensor.dtype + "\",\"shape\":[");
-    for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
-      if (d > 0) header += ",";
-      header += std::to_string(tensor.shape[d]);
-    }
-    header += "],\"data_offsets\":[" + std::to_string(bytes.size()) + ",";
-    bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
-    header += std::to_string(bytes.size()) + "]}";
-  }
-  header += "}";
-  header.resize((header.size() + 7) / 8 * 8, ' ');
-  std::string file(8, '\0');
-  for (int i = 0; i < 8; ++i) file[static_cast<std::size_t>(i)] = static_cast<char>(header.size() >> (8 * i));
-  return file + header + bytes;
+  std::string file;
+  write_safetensors(
+      [&](std::span<const std::byte> part) { file.append(reinterpret_cast<const char*>(part.data()), part.size()); },
+      tensors);
+  return file;
 }
 
 SafetensorsFile parsed(const std::string& file) {
@@ -44,16 +29,15 @@ SafetensorsFile parsed(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("matrices decay and vectors do not, by default") {
-  const TinyArena arena;
-  REQUIRE(arena.groups().size() == 2);
-  CHECK(arena.groups()[0].name == "decay");
-  CHECK(arena.groups()[0].weight_decay == 0.1);
-  CHECK(names(arena.groups()[0]) == std::vector<std::string>{"wte.weight", "linear.weight"});
-  CHECK(arena.groups()[1].name == "no_decay");
-  CHECK(arena.groups()[1].weight_decay == 0);
-  CHECK(names(arena.groups()[1]) == std::vector<std::string>{"norm.weight", "norm.bias", "linear.bias"});
-  CHECK(arena.numel() == 7 * 5 + 5 * 5 + 3 * 5);
+TEST_CASE_METHOD(TinyArena, "matrices decay and vectors do not, by default") {
+  REQUIRE(groups().size() == 2);
+  CHECK(groups()[0].name == "decay");
+  CHECK(groups()[0].weight_decay == 0.1);
+  CHECK(names(groups()[0]) == std::vector<std::string>{"wte.weight", "linear.weight"});
+  CHECK(groups()[1].name == "no_decay");
+  CHECK(groups()[1].weight_decay == 0);
+  CHECK(names(groups()[1]) == std::vector<std::string>{"norm.weight", "norm.bias", "linear.bias"});
+  CHECK(numel() == 7 * 5 + 5 * 5 + 3 * 5);
 }
 
 TEST_CASE("decay: all puts every parameter into one group") {
@@ -62,9 +46,8 @@ TEST_CASE("decay: all puts every parameter into one group") {
   CHECK(arena.groups()[0].slots.size() == 5);
 }
 
-TEST_CASE("slots begin at cache lines, and what lies between is zero") {
-  const TinyArena arena;
-  const ParameterGroup& group = arena.groups()[0];
+TEST_CASE_METHOD(TinyArena, "slots begin at cache lines, and what lies between is zero") {
+  const ParameterGroup& group = groups()[0];
   CHECK(group.slots[1].offset == 48);
   CHECK(reinterpret_cast<std::uintptr_t>(group.values.data()) % 64 == 0);
   CHECK(std::ranges::all_of(group.values.all().subspan(35, 13), [](float value) { return value == 0; }));
@@ -114,21 +97,19 @@ TEST_CASE("muon takes the matrices that its pattern matches and leaves the rest 
       "wte.weight, norm.weight, norm.bias and 2 more");
 }
 
-TEST_CASE("the gradient norm is over all groups") {
-  TinyArena arena;
-  arena.zero_gradients();
-  CHECK(arena.gradient_norm() == 0);
-  arena.groups()[0].gradients.data()[0] = 3;
-  arena.groups()[1].gradients.data()[0] = 4;
-  CHECK(arena.gradient_norm() == 5);
+TEST_CASE_METHOD(TinyArena, "the gradient norm is over all groups") {
+  zero_gradients();
+  CHECK(gradient_norm() == 0);
+  groups()[0].gradients.data()[0] = 3;
+  groups()[1].gradients.data()[0] = 4;
+  CHECK(gradient_norm() == 5);
 }
 
-TEST_CASE("one weight that is not finite is found") {
-  TinyArena arena;
-  CHECK(arena.is_finite());
-  arena.values_of("linear.bias")[4] = std::nanf("");
-  CHECK_FALSE(arena.is_finite());
-  CHECK(arena.values_of("lm_head.bias").empty());
+TEST_CASE_METHOD(TinyArena, "one weight that is not finite is found") {
+  CHECK(is_finite());
+  values_of("linear.bias")[4] = std::nanf("");
+  CHECK_FALSE(is_finite());
+  CHECK(values_of("lm_head.bias").empty());
 }
 
 TEST_CASE("restoring a snapshot leaves no trace of the steps in between") {
@@ -157,23 +138,21 @@ TEST_CASE("weights and moments written and read back are the same bits") {
   CHECK(again.updates() == 3);
 }
 
-TEST_CASE("a checkpoint names what nanoGPT's state_dict would, and moments beside it") {
-  TinyArena arena;
-  CHECK(arena.model_tensors()[0].name == "wte.weight");
-  CHECK(arena.model_tensors()[0].shape == std::vector<std::int64_t>{7, 5});
-  const std::vector<TensorView> moments = arena.optimizer_tensors();
+TEST_CASE_METHOD(TinyArena, "a checkpoint names what nanoGPT's state_dict would, and moments beside it") {
+  CHECK(model_tensors()[0].name == "wte.weight");
+  CHECK(model_tensors()[0].shape == std::vector<std::int64_t>{7, 5});
+  const std::vector<TensorView> moments = optimizer_tensors();
   CHECK(moments.size() == 11);
   CHECK(moments[0].name == "moment1/wte.weight");
   CHECK(moments.back().name == "step");
   CHECK(moments.back().dtype == "I64");
 }
 
-TEST_CASE("weights of another model are refused by name, shape and dtype") {
-  TinyArena arena;
-  std::vector<TensorView> tensors = arena.model_tensors();
+TEST_CASE_METHOD(TinyArena, "weights of another model are refused by name, shape and dtype") {
+  std::vector<TensorView> tensors = model_tensors();
   const auto load = [&] {
     const std::string file = file_of(tensors);
-    arena.load_model(parsed(file), "run/model.safetensors");
+    load_model(parsed(file), "run/model.safetensors");
   };
   const auto refusal = [&] { return error_of(load).line; };
   CHECK_NOTHROW(load());

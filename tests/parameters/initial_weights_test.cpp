@@ -1,8 +1,6 @@
 // First weights: their distribution, and what they are a function of.
 #include "parameters/initial_weights.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <span>
 

@@ -2,8 +2,6 @@
 // before it is predicted.
 #include "predict/adaptive_network.h"
 
-#include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -16,7 +14,6 @@
 namespace chargpt {
 namespace {
 
-using Floats = std::vector<float>;
 using Text = std::vector<std::uint8_t>;
 
 TokenView view_of(const Text& ids, std::int64_t document = TokenView::no_document) {
@@ -72,11 +69,10 @@ TEST_CASE("losses of an adapting network are the reference's") {
   }
 }
 
-TEST_CASE("a later character changes no earlier loss, to the bit") {
-  const DrawnModel network;
+TEST_CASE_METHOD(DrawnModel, "a later character changes no earlier loss, to the bit") {
   Text text = text_of(60);
   const auto losses = [&] {
-    AdaptiveNetwork adaptive(network.model, 1, {.rate = 0.01, .decay = 0.001});
+    AdaptiveNetwork adaptive(model, 1, {.rate = 0.01, .decay = 0.001});
     return losses_of(adaptive, view_of(text), 3);
   };
   const Floats before = losses();
@@ -108,25 +104,22 @@ TEST_CASE("at rate 0 the losses are those of the trained network, to the bit, fo
   CHECK(can > 40);
 }
 
-TEST_CASE("an adapting network learns a text that repeats, and the trained one stays as it was") {
-  const DrawnModel network;
+TEST_CASE_METHOD(DrawnModel, "an adapting network learns a text that repeats, and the trained one stays as it was") {
   Text text;
   for (int i = 0; i < 400; ++i) text.push_back(static_cast<std::uint8_t>(i % 5));
-  NetworkPredictor frozen(network.model, 1);
+  NetworkPredictor frozen(model, 1);
   const Floats before = losses_of(frozen, view_of(text), 4);
-  AdaptiveNetwork adaptive(network.model, 1, {.rate = 1e-2});
+  AdaptiveNetwork adaptive(model, 1, {.rate = 1e-2});
   const Floats losses = losses_of(adaptive, view_of(text), 4);
   CHECK(mean_of(std::span(losses).first(40)) > 1);
   CHECK(mean_of(std::span(losses).last(40)) < 0.2);
   CHECK(losses_of(frozen, view_of(text), 4) == before);
 }
 
-TEST_CASE(
-    "the losses and the logits of a window are those from before it was learned, to the bit, and teach the same") {
-  const DrawnModel network;
+TEST_CASE_METHOD(DrawnModel, "a window's losses and logits are those from before it was learned, and teach the same") {
   const Text text = text_of(60);
   const Adaptation adaptation{.rate = 0.01, .decay = 0.01};
-  AdaptiveNetwork by_losses(network.model, 1, adaptation), by_logits(network.model, 2, adaptation);
+  AdaptiveNetwork by_losses(model, 1, adaptation), by_logits(model, 2, adaptation);
   const WindowCut cut(view_of(text), 8, 4);
   for (std::int64_t i = 0; i < cut.count(); ++i) {
     const WindowCut::Window window = cut[i];
@@ -142,12 +135,11 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("of documents, the next one's beginning is not learned from before its own window") {
-  const DrawnModel network;
+TEST_CASE_METHOD(DrawnModel, "of documents, the next one's beginning is not learned from before its own window") {
   constexpr std::uint8_t end = test_vocab - 1;
   Text text = {end, 1, 2, 3, end, 4, 5, 6, 7, 8, 9, end};  // the second document does not fit beside the first
   const auto losses = [&] {
-    AdaptiveNetwork adaptive(network.model, 1, {.rate = 0.01});
+    AdaptiveNetwork adaptive(model, 1, {.rate = 0.01});
     return losses_of(adaptive, view_of(text, end), 4);
   };
   const WindowCut cut(view_of(text, end), 8, 4);

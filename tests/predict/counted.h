@@ -5,7 +5,6 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -40,7 +39,7 @@ inline Vocabulary letters(std::int64_t symbols) {
   return Vocabulary::of_characters(std::move(code_points));
 }
 
-inline std::string sample_text() {
+inline std::string shortened_sample() {
   std::ifstream file(source_path("/data/sample.txt"));
   return {std::istreambuf_iterator<char>(file), {}};
 }

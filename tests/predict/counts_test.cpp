@@ -29,7 +29,7 @@ double learned_loss(Counts& counts, Counts::History& history, const Stored& ids)
 }  // namespace
 
 TEST_CASE("before each of 10,000 characters all symbols' probabilities sum to one, those never seen among them") {
-  const std::string text = sample_text();
+  const std::string text = shortened_sample();
   const Vocabulary vocabulary = vocabulary_of(text + "{|}~");
   const Stored ids = stored(vocabulary, text);
   REQUIRE(ids.size() > 10'000);
@@ -70,7 +70,7 @@ TEST_CASE("so do those by which a symbol is learned while it is told") {
 }
 
 TEST_CASE("counting lowers the loss of a text that is repeated, and of one like it") {
-  const std::string text = sample_text();
+  const std::string text = shortened_sample();
   const Vocabulary vocabulary = vocabulary_of(text);
   const Stored first = stored(vocabulary, text.substr(0, 4000)), like_it = stored(vocabulary, text.substr(4000, 2000));
   Counts counts = fresh(vocabulary, 10'000), knows_nothing = fresh(vocabulary, 10'000);
@@ -94,7 +94,7 @@ TEST_CASE("learn() of a text is predicting, learning and counting each symbol") 
 }
 
 TEST_CASE("a history that grows is the one of its text, whose last 256 symbols count") {
-  const std::string text = sample_text();
+  const std::string text = shortened_sample();
   const Vocabulary vocabulary = vocabulary_of(text);
   const Counts counts = counts_of(vocabulary, stored(vocabulary, text.substr(0, 4000)));
   const Ids ids = vocabulary.encode(text.substr(3800, 700), "text");
@@ -143,7 +143,7 @@ TEST_CASE("words in capitals are the words in small letters, and all outside ASC
 
 TEST_CASE("bytes are counted like characters") {
   const Vocabulary bytes = Vocabulary::of_bytes();
-  const std::string text = sample_text().substr(0, 3000);
+  const std::string text = shortened_sample().substr(0, 3000);
   Counts counts = fresh(bytes, 10'000);
   Counts::History history;
   const Stored ids(text.begin(), text.end());

@@ -1,10 +1,6 @@
 // Several networks as one: their probabilities averaged, in windows and in sequences, and weights learned for it.
 #include "predict/ensemble.h"
 
-#include <array>
-#include <cmath>
-#include <numeric>
-
 #include "generate/generate.h"
 #include "inference/drawn_weights.h"
 #include "predict/counted.h"
@@ -14,8 +10,6 @@
 
 namespace chargpt {
 namespace {
-
-using Floats = std::vector<float>;
 
 struct Network : DrawnModel {
   explicit Network(std::uint64_t seed, const ModelConfig& config = small_config())

@@ -1,8 +1,5 @@
 #include "predict/mixer.h"
 
-#include <algorithm>
-
-#include "predict/probability_map.h"
 #include "test.h"
 
 namespace chargpt {

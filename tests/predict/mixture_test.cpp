@@ -1,9 +1,6 @@
 // A network and counts together: that what they say is a distribution, made before the answer is looked at.
 #include "predict/mixture.h"
 
-#include <array>
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "generate/generate.h"
@@ -17,8 +14,6 @@
 
 namespace chargpt {
 namespace {
-
-using Floats = std::vector<float>;
 
 Floats losses_of(Predictor& predictor, const Stored& text, const Ids& starts, std::int64_t T) {
   Floats losses(starts.size() * static_cast<std::size_t>(T));
@@ -75,16 +70,15 @@ TEST_CASE("the probabilities of all symbols sum to one, those never seen among t
     }
 }
 
-TEST_CASE("a later symbol changes no earlier probability") {
-  Mixed mixed;
+TEST_CASE_METHOD(Mixed, "a later symbol changes no earlier probability") {
   const Stored text = text_of(60, test_vocab);
   const Ids starts = {0, 8, 16, 40};
-  const Floats before = losses_of(mixed.mixture, text, starts, 8);
+  const Floats before = losses_of(mixture, text, starts, 8);
   for (const std::size_t changed : {3, 20, 47}) {
     Stored other = text;
     for (std::size_t i = changed; i < other.size(); ++i)
       other[i] = static_cast<std::uint8_t>((other[i] + 1) % test_vocab);
-    const Floats after = losses_of(mixed.mixture, other, starts, 8);
+    const Floats after = losses_of(mixture, other, starts, 8);
     for (std::size_t i = 0; i < before.size(); ++i)
       if (starts[i / 8] + static_cast<std::int64_t>(i % 8) + 1 < static_cast<std::int64_t>(changed))
         CHECK(after[i] == before[i]);
@@ -92,18 +86,16 @@ TEST_CASE("a later symbol changes no earlier probability") {
   }
 }
 
-TEST_CASE("the counts see the text before a window, and the network does not") {
-  Mixed mixed;
+TEST_CASE_METHOD(Mixed, "the counts see the text before a window, and the network does not") {
   Stored text = text_of(20, test_vocab);
-  const Floats by_network = losses_of(mixed.alone, text, {6}, 8), by_both = losses_of(mixed.mixture, text, {6}, 8);
+  const Floats by_network = losses_of(alone, text, {6}, 8), by_both = losses_of(mixture, text, {6}, 8);
   text[5] = static_cast<std::uint8_t>((text[5] + 1) % test_vocab);
-  CHECK(losses_of(mixed.alone, text, {6}, 8) == by_network);
-  CHECK(losses_of(mixed.mixture, text, {6}, 8) != by_both);
+  CHECK(losses_of(alone, text, {6}, 8) == by_network);
+  CHECK(losses_of(mixture, text, {6}, 8) != by_both);
 }
 
-TEST_CASE("with all weight on the network the mixture is the network") {
-  const DrawnModel network;
-  NetworkPredictor alone(network.model, 2);
+TEST_CASE_METHOD(DrawnModel, "with all weight on the network the mixture is the network") {
+  NetworkPredictor alone(model, 2);
   const Stored train = text_of(3000, test_vocab), text = text_of(200, test_vocab);
   Mixture mixture(alone, 2, counts_of(letters(test_vocab), train), MixtureWeights{1, 0});
   Ids starts(20);
@@ -112,15 +104,14 @@ TEST_CASE("with all weight on the network the mixture is the network") {
   for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == Approx(expected[i]).margin(1e-5));
 }
 
-TEST_CASE("weights that were learned are better than halves with a poor network, and alike on any number of threads") {
-  const DrawnModel network;
+TEST_CASE_METHOD(DrawnModel, "with a poor network learned weights beat halves, alike on any number of threads") {
   const Stored train = text_of(40'000, test_vocab), whole = text_of(44'000, test_vocab);
   const Stored text(whole.begin() + 40'000, whole.end());
   Ids starts(400);
   for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<std::int64_t>(8 * i);
   Floats one;
   for (const int threads : {1, 2, 3}) {
-    NetworkPredictor alone(network.model, threads);
+    NetworkPredictor alone(model, threads);
     Mixture mixture(alone, threads, letters(test_vocab), view_of(train)),
         halves(alone, threads, counts_of(letters(test_vocab), train), MixtureWeights{});
     CHECK(mixture.learning().tokens == 1992);  // whole windows
@@ -138,10 +129,7 @@ TEST_CASE("weights that were learned are better than halves with a poor network,
 }
 
 TEST_CASE("a network that knows what the weights are learned on has half of them all the same") {
-  ModelConfig config;
-  config.type = "bigram";
-  config.n_embd = 3;
-  config.block_size = 8;
+  const ModelConfig config{.type = "bigram", .n_embd = 3, .block_size = 8};
   const Floats identity{1, 0, 0, 0, 1, 0, 0, 0, 1}, two_on{0, 9, 0, 0, 0, 9, 9, 0, 0}, zeros(3);
   const InferenceModel backwards(config, 3, [&](const std::string& name, const std::vector<std::int64_t>&) {
     return name == "wte.weight" ? identity.data() : name == "lm_head.weight" ? two_on.data() : zeros.data();
@@ -178,18 +166,17 @@ TEST_CASE("sequences that grow are given what windows are") {
   check_row(1, 6);
 }
 
-TEST_CASE("symbols are drawn as often as the mixture says") {
-  Mixed mixed;
+TEST_CASE_METHOD(Mixed, "symbols are drawn as often as the mixture says") {
   const Ids prompt = {1, 5, 2};
   constexpr std::int64_t draws = 20'000;
   const Stored text = {1, 5, 2, 0};
   Floats logits(3 * test_vocab);
-  mixed.mixture.logits({.tokens = view_of(text), .starts = Ids{0}, .T = 3}, logits);
+  mixture.logits({.tokens = view_of(text), .starts = Ids{0}, .T = 3}, logits);
   const std::span row = std::span(logits).last(test_vocab);
   double total = 0;
   for (const float logit : row) total += std::exp(logit);
   std::vector<double> counted(test_vocab, 0.0);
-  generate(mixed.mixture, prompt, {.tokens = 1, .num_samples = draws, .temperature = 1, .top_k = 0}, 1337,
+  generate(mixture, prompt, {.tokens = 1, .num_samples = draws, .temperature = 1, .top_k = 0}, 1337,
            [&](std::int64_t, std::int64_t id) { return ++counted[static_cast<std::size_t>(id)], true; });
   double chi_square = 0;
   for (std::size_t v = 0; v < counted.size(); ++v) {
@@ -199,9 +186,8 @@ TEST_CASE("symbols are drawn as often as the mixture says") {
   CHECK(chi_square < 32.9);  // 12 degrees of freedom: one in a thousand is larger
 }
 
-TEST_CASE("a text too short to learn from is counted all the same") {
-  const DrawnModel network;
-  NetworkPredictor alone(network.model, 1);
+TEST_CASE_METHOD(DrawnModel, "a text too short to learn from is counted all the same") {
+  NetworkPredictor alone(model, 1);
   for (const std::size_t length : {0, 1, 2, 100, 5000}) {
     const Stored train = text_of(5000, test_vocab), text = text_of(30, test_vocab);
     Mixture mixture(alone, 1, letters(test_vocab), view_of(train).slice(0, static_cast<std::int64_t>(length)));
@@ -257,10 +243,9 @@ TEST_CASE("what was scored is learned, and only then") {
   CHECK(mean_of(losses_of(mixture, text, {0, 100, 900}, 16)) < mean_of(frozen));
 }
 
-TEST_CASE("a mixture that restarts has forgotten all that it learned, to the bit, each time") {
-  const DrawnModel network;
+TEST_CASE_METHOD(DrawnModel, "a mixture that restarts has forgotten all that it learned, to the bit, each time") {
   const Stored train = text_of(3000, 9), one = text_of(700, 7), two = text_of(900, 13);
-  AdaptiveNetwork adaptive(network.model, 1, {.rate = 0.01, .decay = 0.001});
+  AdaptiveNetwork adaptive(model, 1, {.rate = 0.01, .decay = 0.001});
   Ensemble both({&adaptive});
   const Vocabulary vocabulary = letters(test_vocab);
   Mixture mixture(both, 1, counts_of(vocabulary, train), {0.4, 0.6});
@@ -275,7 +260,7 @@ TEST_CASE("a mixture that restarts has forgotten all that it learned, to the bit
   }
   mixture.restart();
   CHECK(losses_of(mixture, two, {0, 100}, 8) == [&] {
-    NetworkPredictor alone(network.model, 1);
+    NetworkPredictor alone(model, 1);
     Ensemble trained({&alone});  // whose logits are the network's but for rounding
     Mixture fresh(trained, 1, counts_of(vocabulary, train), {0.4, 0.6});
     return losses_of(fresh, two, {0, 100}, 8);

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <optional>
 
 #include "base/child_process.h"
 #include "base/part.h"

@@ -4,7 +4,6 @@
 #include "base/files.h"
 #include "report/files/metrics.h"
 #include "report/progress.h"
-#include "test.h"
 #include "test_folder.h"
 
 using namespace chargpt;
@@ -31,23 +30,22 @@ TEST_CASE("why a run ended is one line, and the command that continues it anothe
   CHECK(why_ended(end_by(Ending::diverged)) == "diverged after 440 of 600 steps");
 }
 
-TEST_CASE("metrics end with why the run did, until it goes on") {
-  const TestFolder folder;
-  CHECK(ending_in_metrics(folder / "") == Ending::unknown);
+TEST_CASE_METHOD(TestFolder, "metrics end with why the run did, until it goes on") {
+  CHECK(ending_in_metrics(path() / "") == Ending::unknown);
   {
-    MetricsWriter metrics(folder / "metrics.jsonl");
+    MetricsWriter metrics(path() / "metrics.jsonl");
     metrics.on(NoticeEvent{std::string(10'000, 'x')});
-    CHECK(ending_in_metrics(folder / "") == Ending::unknown);
+    CHECK(ending_in_metrics(path() / "") == Ending::unknown);
     metrics.on(end_by(Ending::patience));
   }
-  const std::string rows = read_file(folder / "metrics.jsonl");
+  const std::string rows = read_file(path() / "metrics.jsonl");
   CHECK(rows.substr(rows.rfind("{\"kind")) ==
         "{\"kind\":\"end\",\"step\":440,\"ended\":\"patience\",\"max_iters\":600,\"seconds\":9.5}\n");
-  CHECK(ending_in_metrics(folder / "") == Ending::patience);
-  MetricsWriter resumed(folder / "metrics.jsonl", 440);
-  CHECK(ending_in_metrics(folder / "") == Ending::patience);
+  CHECK(ending_in_metrics(path() / "") == Ending::patience);
+  MetricsWriter resumed(path() / "metrics.jsonl", 440);
+  CHECK(ending_in_metrics(path() / "") == Ending::patience);
   resumed.on(NoticeEvent{"patience starts over"});
-  CHECK(ending_in_metrics(folder / "") == Ending::unknown);
+  CHECK(ending_in_metrics(path() / "") == Ending::unknown);
 }
 
 TEST_CASE("long work shows how far it is, short work nothing") {

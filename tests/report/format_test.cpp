@@ -1,9 +1,6 @@
 // Figures as people read them.
 #include "report/format.h"
 
-#include <cstdint>
-#include <limits>
-
 #include "test.h"
 
 using namespace chargpt;

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <string>
 
 #include "base/files.h"
-#include "test.h"
 #include "test_folder.h"
 
 using namespace chargpt;

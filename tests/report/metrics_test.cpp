@@ -1,15 +1,10 @@
 // metrics.jsonl: the rows as other programs read them, and what is left of them when a run is resumed.
 #include "report/files/metrics.h"
 
-#include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <string>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "failure.h"
-#include "test.h"
 #include "test_folder.h"
 
 using namespace chargpt;
@@ -26,21 +21,30 @@ StepEvent step(std::int64_t number) {
           .seconds = 1.5};
 }
 
-std::vector<std::int64_t> steps_in(const std::filesystem::path& path) {
-  std::vector<std::int64_t> steps;
-  std::istringstream lines(read_file(path));
-  for (std::string line; std::getline(lines, line);) steps.push_back(nlohmann::json::parse(line).at("step"));
-  return steps;
-}
+/// A metrics.jsonl and what it holds.
+struct Metrics : TestFolder {
+  std::string rows() const { return read_file(file); }
+  nlohmann::json row() const { return nlohmann::json::parse(rows()); }
+  std::vector<std::int64_t> steps() const {
+    std::vector<std::int64_t> steps;
+    std::istringstream lines(rows());
+    for (std::string line; std::getline(lines, line);) steps.push_back(nlohmann::json::parse(line).at("step"));
+    return steps;
+  }
+  const fs::path file = path() / "metrics.jsonl";
+};
+
+/// One that a new run writes.
+struct NewMetrics : Metrics {
+  MetricsWriter metrics{file};
+};
 
 }  // namespace
 
-TEST_CASE("each event is one row, there when the call returns") {
-  const TestFolder folder;
-  MetricsWriter metrics(folder / "metrics.jsonl");
-  CHECK(read_file(folder / "metrics.jsonl").empty());
+TEST_CASE_METHOD(NewMetrics, "each event is one row, there when the call returns") {
+  CHECK(rows().empty());
   metrics.on(step(1));
-  CHECK(read_file(folder / "metrics.jsonl") ==
+  CHECK(rows() ==
         R"({"kind":"train","step":1,"loss":2.5,"lr":0.001,"grad_norm":0.75,"tokens_per_second":45000.0,"seconds":1.5})"
         "\n");
   metrics.on(EvalEvent{.step = 1,
@@ -52,9 +56,9 @@ TEST_CASE("each event is one row, there when the call returns") {
                        .training_seconds = 1.5});
   metrics.on(CheckpointEvent{1, "runs/a/checkpoints/step-00000001", true});
   metrics.on(NoticeEvent{"a \"quoted\" line"});
-  const std::string rows = read_file(folder / "metrics.jsonl");
+  const std::string all = rows();
   CHECK(
-      rows.substr(rows.find('\n') + 1) ==
+      all.substr(all.find('\n') + 1) ==
       R"({"kind":"eval","step":1,"train_loss":1.75,"val_loss":1.875,"best":true,"best_val_loss":1.875,"exact":true,"seconds":2.0,"training_seconds":1.5})"
       "\n"
       R"({"kind":"checkpoint","step":1,"path":"runs/a/checkpoints/step-00000001","best":true})"
@@ -63,16 +67,12 @@ TEST_CASE("each event is one row, there when the call returns") {
       "\n");
 }
 
-TEST_CASE("a loss of averaged weights stands beside that of the trained ones") {
-  const TestFolder folder;
-  MetricsWriter metrics(folder / "metrics.jsonl");
+TEST_CASE_METHOD(NewMetrics, "a loss of averaged weights stands beside that of the trained ones") {
   metrics.on(EvalEvent{.train_loss = {}, .averaged_val_loss = 1.75});
-  CHECK(nlohmann::json::parse(read_file(folder / "metrics.jsonl")).at("averaged_val_loss") == 1.75);
+  CHECK(row().at("averaged_val_loss") == 1.75);
 }
 
-TEST_CASE("the plan is a row with every figure of it") {
-  const TestFolder folder;
-  MetricsWriter metrics(folder / "metrics.jsonl");
+TEST_CASE_METHOD(NewMetrics, "the plan is a row with every figure of it") {
   PlanEvent plan;
   plan.config = "mine";
   plan.parameters = 804096;
@@ -82,7 +82,7 @@ TEST_CASE("the plan is a row with every figure of it") {
   plan.leaks = true;
   plan.length_set_by = "train.max_epochs";
   metrics.on(plan);
-  const auto row = nlohmann::json::parse(read_file(folder / "metrics.jsonl"));
+  const auto row = this->row();
   CHECK(row.at("kind") == "plan");
   CHECK(row.at("config") == "mine");
   CHECK(row.at("parameters") == 804096);
@@ -94,49 +94,44 @@ TEST_CASE("the plan is a row with every figure of it") {
   CHECK(row.at("expected_seconds").is_null());
 }
 
-TEST_CASE("figures that are not finite are null") {
-  const TestFolder folder;
-  MetricsWriter metrics(folder / "metrics.jsonl");
+TEST_CASE_METHOD(NewMetrics, "figures that are not finite are null") {
   StepEvent event = step(1);
   event.loss = std::numeric_limits<double>::quiet_NaN();
   event.grad_norm = std::numeric_limits<double>::infinity();
   metrics.on(event);
-  const auto row = nlohmann::json::parse(read_file(folder / "metrics.jsonl"));
+  const auto row = this->row();
   CHECK(row.at("loss").is_null());
   CHECK(row.at("grad_norm").is_null());
   CHECK(row.at("lr") == 0.001);
 }
 
-TEST_CASE("train rows come at the first step, every log_interval and the last") {
-  const TestFolder folder;
-  MetricsWriter metrics(folder / "metrics.jsonl", std::nullopt, 10);
+TEST_CASE_METHOD(Metrics, "train rows come at the first step, every log_interval and the last") {
+  MetricsWriter metrics(file, std::nullopt, 10);
   for (std::int64_t i = 1; i <= 25; ++i) {
     StepEvent event = step(i);
     event.max_iters = 25;
     metrics.on(event);
   }
-  CHECK(steps_in(folder / "metrics.jsonl") == std::vector<std::int64_t>{1, 10, 20, 25});
+  CHECK(steps() == std::vector<std::int64_t>{1, 10, 20, 25});
 }
 
-TEST_CASE("a new run does not go on with rows of an old one") {
-  const TestFolder folder;
-  write_file_atomically(folder / "metrics.jsonl", "{\"kind\":\"train\",\"step\":5}\n");
-  MetricsWriter metrics(folder / "metrics.jsonl");
-  CHECK(read_file(folder / "metrics.jsonl").empty());
+TEST_CASE_METHOD(Metrics, "a new run does not go on with rows of an old one") {
+  write_file_atomically(file, "{\"kind\":\"train\",\"step\":5}\n");
+  MetricsWriter metrics(file);
+  CHECK(rows().empty());
 }
 
-TEST_CASE("resuming takes away the rows after the checkpoint and goes on behind them") {
-  const TestFolder folder;
+TEST_CASE_METHOD(Metrics, "resuming takes away the rows after the checkpoint and goes on behind them") {
   {
-    MetricsWriter metrics(folder / "metrics.jsonl");
+    MetricsWriter metrics(file);
     for (std::int64_t i = 1; i <= 5; ++i) metrics.on(step(i));
     metrics.on(NoticeEvent{"after step 5"});
   }
-  MetricsWriter metrics(folder / "metrics.jsonl", 3);
-  CHECK(steps_in(folder / "metrics.jsonl") == std::vector<std::int64_t>{1, 2, 3});
+  MetricsWriter metrics(file, 3);
+  CHECK(steps() == std::vector<std::int64_t>{1, 2, 3});
   metrics.on(NoticeEvent{"resumed"});
   metrics.on(step(4));
-  CHECK(steps_in(folder / "metrics.jsonl") == std::vector<std::int64_t>{1, 2, 3, 3, 4});
+  CHECK(steps() == std::vector<std::int64_t>{1, 2, 3, 3, 4});
 }
 
 TEST_CASE("a row cut short by a crash is taken away, whole rows stay byte for byte") {
@@ -147,19 +142,16 @@ TEST_CASE("a row cut short by a crash is taken away, whole rows stay byte for by
   CHECK(rows_up_to("", 10).empty());
 }
 
-TEST_CASE("resuming a run whose metrics are gone starts new ones") {
-  const TestFolder folder;
-  MetricsWriter metrics(folder / "metrics.jsonl", 3);
+TEST_CASE_METHOD(Metrics, "resuming a run whose metrics are gone starts new ones") {
+  MetricsWriter metrics(file, 3);
   metrics.on(step(4));
-  CHECK(steps_in(folder / "metrics.jsonl") == std::vector<std::int64_t>{4});
+  CHECK(steps() == std::vector<std::int64_t>{4});
 }
 
-TEST_CASE("a file is not gone on with through a link") {
-  const TestFolder folder;
-  const std::string outside = folder.write("outside", "mine");
-  std::filesystem::create_symlink(outside, folder / "metrics.jsonl");
-  const Failure failure =
-      error_of([&] { OutputFile(folder / "metrics.jsonl", OutputFile::Start::append).write(std::string_view("row")); });
+TEST_CASE_METHOD(Metrics, "a file is not gone on with through a link") {
+  const std::string outside = write("outside", "mine");
+  std::filesystem::create_symlink(outside, file);
+  const Failure failure = error_of([&] { OutputFile(file, OutputFile::Start::append).write(std::string_view("row")); });
   CHECK(failure.code == ExitCode::io);
   CHECK(read_file(outside) == "mine");
 }

@@ -4,12 +4,9 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "test.h"
 #include "test_folder.h"
 
 using namespace chargpt;
@@ -38,10 +35,9 @@ class FileSizeLimit {
 
 }  // namespace
 
-TEST_CASE("records wait while they cannot be written, and come in order, none twice, none lost") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "records wait while they cannot be written, and come in order, none twice, none lost") {
   std::vector<std::string> complaints;
-  PatientFile file(folder / "f", OutputFile::Start::fresh,
+  PatientFile file(path() / "f", OutputFile::Start::fresh,
                    [&](const std::string& line) { complaints.push_back(line); });
   file.write("one\n");
   {
@@ -49,33 +45,30 @@ TEST_CASE("records wait while they cannot be written, and come in order, none tw
     file.write("two\n");
     file.write("three\n");
   }
-  CHECK(read_file(folder / "f") == "one\ntw");
+  CHECK(read_file(path() / "f") == "one\ntw");
   file.write("four\n");
-  CHECK(read_file(folder / "f") == "one\ntwo\nthree\nfour\n");
-  REQUIRE(complaints.size() == 1);
-  CHECK(complaints[0] == "cannot write " + (folder / "f").string() +
-                             ": File too large; its lines are kept in memory until it can be written again");
+  CHECK(read_file(path() / "f") == "one\ntwo\nthree\nfour\n");
+  CHECK(complaints == Names{"cannot write " + (path() / "f").string() +
+                            ": File too large; its lines are kept in memory until it can be written again"});
 }
 
-TEST_CASE("each new failure is told once") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "each new failure is told once") {
   int complaints = 0;
-  PatientFile file(folder / "f", OutputFile::Start::fresh, [&](const std::string&) { ++complaints; });
+  PatientFile file(path() / "f", OutputFile::Start::fresh, [&](const std::string&) { ++complaints; });
   for (int time = 1; time <= 2; ++time) {
     {
-      const FileSizeLimit nothing_more(read_file(folder / "f").size());
+      const FileSizeLimit nothing_more(read_file(path() / "f").size());
       file.write("x\n");
       file.write("y\n");
       CHECK(complaints == time);
     }
     file.write("z\n");
   }
-  CHECK(read_file(folder / "f") == "x\ny\nz\nx\ny\nz\n");
+  CHECK(read_file(path() / "f") == "x\ny\nz\nx\ny\nz\n");
 }
 
-TEST_CASE("where there is nobody to tell, a failure is an Error") {
-  const TestFolder folder;
-  PatientFile file(folder / "f", OutputFile::Start::fresh, {});
+TEST_CASE_METHOD(TestFolder, "where there is nobody to tell, a failure is an Error") {
+  PatientFile file(path() / "f", OutputFile::Start::fresh, {});
   const FileSizeLimit limit(1);
   CHECK_THROWS_AS(file.write("xy"), Error);
 }

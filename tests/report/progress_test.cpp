@@ -1,15 +1,10 @@
 // Whole texts of what a person sees while a run goes on.
 #include "report/progress.h"
 
-#include <cmath>
-#include <limits>
-#include <string>
-
 #include "base/files.h"
-#include "report/files/sample_files.h"
+#include "report/files/metrics.h"
 #include "report/log.h"
-#include "report/symbols.h"
-#include "test.h"
+#include "report/terminal.h"
 #include "test_folder.h"
 
 using namespace chargpt;
@@ -267,12 +262,11 @@ TEST_CASE("a plan and steps without a length are shown, not divided by") {
   CHECK(screen.take() == "step 7  loss 2.5000  45.2k tokens/s\n");
 }
 
-TEST_CASE("samples are files named by their step") {
-  const TestFolder folder;
-  SampleFileWriter samples(folder.path());
+TEST_CASE_METHOD(TestFolder, "samples are files named by their step") {
+  SampleFileWriter samples(path());
   samples.on(SampleEvent{500, "To be\n"});
   samples.on(SampleEvent{500, "or not\n"});
-  CHECK(read_file(folder / "samples/step-00000500.txt") == "or not\n");
+  CHECK(read_file(path() / "samples/step-00000500.txt") == "or not\n");
   const TestFolder occupied;
   write_file_atomically(occupied / "samples", "");
   SampleFileWriter nowhere(occupied.path());

@@ -1,10 +1,6 @@
 // Colours by surprise, blocks and pictures of weights, lines of blocks.
 #include "report/charts/heat_map.h"
 
-#include <limits>
-#include <vector>
-
-#include "report/charts/surprise.h"
 #include "test.h"
 
 namespace chargpt {

@@ -1,13 +1,8 @@
 // TensorBoard files against bytes made by TensorFlow's own libraries, and against the published CRC vectors.
 #include "report/files/tensorboard.h"
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "base/files.h"
 #include "base/open_folder.h"
-#include "test.h"
 #include "test_folder.h"
 
 using namespace chargpt;
@@ -15,11 +10,13 @@ using namespace std::string_literals;
 
 namespace {
 
-std::string only_file_in(const TestFolder& folder) {
-  const std::vector<std::string> names = entries_of(folder.path());
-  REQUIRE(names.size() == 1);
-  return read_file(folder / names[0]);
-}
+struct TensorBoardFolder : TestFolder {
+  std::string only_file() const {
+    const Names names = entries_of(path());
+    REQUIRE(names.size() == 1);
+    return read_file(path() / names[0]);
+  }
+};
 
 std::string from_hex(const std::string& hex) {
   std::string bytes;
@@ -55,39 +52,35 @@ TEST_CASE("crc32c gives the published figures") {
   CHECK(crc32c(std::string(32, '\xff')) == 0x62A8AB43U);  // RFC 3720, B.4
 }
 
-TEST_CASE("a TensorBoard file is what TensorFlow's libraries write") {
-  const TestFolder folder;
-  TensorBoardWriter writer(folder.path(), std::nullopt, 100, fixed_time);
+TEST_CASE_METHOD(TensorBoardFolder, "a TensorBoard file is what TensorFlow's libraries write") {
+  TensorBoardWriter writer(path(), std::nullopt, 100, fixed_time);
   writer.on(StepEvent{.step = 299});  // not logged
   writer.on(StepEvent{.step = 300, .loss = 2.5, .lr = 0.001, .grad_norm = 0.75, .tokens_per_second = 45000});
   writer.on(EvalEvent{.step = 300, .train_loss = 1.75, .val_loss = 1.875});
   writer.on(SampleEvent{300, "To be\nor"});
-  CHECK(only_file_in(folder) == version_record + step_record + eval_record + text_record);
+  CHECK(only_file() == version_record + step_record + eval_record + text_record);
 }
 
-TEST_CASE("a resumed run's file tells TensorBoard to forget later steps") {
-  const TestFolder folder;
-  TensorBoardWriter writer(folder.path(), 300, 1, fixed_time);
-  CHECK(only_file_in(folder) == version_record + start_record);
+TEST_CASE_METHOD(TensorBoardFolder, "a resumed run's file tells TensorBoard to forget later steps") {
+  TensorBoardWriter writer(path(), 300, 1, fixed_time);
+  CHECK(only_file() == version_record + start_record);
 }
 
-TEST_CASE("a later file comes after those before it by its name, whatever the clock was set to") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "a later file comes after those before it by its name, whatever the clock was set to") {
   for (const char* name : {"events.out.tfevents.500.host", "events.out.tfevents.99999999999999999999", "other.900"})
-    write_file_atomically(folder / name, "");
-  const TensorBoardWriter writer(folder.path(), std::nullopt, 1, fixed_time);
-  CHECK(std::ranges::any_of(entries_of(folder.path()),
+    write_file_atomically(path() / name, "");
+  const TensorBoardWriter writer(path(), std::nullopt, 1, fixed_time);
+  CHECK(std::ranges::any_of(entries_of(path()),
                             [](const std::string& name) { return name.starts_with("events.out.tfevents.501."); }));
 }
 
-TEST_CASE("two writers in the same second have a file each") {
-  const TestFolder folder;
-  TensorBoardWriter first(folder.path(), std::nullopt, 1, fixed_time);
-  TensorBoardWriter second(folder.path(), std::nullopt, 1, fixed_time);
-  const std::vector<std::string> names = entries_of(folder.path());
+TEST_CASE_METHOD(TestFolder, "two writers in the same second have a file each") {
+  TensorBoardWriter first(path(), std::nullopt, 1, fixed_time);
+  TensorBoardWriter second(path(), std::nullopt, 1, fixed_time);
+  const std::vector<std::string> names = entries_of(path());
   CHECK(names.size() == 2);
   for (const std::string& name : names) {
     CHECK_THAT(name, Catch::StartsWith("events.out.tfevents.1."));
-    CHECK(read_file(folder / name) == version_record);
+    CHECK(read_file(path() / name) == version_record);
   }
 }

@@ -1,11 +1,9 @@
 // Curves as characters: where points land, what the axes say, what is left out.
 #include "report/charts/terminal_chart.h"
 
-#include <cmath>
-#include <limits>
 #include <sstream>
 
-#include "report/symbols.h"
+#include "report/terminal.h"
 #include "test.h"
 
 using namespace chargpt;

@@ -1,9 +1,6 @@
 // Text on a terminal: escaping, widths, colour, tables.
-#include <string>
 
-#include "report/color.h"
-#include "report/escape.h"
-#include "report/symbols.h"
+#include "report/terminal.h"
 #include "report/table.h"
 #include "test.h"
 

@@ -2,25 +2,15 @@
 #include "checkpoint/checkpoint.h"
 
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "base/bytes.h"
-#include "base/files.h"
 #include "base/open_folder.h"
-#include "checkpoint/manifest.h"
 #include "failure.h"
 #include "run/checkpoint_folder.h"
-#include "run/checkpoints.h"
 #include "saved_run.h"
-#include "test.h"
 
 using namespace chargpt;
-namespace fs = std::filesystem;
-
-using Names = std::vector<std::string>;
 
 namespace {
 
@@ -39,32 +29,30 @@ void damage(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("a checkpoint comes back as it was saved") {
-  SavedRun run;
-  const fs::path path = run.save(500, true);
-  CHECK(path == run.step(500));
+TEST_CASE_METHOD(SavedRun, "a checkpoint comes back as it was saved") {
+  const fs::path path = save(500, true);
+  CHECK(path == step(500));
   CHECK(entries_of(path) == Names{"MANIFEST.json", "config.json", "model.safetensors", "optimizer.safetensors",
                                   "state.json", "vocab.json"});
-  CHECK(read_file(run.checkpoints() / "LATEST") == "step-00000500\n");
-  CHECK(read_file(run.checkpoints() / "BEST") == "step-00000500\n");
-  const Checkpoint checkpoint = run.load();
-  CHECK(run.notices.empty());
+  CHECK(read_file(checkpoints() / "LATEST") == "step-00000500\n");
+  CHECK(read_file(checkpoints() / "BEST") == "step-00000500\n");
+  const Checkpoint checkpoint = load();
+  CHECK(notices.empty());
   CHECK(checkpoint.path == path);
   RunState state = state_of(500);
   state.val_loss = state.best_val_loss = 1.875;
   state.best_step = 500;
   CHECK(to_json(checkpoint.state) == to_json(state));
-  CHECK(checkpoint.vocabulary == run.vocabulary());
-  CHECK(to_json(checkpoint.config.config) == to_json(run.config().config));
-  CHECK(checkpoint.config.origin == run.config().origin);
+  CHECK(checkpoint.vocabulary == vocabulary());
+  CHECK(to_json(checkpoint.config.config) == to_json(config().config));
+  CHECK(checkpoint.config.origin == config().origin);
   CHECK(checkpoint.config.origin.at("train.learning_rate") == "mine.json:1");
   CHECK(first_weight(checkpoint) == "500");
   CHECK(checkpoint.optimizer->find("m")->shape == std::vector<std::int64_t>{2, 3});
 }
 
-TEST_CASE("the manifest lists every file with size and sum") {
-  SavedRun run;
-  const fs::path path = run.save(5);
+TEST_CASE_METHOD(SavedRun, "the manifest lists every file with size and sum") {
+  const fs::path path = save(5);
   const auto manifest = nlohmann::json::parse(read_file(path / "MANIFEST.json"));
   CHECK(manifest.at("format") == "chargpt checkpoint");
   CHECK(manifest.at("version") == 1);
@@ -78,27 +66,25 @@ TEST_CASE("the manifest lists every file with size and sum") {
   }
 }
 
-TEST_CASE("best, last, a step and a folder are found") {
-  SavedRun run;
-  run.save(100, false, 9);
-  run.save(200, true, 9);
-  run.save(300, false, 9);
-  CHECK(first_weight(run.load("best")) == "200");
-  CHECK(first_weight(run.load("last")) == "300");
-  CHECK(first_weight(run.load("step-100")) == "100");
-  CHECK(first_weight(run.load("step-00000100")) == "100");
+TEST_CASE_METHOD(SavedRun, "best, last, a step and a folder are found") {
+  save(100, false, 9);
+  save(200, true, 9);
+  save(300, false, 9);
+  CHECK(first_weight(load("best")) == "200");
+  CHECK(first_weight(load("last")) == "300");
+  CHECK(first_weight(load("step-100")) == "100");
+  CHECK(first_weight(load("step-00000100")) == "100");
   std::vector<std::string> notices;
-  CHECK(first_weight(load_checkpoint(run.step(100), "best", false, &notices)) == "100");
-  CHECK(first_weight(load_checkpoint(run.step(100).string() + "/", "last", false, &notices)) == "100");
-  CHECK(first_weight(load_checkpoint(run.path().string() + "/", "last", false, &notices)) == "300");
+  CHECK(first_weight(load_checkpoint(step(100), "best", false, &notices)) == "100");
+  CHECK(first_weight(load_checkpoint(step(100).string() + "/", "last", false, &notices)) == "100");
+  CHECK(first_weight(load_checkpoint(path().string() + "/", "last", false, &notices)) == "300");
   CHECK(notices.empty());
-  CHECK(load_checkpoint(run.path(), "last").optimizer == nullptr);
+  CHECK(load_checkpoint(path(), "last").optimizer == nullptr);
 }
 
-TEST_CASE("a checkpoint that was copied out of its run loads under any name") {
-  SavedRun run;
-  fs::copy(run.save(100), run.path() / "copy");
-  CHECK(first_weight(load_checkpoint(run.path() / "copy", "best", true)) == "100");
+TEST_CASE_METHOD(SavedRun, "a checkpoint that was copied out of its run loads under any name") {
+  fs::copy(save(100), path() / "copy");
+  CHECK(first_weight(load_checkpoint(path() / "copy", "best", true)) == "100");
 }
 
 TEST_CASE("what is missing is named, with what is there") {
@@ -115,8 +101,7 @@ TEST_CASE("what is missing is named, with what is there") {
   fs::create_directory(run.checkpoints());
   CHECK(failure(run.path(), "best") ==
         "66 " + path + " has no checkpoint yet: none was saved in " + path + "/checkpoints");
-  run.save(100, false, 9);
-  run.save(200, false, 9);
+  run.save_each({100, 200});
   CHECK(failure(run.path(), "step-150") ==
         "66 " + path + " has no checkpoint step-00000150; there is step-00000100, step-00000200");
   CHECK(failure(parent + "/mine-2", "last") ==
@@ -130,195 +115,177 @@ TEST_CASE("what is missing is named, with what is there") {
           "2 checkpoint '" + std::string(which) + "' is not best, last or step-N (as in step-2000)");
 }
 
-TEST_CASE("what cannot be looked at is not said to be missing") {
-  const TestFolder folder;
-  fs::create_symlink("loop", folder / "loop");
-  CHECK(error_of([&] { load_checkpoint(folder / "loop", "last", true); }) ==
-        Failure{ExitCode::io, "cannot read " + (folder / "loop").string() + ": Too many levels of symbolic links"});
+TEST_CASE_METHOD(TestFolder, "what cannot be looked at is not said to be missing") {
+  fs::create_symlink("loop", path() / "loop");
+  CHECK(error_of([&] { load_checkpoint(path() / "loop", "last", true); }) ==
+        Failure{ExitCode::io, "cannot read " + (path() / "loop").string() + ": Too many levels of symbolic links"});
 }
 
-TEST_CASE("the newest `keep` and the best are kept") {
-  SavedRun run;
-  run.save(100, true, 2);
-  run.save(200, false, 2);
-  run.save(300, false, 2);
-  run.save(400, false, 2);
-  CHECK(run.names() == Names{"step-00000100", "step-00000300", "step-00000400"});
-  run.save(500, true, 2);
-  CHECK(run.names() == Names{"step-00000400", "step-00000500"});
-  run.save(600, false, 1);
-  CHECK(run.names() == Names{"step-00000500", "step-00000600"});
-  run.save(700, false, 0);  // the one just saved always stays
-  CHECK(run.names() == Names{"step-00000500", "step-00000700"});
+TEST_CASE_METHOD(SavedRun, "the newest `keep` and the best are kept") {
+  save(100, true, 2);
+  save(200, false, 2);
+  save(300, false, 2);
+  save(400, false, 2);
+  CHECK(names() == Names{"step-00000100", "step-00000300", "step-00000400"});
+  save(500, true, 2);
+  CHECK(names() == Names{"step-00000400", "step-00000500"});
+  save(600, false, 1);
+  CHECK(names() == Names{"step-00000500", "step-00000600"});
+  save(700, false, 0);  // the one just saved always stays
+  CHECK(names() == Names{"step-00000500", "step-00000700"});
 }
 
-TEST_CASE("later checkpoints of a run resumed from an earlier step stay until it has passed them") {
-  SavedRun run;
-  for (const std::int64_t step : {100, 200, 300}) run.save(step, step == 300, 9);
-  run.save(150, false, 1);
-  CHECK(run.names() == Names{"step-00000150", "step-00000200", "step-00000300"});
-  CHECK(first_weight(run.load("last")) == "150");
-  run.save(250, false, 1);
-  CHECK(run.names() == Names{"step-00000250", "step-00000300"});
+TEST_CASE_METHOD(SavedRun, "later checkpoints of a run resumed from an earlier step stay until it has passed them") {
+  for (const std::int64_t step : {100, 200, 300}) save(step, step == 300, 9);
+  save(150, false, 1);
+  CHECK(names() == Names{"step-00000150", "step-00000200", "step-00000300"});
+  CHECK(first_weight(load("last")) == "150");
+  save(250, false, 1);
+  CHECK(names() == Names{"step-00000250", "step-00000300"});
 }
 
-TEST_CASE("a step that is saved again replaces its files") {
-  SavedRun run;
-  run.averages_weights = true;
-  run.save(100);
-  run.averages_weights = false;
-  run.save(100);
-  CHECK_FALSE(fs::exists(run.step(100) / "averaged.safetensors"));
-  CHECK(first_weight(run.load()) == "100");
-  CHECK(entries_of(run.checkpoints()) == Names{"LATEST", "step-00000100"});
+TEST_CASE_METHOD(SavedRun, "a step that is saved again replaces its files") {
+  averages_weights = true;
+  save(100);
+  averages_weights = false;
+  save(100);
+  CHECK_FALSE(fs::exists(step(100) / "averaged.safetensors"));
+  CHECK(first_weight(load()) == "100");
+  CHECK(entries_of(checkpoints()) == Names{"LATEST", "step-00000100"});
 }
 
-TEST_CASE("what somebody else put among the checkpoints stays, whatever it is called") {
-  SavedRun run;
-  run.save(100, false, 1);
-  run.save(200, false, 1);
-  CHECK(run.names() == Names{"step-00000200"});
-  write(run.step(200) / "notes.txt", "mine");
+TEST_CASE_METHOD(SavedRun, "what somebody else put among the checkpoints stays, whatever it is called") {
+  save(100, false, 1);
+  save(200, false, 1);
+  CHECK(names() == Names{"step-00000200"});
+  write(step(200) / "notes.txt", "mine");
   for (const char* name : {"mine.pt", ".tmp-mine", ".mine.tmp-1-2", ".tmp-step-00000300/notes.txt", "step-1/notes.txt"})
-    write(run.checkpoints() / name, "mine");
-  run.save(200, false, 1);
-  CHECK(read_file(run.step(200) / "notes.txt") == "mine");
-  run.save(400, false, 1);
-  run.save(500, false, 1);
-  CHECK(run.names() == Names{"step-00000200", "step-00000500"});  // one that holds a foreign file is not removed
-  CHECK(read_file(run.step(200) / "notes.txt") == "mine");
+    write(checkpoints() / name, "mine");
+  save(200, false, 1);
+  CHECK(read_file(step(200) / "notes.txt") == "mine");
+  save(400, false, 1);
+  save(500, false, 1);
+  CHECK(names() == Names{"step-00000200", "step-00000500"});  // one that holds a foreign file is not removed
+  CHECK(read_file(step(200) / "notes.txt") == "mine");
   for (const char* name : {"mine.pt", ".tmp-mine", ".mine.tmp-1-2", ".tmp-step-00000300/notes.txt", "step-1/notes.txt"})
-    CHECK(read_file(run.checkpoints() / name) == "mine");
+    CHECK(read_file(checkpoints() / name) == "mine");
 }
 
-TEST_CASE("what somebody else put into the folder that a checkpoint is written in stays there") {
-  SavedRun run;
-  run.save(200);
-  write(run.step(200) / "old.txt", "old");
+TEST_CASE_METHOD(SavedRun, "what somebody else put into the folder that a checkpoint is written in stays there") {
+  save(200);
+  write(step(200) / "old.txt", "old");
   for (const char* name : {".tmp-step-00000200/new.txt", ".tmp-step-00000300/deep/notes.txt"})
-    write(run.checkpoints() / name, "mine");
-  run.save(200);  // takes the place of another
-  run.save(300);
-  CHECK(entries_of(run.checkpoints() / ".tmp-step-00000200") == Names{"new.txt"});
-  CHECK(entries_of(run.checkpoints() / ".tmp-step-00000300") == Names{"deep"});
-  CHECK(read_file(run.step(200) / "old.txt") == "old");
-  CHECK_FALSE(fs::exists(run.step(200) / "new.txt"));
-  CHECK(entries_of(run.step(300)).size() == 6);
-  CHECK(first_weight(run.load()) == "300");
+    write(checkpoints() / name, "mine");
+  save(200);  // takes the place of another
+  save(300);
+  CHECK(entries_of(checkpoints() / ".tmp-step-00000200") == Names{"new.txt"});
+  CHECK(entries_of(checkpoints() / ".tmp-step-00000300") == Names{"deep"});
+  CHECK(read_file(step(200) / "old.txt") == "old");
+  CHECK_FALSE(fs::exists(step(200) / "new.txt"));
+  CHECK(entries_of(step(300)).size() == 6);
+  CHECK(first_weight(load()) == "300");
 }
 
-TEST_CASE("no file of a checkpoint is written through a link, nor a file removed for its folder") {
-  SavedRun run;
-  run.save(100);
-  write(run.path() / "elsewhere", "mine");
-  const fs::path link = run.checkpoints() / ".tmp-step-00000200" / "state.json";
+TEST_CASE_METHOD(SavedRun, "no file of a checkpoint is written through a link, nor a file removed for its folder") {
+  save(100);
+  write(path() / "elsewhere", "mine");
+  const fs::path link = checkpoints() / ".tmp-step-00000200" / "state.json";
   fs::create_directory(link.parent_path());
-  fs::create_symlink(run.path() / "elsewhere", link);
-  CHECK(failure_of([&] { run.save(200); }).what() == "no checkpoint of step 200: cannot write " + link.string() +
-                                                         ": File exists; move whatever has that name elsewhere");
-  CHECK(read_file(run.path() / "elsewhere") == "mine");
-  write(run.checkpoints() / ".tmp-step-00000300", "mine");
-  CHECK(failure_of([&] { run.save(300); }).code() == ExitCode::io);
-  CHECK(read_file(run.checkpoints() / ".tmp-step-00000300") == "mine");
-  CHECK(run.names() == Names{"step-00000100"});
+  fs::create_symlink(path() / "elsewhere", link);
+  CHECK(error_of([&] { save(200); }).line == "no checkpoint of step 200: cannot write " + link.string() +
+                                                 ": File exists; move whatever has that name elsewhere");
+  CHECK(read_file(path() / "elsewhere") == "mine");
+  write(checkpoints() / ".tmp-step-00000300", "mine");
+  CHECK(error_of([&] { save(300); }).code == ExitCode::io);
+  CHECK(read_file(checkpoints() / ".tmp-step-00000300") == "mine");
+  CHECK(names() == Names{"step-00000100"});
 }
 
-TEST_CASE("what a crashed save left is passed over, and removed by the next save") {
-  SavedRun run;
-  run.save(100);
-  write(run.checkpoints() / ".tmp-step-00000200" / "model.safetensors", "half");
-  CHECK(run.names() == Names{"step-00000100"});
-  CHECK(first_weight(run.load()) == "100");
-  run.save(300);
-  CHECK(entries_of(run.checkpoints()) == Names{"LATEST", "step-00000300"});
+TEST_CASE_METHOD(SavedRun, "what a crashed save left is passed over, and removed by the next save") {
+  save(100);
+  write(checkpoints() / ".tmp-step-00000200" / "model.safetensors", "half");
+  CHECK(names() == Names{"step-00000100"});
+  CHECK(first_weight(load()) == "100");
+  save(300);
+  CHECK(entries_of(checkpoints()) == Names{"LATEST", "step-00000300"});
 }
 
-TEST_CASE("a replacement cut short between its two renames loses nothing") {
-  SavedRun run;
-  run.save(100);
-  fs::rename(run.step(100), run.checkpoints() / ".old-step-00000100");  // where names cannot be exchanged
-  CHECK(first_weight(run.load("last")) == "100");
-  CHECK(first_weight(run.load("step-100")) == "100");
-  CHECK(run.names() == Names{".old-step-00000100"});
-  run.save(200, false, 2);
-  CHECK(entries_of(run.checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200"});
-  fs::copy(run.step(100), run.checkpoints() / ".old-step-00000100");  // cut short before the old one was removed
-  CHECK(run.names() == Names{"step-00000100", "step-00000200"});
-  run.save(300, false, 9);
-  CHECK(entries_of(run.checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200", "step-00000300"});
+TEST_CASE_METHOD(SavedRun, "a replacement cut short between its two renames loses nothing") {
+  save(100);
+  fs::rename(step(100), checkpoints() / ".old-step-00000100");  // where names cannot be exchanged
+  CHECK(first_weight(load("last")) == "100");
+  CHECK(first_weight(load("step-100")) == "100");
+  CHECK(names() == Names{".old-step-00000100"});
+  save(200, false, 2);
+  CHECK(entries_of(checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200"});
+  fs::copy(step(100), checkpoints() / ".old-step-00000100");  // cut short before the old one was removed
+  CHECK(names() == Names{"step-00000100", "step-00000200"});
+  save(300, false, 9);
+  CHECK(entries_of(checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200", "step-00000300"});
 }
 
-TEST_CASE("a pointer to a checkpoint that is not there gives the newest, with a notice") {
-  SavedRun run;
-  run.save(100, false, 9);
-  run.save(200, false, 9);
+TEST_CASE_METHOD(SavedRun, "a pointer to a checkpoint that is not there gives the newest, with a notice") {
+  save_each({100, 200});
   const std::string notice =
-      "LATEST of " + run.checkpoints().string() + " names no checkpoint that is there; using step-00000200, the newest";
+      "LATEST of " + checkpoints().string() + " names no checkpoint that is there; using step-00000200, the newest";
   for (const std::string pointer : {"step-00000300\n", "", "/etc/passwd", "../../run/checkpoints/step-00000100\n"}) {
-    write(run.checkpoints() / "LATEST", pointer);
-    CHECK(first_weight(run.load("last")) == "200");
-    CHECK(run.notices == Names{notice});
+    write(checkpoints() / "LATEST", pointer);
+    CHECK(first_weight(load("last")) == "200");
+    CHECK(notices == Names{notice});
   }
-  write(run.checkpoints() / "LATEST", std::string(1 << 20, 'x'));
-  CHECK(first_weight(run.load("last")) == "200");
-  fs::remove(run.checkpoints() / "LATEST");  // a crash before the first pointer was written
-  CHECK(first_weight(run.load("last")) == "200");
-  CHECK(run.notices.empty());
+  write(checkpoints() / "LATEST", std::string(1 << 20, 'x'));
+  CHECK(first_weight(load("last")) == "200");
+  fs::remove(checkpoints() / "LATEST");  // a crash before the first pointer was written
+  CHECK(first_weight(load("last")) == "200");
+  CHECK(notices.empty());
 }
 
-TEST_CASE("a damaged checkpoint gives way to the newest earlier good one, loudly") {
-  SavedRun run;
-  for (const std::int64_t step : {100, 200, 300}) run.save(step, false, 9);
-  damage(run.step(300) / "model.safetensors");
-  CHECK(first_weight(run.load("last")) == "200");
-  REQUIRE(run.notices.size() == 1);
-  CHECK(run.notices[0].starts_with("DAMAGED CHECKPOINT: step-00000300 cannot be used (" +
-                                   (run.step(300) / "model.safetensors").string() + " is damaged: its CRC-64 is "));
-  CHECK(run.notices[0].ends_with("; using step-00000200 instead"));
-  fs::resize_file(run.step(200) / "state.json", 10);
-  CHECK(first_weight(run.load("last")) == "100");
-  write(run.step(100) / "MANIFEST.json", "{\"format\":\"chargpt chec");
-  CHECK_THAT(message_of(ExitCode::data, [&] { run.load("last"); }),
-             Catch::Contains("; no other checkpoint of " + run.path().string() + " is whole"));
+TEST_CASE_METHOD(SavedRun, "a damaged checkpoint gives way to the newest earlier good one, loudly") {
+  save_each({100, 200, 300});
+  damage(step(300) / "model.safetensors");
+  CHECK(first_weight(load("last")) == "200");
+  REQUIRE(notices.size() == 1);
+  CHECK(notices[0].starts_with("DAMAGED CHECKPOINT: step-00000300 cannot be used (" +
+                               (step(300) / "model.safetensors").string() + " is damaged: its CRC-64 is "));
+  CHECK(notices[0].ends_with("; using step-00000200 instead"));
+  fs::resize_file(step(200) / "state.json", 10);
+  CHECK(first_weight(load("last")) == "100");
+  write(step(100) / "MANIFEST.json", "{\"format\":\"chargpt chec");
+  CHECK_THAT(message_of(ExitCode::data, [&] { load("last"); }),
+             Catch::Contains("; no other checkpoint of " + path().string() + " is whole"));
 }
 
-TEST_CASE("before a damaged last an earlier checkpoint stands in, and a later one where there is none") {
-  SavedRun run;
-  for (const std::int64_t step : {100, 200, 300}) run.save(step, false, 9);
-  write(run.checkpoints() / "LATEST", "step-00000200\n");  // resumed from there
-  damage(run.step(200) / "model.safetensors");
-  CHECK(first_weight(run.load("last")) == "100");
-  damage(run.step(100) / "model.safetensors");
-  CHECK(first_weight(run.load("last")) == "300");
+TEST_CASE_METHOD(SavedRun, "before a damaged last an earlier checkpoint stands in, or a later one where none is") {
+  save_each({100, 200, 300});
+  write(checkpoints() / "LATEST", "step-00000200\n");  // resumed from there
+  damage(step(200) / "model.safetensors");
+  CHECK(first_weight(load("last")) == "100");
+  damage(step(100) / "model.safetensors");
+  CHECK(first_weight(load("last")) == "300");
 }
 
-TEST_CASE("a damaged best gives way to a later one where there is no earlier") {
-  SavedRun run;
-  run.save(100, true, 9);
-  run.save(200, false, 9);
-  fs::remove(run.step(100) / "vocab.json");
-  CHECK(first_weight(run.load("best")) == "200");
-  CHECK(run.notices ==
-        Names{"DAMAGED CHECKPOINT: step-00000100 cannot be used (" + (run.step(100) / "vocab.json").string() +
-              " is missing from the checkpoint); using step-00000200 instead"});
+TEST_CASE_METHOD(SavedRun, "a damaged best gives way to a later one where there is no earlier") {
+  save(100, true, 9);
+  save(200, false, 9);
+  fs::remove(step(100) / "vocab.json");
+  CHECK(first_weight(load("best")) == "200");
+  CHECK(notices == Names{"DAMAGED CHECKPOINT: step-00000100 cannot be used (" + (step(100) / "vocab.json").string() +
+                         " is missing from the checkpoint); using step-00000200 instead"});
 }
 
-TEST_CASE("a checkpoint that was asked for by name is never replaced by another") {
-  SavedRun run;
-  run.save(100, false, 9);
-  run.save(200, false, 9);
-  fs::remove(run.step(200) / "MANIFEST.json");
-  CHECK(failure_of([&] { run.load("step-200"); }).code() == ExitCode::data);
-  CHECK(error_of([&] { load_checkpoint(run.step(200), "last"); }) ==
-        data_error((run.step(200) / "MANIFEST.json").string() + " is missing, so the checkpoint is not complete"));
+TEST_CASE_METHOD(SavedRun, "a checkpoint that was asked for by name is never replaced by another") {
+  save_each({100, 200});
+  fs::remove(step(200) / "MANIFEST.json");
+  CHECK(error_of([&] { load("step-200"); }).code == ExitCode::data);
+  CHECK(error_of([&] { load_checkpoint(step(200), "last"); }) ==
+        data_error((step(200) / "MANIFEST.json").string() + " is missing, so the checkpoint is not complete"));
 }
 
-TEST_CASE("sampling does not need the optimizer's file") {
-  SavedRun run;
-  run.save(100);
-  fs::remove(run.step(100) / "optimizer.safetensors");
-  CHECK(first_weight(load_checkpoint(run.path(), "last")) == "100");
-  CHECK(failure_of([&] { load_checkpoint(run.path(), "last", true); }).code() == ExitCode::data);
+TEST_CASE_METHOD(SavedRun, "sampling does not need the optimizer's file") {
+  save(100);
+  fs::remove(step(100) / "optimizer.safetensors");
+  CHECK(first_weight(load_checkpoint(path(), "last")) == "100");
+  CHECK(error_of([&] { load_checkpoint(path(), "last", true); }).code == ExitCode::data);
 }
 
 namespace {
@@ -333,97 +300,77 @@ void replace(const fs::path& checkpoint, const std::string& name, const std::str
 
 }  // namespace
 
-TEST_CASE("a checkpoint of a newer program is an error, not a reason to use an older one") {
-  SavedRun run;
-  run.save(100, false, 9);
-  run.save(200, false, 9);
-  std::string manifest = read_file(run.step(200) / "MANIFEST.json");
+TEST_CASE_METHOD(SavedRun, "a checkpoint of a newer program is an error, not a reason to use an older one") {
+  save_each({100, 200});
+  std::string manifest = read_file(step(200) / "MANIFEST.json");
   manifest.replace(manifest.find("\"version\": 1"), 12, "\"version\": 7");
-  write(run.step(200) / "MANIFEST.json", manifest);
-  CHECK(error_of([&] { run.load("last"); }) ==
-        data_error((run.step(200) / "MANIFEST.json").string() +
+  write(step(200) / "MANIFEST.json", manifest);
+  CHECK(error_of([&] { load("last"); }) ==
+        data_error((step(200) / "MANIFEST.json").string() +
                    ": checkpoint format of version 7, written by a newer chargpt; this one reads up to version 1"));
 }
 
-TEST_CASE("files that agree with the manifest are still read strictly") {
-  SavedRun run;
-  run.save(100);
-  const auto failure = [&] {
-    return message_of(ExitCode::data, [&] { load_checkpoint(run.step(100), "last", true); });
-  };
-  replace(run.step(100), "state.json", to_json(state_of(99)).dump());
-  CHECK(failure() == (run.step(100) / "state.json").string() + " is of step 99, its folder of step 100");
+TEST_CASE_METHOD(SavedRun, "files that agree with the manifest are still read strictly") {
+  save(100);
+  const auto failure = [&] { return message_of(ExitCode::data, [&] { load_checkpoint(step(100), "last", true); }); };
+  replace(step(100), "state.json", to_json(state_of(99)).dump());
+  CHECK(failure() == (step(100) / "state.json").string() + " is of step 99, its folder of step 100");
   RunState state = state_of(100);
   state.start_symbol = 4;
-  replace(run.step(100), "state.json", to_json(state).dump());
-  CHECK(failure() == (run.step(100) / "state.json").string() + ": start_symbol 4 is none of the 4 symbols");
-  run.save(100);
-  replace(run.step(100), "config.json", R"({"extends":"/etc/hostname"})");
+  replace(step(100), "state.json", to_json(state).dump());
+  CHECK(failure() == (step(100) / "state.json").string() + ": start_symbol 4 is none of the 4 symbols");
+  save(100);
+  replace(step(100), "config.json", R"({"extends":"/etc/hostname"})");
   CHECK(failure() ==
-        (run.step(100) / "config.json").string() + " extends another file; the config of a checkpoint stands alone");
-  replace(run.step(100), "config.json", R"({"model":{"n_layer":0}})");
+        (step(100) / "config.json").string() + " extends another file; the config of a checkpoint stands alone");
+  replace(step(100), "config.json", R"({"model":{"n_layer":0}})");
   CHECK(failure().find("n_layer") != std::string::npos);
-  run.save(100);
-  replace(run.step(100), "vocab.json", R"({"kind":"characters","symbols":["b","a"]})");
+  save(100);
+  replace(step(100), "vocab.json", R"({"kind":"characters","symbols":["b","a"]})");
   CHECK(failure().find("vocab.json") != std::string::npos);
 }
 
-TEST_CASE("the manifest's names are never followed") {
-  SavedRun run;
-  run.save(100);
-  std::string manifest = read_file(run.step(100) / "MANIFEST.json");
+TEST_CASE_METHOD(SavedRun, "the manifest's names are never followed") {
+  save(100);
+  std::string manifest = read_file(step(100) / "MANIFEST.json");
   const std::string more = "\"../../../secret\": {\"bytes\": 1, \"crc64\": \"0000000000000000\"},\n    \"config.json\"";
   manifest.replace(manifest.find("\"config.json\""), 13, more);
   CHECK_THAT(error_of([&] { parse_manifest(manifest, "MANIFEST.json"); }).line,
              Catch::Contains("MANIFEST.json lists files that are no part of a checkpoint"));
 }
 
-TEST_CASE("verify names every file and what is wrong with it") {
-  SavedRun run;
-  run.save(100);
-  for (const FileReport& report : verify_checkpoint(run.step(100))) {
+TEST_CASE_METHOD(SavedRun, "verify names every file and what is wrong with it") {
+  save(100);
+  for (const FileReport& report : verify_checkpoint(step(100))) {
     CHECK(report.problem.empty());
-    CHECK(report.bytes == fs::file_size(run.step(100) / report.name));
-    CHECK(report.crc64 == crc64(read_file(run.step(100) / report.name)));
+    CHECK(report.bytes == fs::file_size(step(100) / report.name));
+    CHECK(report.crc64 == crc64(read_file(step(100) / report.name)));
   }
-  CHECK(verify_checkpoint(run.step(100)).size() == 6);
-  damage(run.step(100) / "optimizer.safetensors");
-  fs::remove(run.step(100) / "vocab.json");
+  CHECK(verify_checkpoint(step(100)).size() == 6);
+  damage(step(100) / "optimizer.safetensors");
+  fs::remove(step(100) / "vocab.json");
   Names damaged;
-  for (const FileReport& report : verify_checkpoint(run.step(100)))
+  for (const FileReport& report : verify_checkpoint(step(100)))
     if (!report.problem.empty()) damaged.push_back(report.name);
   CHECK(damaged == Names{"optimizer.safetensors", "vocab.json"});
-  write(run.step(100) / "MANIFEST.json", "");
-  REQUIRE(verify_checkpoint(run.step(100)).size() == 1);
-  CHECK_FALSE(verify_checkpoint(run.step(100))[0].problem.empty());
-  CHECK(failure_of([&] { verify_checkpoint(run.step(200)); }).code() == ExitCode::io);
+  write(step(100) / "MANIFEST.json", "");
+  REQUIRE(verify_checkpoint(step(100)).size() == 1);
+  CHECK_FALSE(verify_checkpoint(step(100))[0].problem.empty());
+  CHECK(error_of([&] { verify_checkpoint(step(200)); }).code == ExitCode::io);
 }
 
-TEST_CASE("names of checkpoints are exactly the step's, others are no checkpoints") {
-  CHECK(checkpoint_name(2000) == "step-00002000");
-  CHECK(checkpoint_name(123456789012) == "step-123456789012");
-  CHECK(checkpoint_step("step-00002000") == 2000);
-  CHECK(checkpoint_step("step-123456789012") == 123456789012);
-  for (const char* name :
-       {"", "step-", "step-2000", "step-0000002000", "step--0000001", "step-00002000/", "step-0000x000",
-        "../step-00002000", "step-99999999999999999999", "STEP-00002000", "step-+0002000"})
-    CHECK_FALSE(checkpoint_step(name));
+TEST_CASE_METHOD(SavedRun, "a run folder that cannot hold checkpoints is an Error that names it") {
+  write(checkpoints(), "a file in the way");
+  CHECK_THAT(message_of(ExitCode::io, [&] { save(100); }), Catch::Contains(checkpoints().string()));
 }
 
-TEST_CASE("a run folder that cannot hold checkpoints is an Error that names it") {
-  SavedRun run;
-  write(run.checkpoints(), "a file in the way");
-  CHECK_THAT(message_of(ExitCode::io, [&] { run.save(100); }), Catch::Contains(run.checkpoints().string()));
-}
-
-TEST_CASE("the checkpoint that a rollback returns to outlives newer ones") {
-  SavedRun run;
-  run.save(10);
-  run.save(12, false, 1, 10);
-  run.save(14, false, 1, 10);
-  CHECK(run.names() == Names{"step-00000010", "step-00000014"});
-  run.save(20, false, 1, 20);
-  CHECK(run.names() == std::vector<std::string>{"step-00000020"});
+TEST_CASE_METHOD(SavedRun, "the checkpoint that a rollback returns to outlives newer ones") {
+  save(10);
+  save(12, false, 1, 10);
+  save(14, false, 1, 10);
+  CHECK(names() == Names{"step-00000010", "step-00000014"});
+  save(20, false, 1, 20);
+  CHECK(names() == Names{"step-00000020"});
 }
 
 TEST_CASE("a run that branches off has the checkpoints that its last needs: the best, and what a rollback returns to") {
@@ -434,26 +381,22 @@ TEST_CASE("a run that branches off has the checkpoints that its last needs: the 
   run.save(14, false, 9, 12);
   const Checkpoint last = run.load();
   CHECK(copy_checkpoints(OpenFolder(run.path()), last, last.config, OpenFolder(branch.path())).empty());
-  CHECK(branch.names() == std::vector<std::string>{"step-00000010", "step-00000012", "step-00000014"});
+  CHECK(branch.names() == Names{"step-00000010", "step-00000012", "step-00000014"});
   CHECK(contents(branch.load("best")) == contents(run.load("best")));
   CHECK(contents(branch.load()) == contents(last));
 }
 
-TEST_CASE("averaged weights are a file of the checkpoint where there are any") {
-  const SavedRun run;
-  const RunState state = state_of(7);
-  const std::vector<float> weights(3, 1.0F), averages(3, 2.0F);
-  const std::vector<TensorView> model = {{"w", "F32", {3}, std::as_bytes(std::span(weights))}};
-  const std::vector<TensorView> averaged = {{"w", "F32", {3}, std::as_bytes(std::span(averages))}};
-  const auto folder = save_checkpoint(run.path(), {state, run.vocabulary(), run.config(), model, {}, averaged}, 1).path;
-  const Checkpoint loaded = load_checkpoint(run.path(), "last");
+TEST_CASE_METHOD(SavedRun, "averaged weights are a file of the checkpoint where there are any") {
+  averages_weights = true;
+  const fs::path folder = save(7);
+  const Checkpoint loaded = load_checkpoint(path(), "last");
   REQUIRE(loaded.averaged);
-  CHECK(loaded.averaged->find("w")->bytes[3] == std::byte{0x40});  // 2.0f
-  CHECK(loaded.model->find("w")->bytes[3] == std::byte{0x3F});
+  CHECK(loaded.averaged->find("w")->bytes[3] == std::byte{0x3F});  // 0.5f
+  CHECK(loaded.model->find("w")->bytes[3] == std::byte{0x40});     // 7.0f
   CHECK(verify_checkpoint(folder).size() == 7);
 
-  std::filesystem::resize_file(folder / "averaged.safetensors", 10);
-  CHECK(failure_of([&] { load_checkpoint(folder, "last"); }).code() == ExitCode::data);
+  fs::resize_file(folder / "averaged.safetensors", 10);
+  CHECK(error_of([&] { load_checkpoint(folder, "last"); }).code == ExitCode::data);
 }
 
 TEST_CASE("a link in place of the checkpoints is not followed, to save, to prune or to read") {
@@ -466,39 +409,36 @@ TEST_CASE("a link in place of the checkpoints is not followed, to save, to prune
   const std::string latest = read_file(other.checkpoints() / "LATEST"), best = read_file(other.checkpoints() / "BEST");
   CHECK_THAT(message_of(ExitCode::io, [&] { run.save(200, true); }),
              Catch::Contains("no checkpoint of step 200") && Catch::Contains("a symbolic link has that name"));
-  CHECK(failure_of([&] { run.load(); }).code() == ExitCode::data);
+  CHECK(error_of([&] { run.load(); }).code == ExitCode::data);
   CHECK(entries_of(other.checkpoints()) == before);
   CHECK(read_file(other.checkpoints() / "LATEST") == latest);
   CHECK(read_file(other.checkpoints() / "BEST") == best);
 }
 
-TEST_CASE("what was loaded stays as it was, whatever becomes of its files") {
-  SavedRun run;
-  const fs::path saved = run.save(100);
-  const Checkpoint loaded = run.load();
+TEST_CASE_METHOD(SavedRun, "what was loaded stays as it was, whatever becomes of its files") {
+  const fs::path saved = save(100);
+  const Checkpoint loaded = load();
   const std::string before = contents(loaded);
   std::ofstream(saved / model_file, std::ios::binary | std::ios::in) << std::string(50, 'x');  // in place
   CHECK(contents(loaded) == before);
   fs::resize_file(saved / model_file, 0);
   fs::resize_file(saved / optimizer_file, 10);
   CHECK(contents(loaded) == before);
-  CHECK_THAT(failure_of([&] { run.load(); }).what(), Catch::Contains("is damaged: it has 0 bytes"));
+  CHECK_THAT(error_of([&] { load(); }).line, Catch::Contains("is damaged: it has 0 bytes"));
 }
 
-TEST_CASE("the parent of a link is the system's, not the name before it") {
-  SavedRun run;
-  run.save(100);
+TEST_CASE_METHOD(SavedRun, "the parent of a link is the system's, not the name before it") {
+  save(100);
   const TestFolder folder;
   fs::create_directories(folder / "far/away");
   fs::create_directory_symlink(folder / "far/away", folder / "link");
-  fs::copy(run.path(), folder / "far/y", fs::copy_options::recursive);
+  fs::copy(path(), folder / "far/y", fs::copy_options::recursive);
   CHECK(load_checkpoint(folder / "link/../y", "last").state.step == 100);
-  CHECK(failure_of([&] { load_checkpoint(folder / "y", "last"); }).code() == ExitCode::missing);
+  CHECK(error_of([&] { load_checkpoint(folder / "y", "last"); }).code == ExitCode::missing);
 }
 
-TEST_CASE("a run of a newer version is not read") {
-  SavedRun run;
-  run.save(100);
-  write(run.path() / "run.json", R"({"format": "chargpt run", "version": 99})");
-  CHECK_THAT(message_of(ExitCode::data, [&] { run.load(); }), Catch::Contains("99"));
+TEST_CASE_METHOD(SavedRun, "a run of a newer version is not read") {
+  save(100);
+  write(path() / "run.json", R"({"format": "chargpt run", "version": 99})");
+  CHECK_THAT(message_of(ExitCode::data, [&] { load(); }), Catch::Contains("99"));
 }

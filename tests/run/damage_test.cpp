@@ -1,22 +1,25 @@
 // Every byte of a checkpoint damaged in turn: a clear Error or an equal load, with the manifest and without it.
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string>
 
 #include "base/files.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
 #include "failure.h"
-#include "run/checkpoints.h"
 #include "saved_run.h"
-#include "test.h"
 
 using namespace chargpt;
-namespace fs = std::filesystem;
 
 namespace {
+
+/// A checkpoint with every file that there may be.
+struct WholeRun : SavedRun {
+  WholeRun() {
+    averages_weights = true;
+    folder = save(100);
+  }
+  fs::path folder;
+};
 
 const char* const file_names[] = {model_file,      optimizer_file, averaged_file, state_file,
                                   vocabulary_file, config_file,    manifest_file};
@@ -68,18 +71,13 @@ void damage_all(const std::string& whole, const Read& read) {
 
 }  // namespace
 
-TEST_CASE("the files that are damaged here are all that a checkpoint has") {
-  SavedRun run;
-  run.averages_weights = true;
+TEST_CASE_METHOD(WholeRun, "the files that are damaged here are all that a checkpoint has") {
   std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(run.save(100))) names.insert(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename().string());
   CHECK(names == std::set<std::string>(std::begin(file_names), std::end(file_names)));
 }
 
-TEST_CASE("with the manifest, damage to any byte of any file is found") {
-  SavedRun run;
-  run.averages_weights = true;
-  const fs::path folder = run.save(100);
+TEST_CASE_METHOD(WholeRun, "with the manifest, damage to any byte of any file is found") {
   const std::string whole = contents(load_checkpoint(folder, "last", true));
   for (const std::string name : file_names) {
     const std::string bytes = read_file(folder / name);
@@ -94,10 +92,7 @@ TEST_CASE("with the manifest, damage to any byte of any file is found") {
   CHECK(loads_as(folder, whole));
 }
 
-TEST_CASE("with the manifest, every truncation of every file is found") {
-  SavedRun run;
-  run.averages_weights = true;
-  const fs::path folder = run.save(100);
+TEST_CASE_METHOD(WholeRun, "with the manifest, every truncation of every file is found") {
   for (const std::string name : file_names) {
     const std::string bytes = read_file(folder / name);
     for (std::size_t size = bytes.size(); size-- > 0;) {
@@ -110,10 +105,7 @@ TEST_CASE("with the manifest, every truncation of every file is found") {
   }
 }
 
-TEST_CASE("without the manifest, damaged tensors, state and vocabulary never crash their readers") {
-  SavedRun run;
-  run.averages_weights = true;
-  const fs::path folder = run.save(100);
+TEST_CASE_METHOD(WholeRun, "without the manifest, damaged tensors, state and vocabulary never crash their readers") {
   for (const char* name : {model_file, optimizer_file, averaged_file})
     damage_all(read_file(folder / name),
                [](const std::string& text) { SafetensorsFile(std::as_bytes(std::span(text)), "m"); });
@@ -124,33 +116,31 @@ TEST_CASE("without the manifest, damaged tensors, state and vocabulary never cra
   damage_all(read_file(folder / manifest_file), [](const std::string& text) { parse_manifest(text, "m"); });
 }
 
-TEST_CASE("a damaged LATEST or BEST leads to a checkpoint that is there, whatever it says") {
-  SavedRun run;
-  run.save(100, /*best=*/true, /*keep=*/2);
-  run.save(200, /*best=*/false, /*keep=*/2);
+TEST_CASE_METHOD(SavedRun, "a damaged LATEST or BEST leads to a checkpoint that is there, whatever it says") {
+  save(100, /*best=*/true, /*keep=*/2);
+  save(200, /*best=*/false, /*keep=*/2);
   for (const std::string pointer : {"LATEST", "BEST"}) {
-    const fs::path file = run.checkpoints() / pointer;
+    const fs::path file = checkpoints() / pointer;
     const std::string whole = read_file(file);
     for (std::size_t at = 0; at < whole.size(); ++at) {
       for (const char byte : pointer_bytes(whole[at])) {
         CAPTURE(pointer, at, int{byte});
         put_byte(file, at, byte);
-        const std::int64_t step = run.load(pointer == "LATEST" ? "last" : "best").state.step;
+        const std::int64_t step = load(pointer == "LATEST" ? "last" : "best").state.step;
         CHECK((step == 100 || step == 200));
       }
       put_byte(file, at, whole[at]);
     }
     for (std::size_t size = whole.size(); size-- > 0;) {
       fs::resize_file(file, size);
-      CHECK_NOTHROW(run.load(pointer == "LATEST" ? "last" : "best"));
+      CHECK_NOTHROW(load(pointer == "LATEST" ? "last" : "best"));
     }
     write_file_atomically(file, whole);
   }
 }
 
-TEST_CASE("without the manifest, a damaged config never crashes its reader") {
-  SavedRun run;
-  const fs::path folder = run.save(100), file = folder / config_file;
+TEST_CASE_METHOD(SavedRun, "without the manifest, a damaged config never crashes its reader") {
+  const fs::path folder = save(100), file = folder / config_file;
   const std::string whole = read_file(file);
   const auto attempt = [&](std::size_t at) {
     CAPTURE(at);

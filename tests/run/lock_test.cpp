@@ -9,15 +9,12 @@
 #include <csignal>
 #include <functional>
 #include <optional>
-#include <string>
 #include <thread>
-#include <utility>
 
 #include "base/files.h"
 #include "checkpoint/checkpoint.h"
 #include "failure.h"
-#include "run/run_lock.h"
-#include "test.h"
+#include "run/run_folder.h"
 #include "test_folder.h"
 
 using namespace chargpt;
@@ -70,63 +67,55 @@ class LockingProcess {
 
 }  // namespace
 
-TEST_CASE("a run in use by another process is refused, naming it") {
-  const TestFolder run;
-  const LockingProcess other(run.path());
-  CHECK(error_of([&] { RunLock lock(run.path()); }) ==
-        Failure{ExitCode::busy, run.path().string() + " is in use by another process (process " +
+TEST_CASE_METHOD(TestFolder, "a run in use by another process is refused, naming it") {
+  const LockingProcess other(path());
+  CHECK(error_of([&] { RunLock lock(path()); }) ==
+        Failure{ExitCode::busy, path().string() + " is in use by another process (process " +
                                     std::to_string(other.id()) +
                                     "); wait for it, stop it, or choose another folder with --run"});
 }
 
-TEST_CASE("the lock of a killed process is gone") {
-  const TestFolder run;
-  LockingProcess other(run.path());
+TEST_CASE_METHOD(TestFolder, "the lock of a killed process is gone") {
+  LockingProcess other(path());
   other.kill();
-  const RunLock lock(run.path());
-  CHECK(std::filesystem::exists(run / ".lock"));
+  const RunLock lock(path());
+  CHECK(std::filesystem::exists(path() / ".lock"));
 }
 
-TEST_CASE("a lock given up can be taken again, two at once cannot be held") {
-  const TestFolder run;
-  std::optional<RunLock> lock(run.path());
-  CHECK(failure_of([&] { RunLock second(run.path()); }).code() == ExitCode::busy);
+TEST_CASE_METHOD(TestFolder, "a lock given up can be taken again, two at once cannot be held") {
+  std::optional<RunLock> lock(path());
+  CHECK(error_of([&] { RunLock second(path()); }).code == ExitCode::busy);
   lock.reset();
-  const RunLock again(run.path());
+  const RunLock again(path());
 }
 
-TEST_CASE("locking a run that is not there says so") {
-  const TestFolder folder;
-  CHECK(error_of([&] { RunLock lock(folder / "none"); }).code == ExitCode::missing);
+TEST_CASE_METHOD(TestFolder, "locking a run that is not there says so") {
+  CHECK(error_of([&] { RunLock lock(path() / "none"); }).code == ExitCode::missing);
 }
 
-TEST_CASE("a lock file that went with its folder between opening and locking locks nothing, and another is locked") {
-  const TestFolder run;
-  before_flock = [&] { std::filesystem::remove(run / ".lock"); };
-  const RunLock lock(run.path());
-  CHECK(failure_of([&] { RunLock second(run.path()); }).code() == ExitCode::busy);
+TEST_CASE_METHOD(TestFolder, "a lock file that went between opening and locking locks nothing, and another is locked") {
+  before_flock = [&] { std::filesystem::remove(path() / ".lock"); };
+  const RunLock lock(path());
+  CHECK(error_of([&] { RunLock second(path()); }).code == ExitCode::busy);
 }
 
-TEST_CASE("a lock that somebody who only looks holds for an instant is waited for") {
-  const TestFolder run;
+TEST_CASE_METHOD(TestFolder, "a lock that somebody who only looks holds for an instant is waited for") {
   std::jthread looking;
   before_flock = [&] {
-    const int other = ::open((run / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+    const int other = ::open((path() / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
     REQUIRE(::syscall(SYS_flock, other, LOCK_SH) == 0);
     looking = std::jthread([other] {
       std::this_thread::sleep_for(std::chrono::milliseconds(15));
       ::close(other);
     });
   };
-  const RunLock lock(run.path());
+  const RunLock lock(path());
   CHECK(looking.joinable());
 }
 
-TEST_CASE("a link in place of the lock is no lock, and what it leads to stays as it is") {
-  const TestFolder run;
-  const std::string outside = run.write("outside", "mine");
-  std::filesystem::create_symlink(outside, run / ".lock");
-  CHECK_THAT(message_of(ExitCode::data, [&] { RunLock lock(run.path()); }),
-             Catch::Contains(".lock is not a regular file"));
+TEST_CASE_METHOD(TestFolder, "a link in place of the lock is no lock, and what it leads to stays as it is") {
+  const std::string outside = write("outside", "mine");
+  std::filesystem::create_symlink(outside, path() / ".lock");
+  CHECK_THAT(message_of(ExitCode::data, [&] { RunLock lock(path()); }), Catch::Contains(".lock is not a regular file"));
   CHECK(read_file(outside) == "mine");
 }

@@ -4,17 +4,12 @@
 #include <atomic>
 #include <thread>
 
-#include "base/files.h"
 #include "failure.h"
 #include "saved_run.h"
-#include "test.h"
 
 using namespace chargpt;
-namespace fs = std::filesystem;
 
 namespace {
-
-using Names = std::vector<std::string>;
 
 /// What refuse_replaced() names; empty where it refuses nothing.
 std::string refused(const fs::path& run) {
@@ -36,61 +31,67 @@ Names files_in(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("a folder is a run by its mark, or by a checkpoint's manifest") {
-  const TestFolder folder;
-  CHECK_FALSE(is_run(folder.path()));
-  CHECK_FALSE(is_run(folder / "nothing"));
-  mark_run(folder.path());
-  CHECK(is_run(folder.path()));
-  CHECK(read_file(folder / "run.json") == "{\"format\": \"chargpt run\", \"version\": 1}\n");
+TEST_CASE("names of checkpoints are exactly the step's, others are no checkpoints") {
+  CHECK(checkpoint_name(2000) == "step-00002000");
+  CHECK(checkpoint_name(123456789012) == "step-123456789012");
+  CHECK(checkpoint_step("step-00002000") == 2000);
+  CHECK(checkpoint_step("step-123456789012") == 123456789012);
+  for (const char* name :
+       {"", "step-", "step-2000", "step-0000002000", "step--0000001", "step-00002000/", "step-0000x000",
+        "../step-00002000", "step-99999999999999999999", "STEP-00002000", "step-+0002000"})
+    CHECK_FALSE(checkpoint_step(name));
+}
+
+TEST_CASE_METHOD(TestFolder, "a folder is a run by its mark, or by a checkpoint's manifest") {
+  CHECK_FALSE(is_run(path()));
+  CHECK_FALSE(is_run(path() / "nothing"));
+  mark_run(path());
+  CHECK(is_run(path()));
+  CHECK(read_file(path() / "run.json") == "{\"format\": \"chargpt run\", \"version\": 1}\n");
   SavedRun saved;
   saved.save(100);
   CHECK(is_run(saved.path()));
 }
 
-TEST_CASE("a mark of a later version is one") {
-  const TestFolder folder;
-  write(folder / "run.json", R"({"format": "chargpt run", "version": 2, "more": []})");
-  CHECK(is_run(folder.path()));
+TEST_CASE_METHOD(TestFolder, "a mark of a later version is one") {
+  write("run.json", R"({"format": "chargpt run", "version": 2, "more": []})");
+  CHECK(is_run(path()));
 }
 
-TEST_CASE("what only looks like a run is none") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "what only looks like a run is none") {
   for (const char* content : {"", "{}", "[]", R"({"format": "my run", "version": 1})", R"({"format": "chargpt run"})",
                               R"({"format": "chargpt run", "version": 0})"}) {
     CAPTURE(content);
-    write(folder / "run.json", content);
-    CHECK_FALSE(is_run(folder.path()));
+    write("run.json", content);
+    CHECK_FALSE(is_run(path()));
   }
-  write(folder / "elsewhere", R"({"format": "chargpt run", "version": 1})");
-  fs::remove(folder / "run.json");
-  fs::create_symlink("elsewhere", folder / "run.json");
-  CHECK_FALSE(is_run(folder.path()));
-  write(folder / "config.json", "{}");
-  write(folder / "checkpoints/mine.pt");
-  write(folder / "checkpoints/step-00000100/model.safetensors");
-  CHECK_FALSE(is_run(folder.path()));
-  write(folder / "checkpoints/step-00000100/MANIFEST.json",
-        R"({"format": "chargpt checkpoint", "version": 1, "files": {}})");
-  CHECK_FALSE(is_run(folder.path()));
+  write("elsewhere", R"({"format": "chargpt run", "version": 1})");
+  fs::remove(path() / "run.json");
+  fs::create_symlink("elsewhere", path() / "run.json");
+  CHECK_FALSE(is_run(path()));
+  write("config.json", "{}");
+  write("checkpoints/mine.pt");
+  write("checkpoints/step-00000100/model.safetensors");
+  CHECK_FALSE(is_run(path()));
+  write("checkpoints/step-00000100/MANIFEST.json", R"({"format": "chargpt checkpoint", "version": 1, "files": {}})");
+  CHECK_FALSE(is_run(path()));
 }
 
-TEST_CASE("the mark of another program is not replaced") {
-  SavedRun saved;
-  saved.save(100);
-  write(saved.path() / "run.json", "{}");
-  CHECK(refused(saved.path()) == "run.json");
+TEST_CASE_METHOD(SavedRun, "the mark of another program is not replaced") {
+  save(100);
+  write(path() / "run.json", "{}");
+  CHECK(refused(path()) == "run.json");
 }
 
 TEST_CASE("links and other kinds of files in the place of a run's own are refused, and no others") {
   const TestFolder folder, elsewhere;
-  write(elsewhere / "step-00000001.txt");
+  elsewhere.write("step-00000001.txt");
   fs::create_symlink(elsewhere / "step-00000001.txt", folder / "notes");
   fs::create_directories(folder / "checkpoints/mine.pt");
   fs::create_directories(folder / "samples/step-1.txt");
-  write(folder / "config.json");
+  folder.write("config.json");
   CHECK(refused(folder.path()).empty());
-  write(folder / "checkpoints/step-00000001");
+  folder.write("checkpoints/step-00000001");
   fs::create_directories(folder / "checkpoints/BEST");
   CHECK(refused(folder.path()) == "checkpoints/BEST, checkpoints/step-00000001");
   fs::create_directories(folder / "samples/step-00000001.txt");
@@ -102,71 +103,64 @@ TEST_CASE("links and other kinds of files in the place of a run's own are refuse
   CHECK(refused(folder.path()) == ".lock, metrics.jsonl, samples and 2 more");
 }
 
-TEST_CASE("what a crash left of a run's files goes, and nothing else") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "what a crash left of a run's files goes, and nothing else") {
   for (const char* name : {".chargpt-17-3.tmp", "samples/.chargpt-1-2.tmp", ".lock", "metrics.jsonl", "thesis.tmp-17-3",
                            ".thesis.tmp-17-3", "samples/.letter.tmp-1-2", "notes/.chargpt-1-2.tmp"})
-    write(folder / name);
-  remove_unfinished_files(folder.path());
-  CHECK(files_in(folder.path()) == Names{".lock", ".thesis.tmp-17-3", "metrics.jsonl", "notes/.chargpt-1-2.tmp",
-                                         "samples/.letter.tmp-1-2", "thesis.tmp-17-3"});
+    write(name);
+  remove_unfinished_files(path());
+  CHECK(files_in(path()) == Names{".lock", ".thesis.tmp-17-3", "metrics.jsonl", "notes/.chargpt-1-2.tmp",
+                                  "samples/.letter.tmp-1-2", "thesis.tmp-17-3"});
 }
 
-TEST_CASE("of a run that made no step all goes that it wrote, and nothing else") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "of a run that made no step all goes that it wrote, and nothing else") {
   for (const char* name :
        {"config.json", "metrics.jsonl", "text.json", "events.out.tfevents.1795361460.host.chargpt",
         "samples/step-00000000.txt", ".chargpt-1-2.tmp", "checkpoints/notes.txt", ".lock", "mine.txt"})
-    write(folder / name);
-  mark_run(folder.path());
-  remove_beginning(folder.path());
-  CHECK(files_in(folder.path()) == Names{".lock", "checkpoints/notes.txt", "mine.txt"});
-  CHECK_FALSE(fs::exists(folder / "samples"));
+    write(name);
+  mark_run(path());
+  remove_beginning(path());
+  CHECK(files_in(path()) == Names{".lock", "checkpoints/notes.txt", "mine.txt"});
+  CHECK_FALSE(fs::exists(path() / "samples"));
 }
 
-TEST_CASE("a start that was broken off leaves nothing that is in the way of another") {
-  const TestFolder folder;
-  refuse_strangers(folder.path(), "--run DIR");
-  write(folder / ".lock", "4711");
-  write(folder / ".chargpt-4711-0.tmp", "{\"format\": \"char");
-  refuse_strangers(folder.path(), "--run DIR");
-  write(folder / ".chargpt-4711-1.tmp", "mine");
-  CHECK(error_of([&] { refuse_strangers(folder.path(), "--run DIR"); }).line ==
-        folder.path().string() +
-            " holds files that no run wrote (.chargpt-4711-1.tmp); choose another folder with --run DIR");
-  fs::remove(folder / ".chargpt-4711-1.tmp");
-  write(folder / ".lock", "mine, and no process's number");
-  CHECK(failure_of([&] { refuse_strangers(folder.path(), "--run DIR"); }).code() == ExitCode::busy);
+TEST_CASE_METHOD(TestFolder, "a start that was broken off leaves nothing that is in the way of another") {
+  refuse_strangers(path(), "--run DIR");
+  write(".lock", "4711");
+  write(".chargpt-4711-0.tmp", "{\"format\": \"char");
+  refuse_strangers(path(), "--run DIR");
+  write(".chargpt-4711-1.tmp", "mine");
+  CHECK(error_of([&] { refuse_strangers(path(), "--run DIR"); }).line ==
+        path().string() + " holds files that no run wrote (.chargpt-4711-1.tmp); choose another folder with --run DIR");
+  fs::remove(path() / ".chargpt-4711-1.tmp");
+  write(".lock", "mine, and no process's number");
+  CHECK(error_of([&] { refuse_strangers(path(), "--run DIR"); }).code == ExitCode::busy);
 }
 
-TEST_CASE("a file in the place of a run's folder is refused") {
-  const TestFolder folder;
-  write_file_atomically(folder / "run", "hello");
-  CHECK(error_of([&] { refuse_strangers(folder / "run", "--run DIR"); }) ==
-        Failure{ExitCode::io, "cannot open the folder " + (folder / "run").string() + ": Not a directory"});
+TEST_CASE_METHOD(TestFolder, "a file in the place of a run's folder is refused") {
+  write_file_atomically(path() / "run", "hello");
+  CHECK(error_of([&] { refuse_strangers(path() / "run", "--run DIR"); }) ==
+        Failure{ExitCode::io, "cannot open the folder " + (path() / "run").string() + ": Not a directory"});
 }
 
-TEST_CASE("a save under way in another process is in nobody's way, at any moment") {
-  SavedRun saved;
-  saved.save(100);
+TEST_CASE_METHOD(SavedRun, "a save under way in another process is in nobody's way, at any moment") {
+  save(100);
   std::atomic<bool> ended = false;
   std::thread saver([&] {
-    const fs::path unfinished = saved.path() / "checkpoints/.tmp-step-00000200";
+    const fs::path unfinished = path() / "checkpoints/.tmp-step-00000200";
     while (!ended) {
       fs::create_directory(unfinished);
       fs::remove(unfinished);
     }
   });
-  for (int time = 0; time < 2000; ++time) CHECK_NOTHROW(refuse_replaced(saved.path()));
+  for (int time = 0; time < 2000; ++time) CHECK_NOTHROW(refuse_replaced(path()));
   ended = true;
   saver.join();
 }
 
-TEST_CASE("a start under way in another process is no stranger, at any moment") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "a start under way in another process is no stranger, at any moment") {
   constexpr int rounds = 300;
   for (int round = 0; round < rounds; ++round) {
-    const fs::path run = folder / std::to_string(round);
+    const fs::path run = path() / std::to_string(round);
     fs::create_directory(run);
     std::atomic<bool> marked = false;
     std::thread other([&] {

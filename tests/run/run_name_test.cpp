@@ -2,17 +2,13 @@
 #include "run/run_name.h"
 
 #include <chrono>
-#include <filesystem>
-#include <string>
 
 #include "base/files.h"
 #include "failure.h"
 #include "run/run_files.h"
-#include "test.h"
 #include "test_folder.h"
 
 using namespace chargpt;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -25,8 +21,7 @@ void make_run(const fs::path& run, int minutes = 0) {
 
 }  // namespace
 
-TEST_CASE("a run is meant by its name in runs/, and by a file of its own") {
-  const WorkingFolder here;
+TEST_CASE_METHOD(WorkingFolder, "a run is meant by its name in runs/, and by a file of its own") {
   make_run("runs/mine");
   make_run("other");
   write_file_atomically("other/config.json", "{}");
@@ -45,8 +40,7 @@ TEST_CASE("a run is meant by its name in runs/, and by a file of its own") {
   CHECK(run_meant("runs/v1.bin") == "runs/v1.bin");
 }
 
-TEST_CASE("where configs are taken too, presets and paths come before the runs of that name") {
-  const WorkingFolder here;
+TEST_CASE_METHOD(WorkingFolder, "where configs are taken too, presets and paths come before the runs of that name") {
   for (const char* name : {"mine", "quick", "bigram"}) make_run(fs::path("runs") / name);
   CHECK(config_or_run_meant("mine") == "runs/mine");
   CHECK(config_or_run_meant("quick") == "quick");
@@ -56,8 +50,7 @@ TEST_CASE("where configs are taken too, presets and paths come before the runs o
   CHECK(config_or_run_meant("mine") == "mine");
 }
 
-TEST_CASE("the newest run is the one that began last, and never one that was replaced") {
-  const WorkingFolder here;
+TEST_CASE_METHOD(WorkingFolder, "the newest run is the one that began last, and never one that was replaced") {
   CHECK_THAT(message_of(ExitCode::missing, [] { newest_run(); }),
              Catch::Contains("there is no run in runs/, and none was named: name a run's folder, or train one with"));
   make_run("runs/first", 30);
@@ -72,8 +65,7 @@ TEST_CASE("the newest run is the one that began last, and never one that was rep
   CHECK(newest_run() == "runs/third.old-fashioned");
 }
 
-TEST_CASE("a wrong name is answered with the runs near it") {
-  const WorkingFolder here;
+TEST_CASE_METHOD(WorkingFolder, "a wrong name is answered with the runs near it") {
   CHECK(runs_near("mine") == "");
   make_run("runs/mine");
   make_run("runs/other");

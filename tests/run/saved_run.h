@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "base/files.h"
@@ -16,7 +16,7 @@
 namespace chargpt {
 
 /// Writes a file, and the folders it lies in.
-inline void write(const std::filesystem::path& path, const std::string& text = "x") {
+inline void write(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
   write_file_atomically(path, text);
 }
@@ -46,6 +46,10 @@ class SavedRun {
     state.best_val_loss = best_val_loss_;
     state.rollback_step = rollback_step;
     return save_state(state, keep).path;
+  }
+  /// None of them evaluated, and all kept.
+  void save_each(std::initializer_list<std::int64_t> steps) {
+    for (const std::int64_t number : steps) save(number, false, 9);
   }
   /// Evaluated with this loss; best by the losses that were given so far.
   std::filesystem::path save_with_loss(std::int64_t step, double loss, std::int64_t keep = 9) {

@@ -2,11 +2,10 @@
 // float32, and causal ones through the forward pass of inference too.
 #include "vectors.h"
 
-#include <cmath>
 #include <map>
 #include <numeric>
 
-#include "inference/attention_weights.h"
+#include "inference/walk.h"
 #include "model/attention.h"
 #include "predict/network.h"
 #include "windows_of.h"
@@ -233,8 +232,7 @@ VECTOR_CASES(L01_onehot_embedding, "one-hot rows times the table are a row look-
   v.check("X_lookup", torch::embedding(table, v.ids("token_ids")));
 }
 
-VECTOR_CASES(L04_mha_torch_two_heads,
-             "two heads from a library's packed weights, each divided by the root of its width") {
+VECTOR_CASES(L04_mha_torch_two_heads, "two heads from a library's packed weights, divided by the root of their width") {
   const auto packed = torch::linear(v.input("X"), v.input("in_proj_weight"), v.input("in_proj_bias"));
   const auto [output, weights] = attended(heads_of(packed, 2), 1 / std::sqrt(2.0));
   v.check("weights_per_head", weights);
@@ -271,8 +269,7 @@ VECTOR_CASES(L07_causal_mask_additive, "an added mask of -inf leaves exact zeros
   CHECK(torch::equal(output[0], v.input("V")[0]));
 }
 
-VECTOR_CASES(L12_permutation_equivariance,
-             "without mask and positions permuted tokens only permute the output; a causal mask breaks it") {
+VECTOR_CASES(L12_permutation_equivariance, "without mask and positions permuted tokens permute the output alone") {
   const auto permutation = v.ids("permutation");
   const auto output = [&](bool permuted, const torch::Tensor& mask) {
     Projections p = lecture(v);
@@ -300,8 +297,7 @@ VECTOR_CASES(N04_two_head_correct, "two heads in columns: V A^T each, stacked, t
   v.check("X_prime", torch::matmul(v.input("omega_c"), stacked));
 }
 
-VECTOR_CASE(N05_two_head_seed_bug,
-            "weights that are not transposed give the notebook's wrong answer, and ours is not that") {
+VECTOR_CASE(N05_two_head_seed_bug, "untransposed weights give the notebook's wrong answer, and ours is not that") {
   const auto wrong = vector("N05_two_head_seed_bug", torch::kFloat64);
   const auto right = vector(wrong.value("same_inputs_as").get<std::string>(), torch::kFloat64);
   std::vector<torch::Tensor> untransposed;
@@ -322,8 +318,7 @@ VECTOR_CASES(B08_uniform_matmul_average, "equal weights in a matrix average all 
   v.check("out", output);
 }
 
-VECTOR_CASES(B09_tril_running_average,
-             "a lower triangle averages without looking ahead, as attention with equal scores does") {
+VECTOR_CASES(B09_tril_running_average, "a lower triangle averages as causal attention with equal scores does") {
   const auto alike = torch::zeros({3, 3}, v.dtype());
   const auto [output, weights] = attended({alike, alike, v.input("x")}, 1, causal_mask_for(v, 3));
   v.check("w", by_sum(torch::ones({3, 3}, v.dtype()).tril()));
@@ -354,8 +349,7 @@ VECTOR_CASES(C04_context_vector_query_2, "the second token's context is the weig
   v.check("context", attended(second_token(v), 1).output[0]);
 }
 
-VECTOR_CASES(C07_softmax_overflow,
-             "where the naive form gives NaN the stable one does not, and a masked score is an exact zero") {
+VECTOR_CASES(C07_softmax_overflow, "where the naive form gives NaN the stable one does not; masked scores are zeros") {
   const auto& cases = v.value("cases");
   const std::string naive = v.dtype() == torch::kFloat64 ? "naive_float64" : "naive_float32";
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -389,8 +383,7 @@ VECTOR_CASES(C12_causal_attention_seed_789, "masking scores equals zeroing weigh
   v.check("output", masked.output);
 }
 
-VECTOR_CASES(C13_softmax_saturation,
-             "larger scores make softmax a step and its derivative vanish: why they are scaled") {
+VECTOR_CASES(C13_softmax_saturation, "larger scores make softmax a step without a derivative: why they are scaled") {
   std::vector<torch::Tensor> probabilities, steepest;
   for (const double factor : v.value("factors")) {
     const auto p = stable_softmax(v.input("scores") * factor);

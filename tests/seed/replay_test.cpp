@@ -1,190 +1,21 @@
 // The teaching notebook replayed from its own random stream (PyTorch's CPU generator, seed 1337) with our models,
 // optimizer and engine: the first weights and the untrained sample exactly, the losses as PyTorch's within rounding.
 // tests/golden/replay.json is what PyTorch gives; scripts/reference/replay.py writes and checks it.
-//
-// A model's place in the stream depends only on how many numbers were drawn before it, not on what they were used for.
-// So every part starts by skipping to its place, and none has to train those before it.
 #include "vectors.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-#include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
-
-#include <memory>
 #include <numeric>
 
 #include "engine/engine.h"
 #include "evaluate/split_loss.h"
-#include "initialise_pytorch.h"
-#include "model/registry.h"
 #include "model_in_training.h"
-#include "needs_text.h"
-#include "teaching_models.h"
-#include "text/corpus.h"
-#include "tinyshakespeare.h"
-#include "windows_of.h"
+#include "notebook.h"
 
 namespace chargpt::seed {
 namespace {
 
-constexpr std::int64_t block_size = 8;
-constexpr std::int64_t batch_size = 128;
-constexpr std::int64_t steps_per_run = 1000;
-
 const nlohmann::json& golden() {
   static const nlohmann::json parsed = golden_file("replay.json");
   return parsed;
-}
-
-std::int64_t vocab_size() {
-  return tinyshakespeare().vocabulary().size();
-}
-
-/// The notebook's stream and what it draws from it, beside first weights.
-class Notebook {
- public:
-  Notebook() : generator_(at::make_generator<at::CPUGeneratorImpl>(1337)) {}
-  const at::Generator& generator() const { return generator_; }
-
-  torch::Tensor offsets(std::int64_t count) {
-    return torch::randint(tinyshakespeare().train().size() - block_size, {count}, generator_, torch::kInt64);
-  }
-
-  static WindowBatch windows_at(const torch::Tensor& offsets) {
-    torch::Tensor ids = torch::empty({offsets.numel(), block_size + 1}, torch::kInt64);
-    for (std::int64_t row = 0; row < offsets.numel(); ++row)
-      tinyshakespeare().train().copy(offsets[row].item<std::int64_t>(), block_size + 1,
-                                     ids[row].data_ptr<std::int64_t>());
-    return windows_of(ids);
-  }
-
-  WindowBatch batch(std::int64_t count = batch_size) { return windows_at(offsets(count)); }
-
-  /// `count` ids after a newline, each from the distribution of the last position.
-  std::vector<std::int64_t> sample(LanguageModel& model, std::int64_t count) {
-    const torch::NoGradGuard no_grad;
-    auto ids = torch::zeros({1, 1}, torch::kInt64);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto seen = ids.slice(1, std::max<std::int64_t>(0, ids.size(1) - block_size));
-      const auto probabilities = torch::softmax(model.forward(seen).select(1, -1), -1);  // (1, V)
-      ids = torch::cat({ids, torch::multinomial(probabilities, 1, false, generator_)}, 1);
-    }
-    return {ids.data_ptr<std::int64_t>(), ids.data_ptr<std::int64_t>() + ids.numel()};
-  }
-
-  void skip_batches(std::int64_t steps) {
-    for (std::int64_t i = 0; i < steps; ++i) offsets(batch_size);
-  }
-  void skip_sample(std::int64_t tokens) {
-    const auto uniform = torch::full({1, vocab_size()}, 1.0 / static_cast<double>(vocab_size()));
-    for (std::int64_t i = 0; i < tokens; ++i) torch::multinomial(uniform, 1, false, generator_);
-  }
-  /// The two runs of one of the small models, and the sample after them.
-  void skip_training(std::int64_t sampled_tokens) {
-    skip_batches(2 * steps_per_run);
-    skip_sample(sampled_tokens);
-  }
-
- private:
-  at::Generator generator_;
-};
-
-/// A model of the ladder with its weights drawn where the notebook draws them.
-std::shared_ptr<LanguageModel> draw_model(Notebook& notebook, const std::string& rung) {
-  auto model = make_model(ladder(rung).model, vocab_size(), /*seed=*/0);
-  initialise_pytorch(*model, notebook.generator());
-  return model;
-}
-
-torch::nn::Linear draw_linear(Notebook& notebook, std::int64_t in, std::int64_t out, bool bias) {
-  torch::nn::Linear layer(torch::nn::LinearOptions(in, out).bias(bias));
-  initialise_pytorch(*layer, notebook.generator());
-  return layer;
-}
-
-torch::Tensor draw_embedding(Notebook& notebook, std::int64_t rows, std::int64_t n_embd) {
-  torch::nn::Embedding table(rows, n_embd);
-  initialise_pytorch(*table, notebook.generator());
-  return table->weight;
-}
-
-/// The notebook's order differs from ours in one layer, which it never uses: it is drawn before the head.
-std::shared_ptr<LanguageModel> draw_masked(Notebook& notebook) {
-  auto model = make_model(ladder("masked").model, vocab_size(), /*seed=*/0);
-  set_parameter(*model, "wte.weight", draw_embedding(notebook, vocab_size(), 64));
-  set_parameter(*model, "wpe.weight", draw_embedding(notebook, block_size, 64));
-  draw_linear(notebook, 64, block_size, /*bias=*/true);
-  const auto head = draw_linear(notebook, 64, vocab_size(), /*bias=*/true);
-  set_parameter(*model, "lm_head.weight", head->weight);
-  set_parameter(*model, "lm_head.bias", head->bias);
-  return model;
-}
-
-void draw_block(Notebook& notebook, LanguageModel& model, const std::string& prefix) {
-  const auto key = draw_linear(notebook, 64, 64, false), query = draw_linear(notebook, 64, 64, false),
-             value = draw_linear(notebook, 64, 64, false);
-  set_parameter(model, prefix + "attn.c_attn.weight", packed(query->weight, key->weight, value->weight));
-  const auto widen = draw_linear(notebook, 64, 256, true), narrow = draw_linear(notebook, 256, 64, true);
-  set_parameter(model, prefix + "mlp.c_fc.weight", widen->weight);
-  set_parameter(model, prefix + "mlp.c_fc.bias", widen->bias);
-  set_parameter(model, prefix + "mlp.c_proj.weight", narrow->weight);
-  set_parameter(model, prefix + "mlp.c_proj.bias", narrow->bias);
-}
-
-/// Ours packs queries, keys and values, the notebook draws keys, queries, values apart.
-std::shared_ptr<LanguageModel> draw_transformer(Notebook& notebook) {
-  auto model = make_model(ladder("transformer").model, vocab_size(), /*seed=*/0);
-  set_parameter(*model, "transformer.wte.weight", draw_embedding(notebook, vocab_size(), 64));
-  set_parameter(*model, "transformer.wpe.weight", draw_embedding(notebook, block_size, 64));
-  for (const auto* prefix : {"transformer.h.0.", "transformer.h.1.", "transformer.h.2."})
-    draw_block(notebook, *model, prefix);
-  const auto head = draw_linear(notebook, 64, vocab_size(), true);
-  set_parameter(*model, "lm_head.weight", head->weight);
-  set_parameter(*model, "lm_head.bias", head->bias);
-  return model;
-}
-
-// Where each model begins in the stream.
-
-std::shared_ptr<LanguageModel> bigram_in_stream(Notebook& notebook) {
-  notebook.offsets(4);
-  auto model = draw_model(notebook, "bigram");
-  notebook.skip_sample(100);
-  return model;
-}
-
-std::shared_ptr<LanguageModel> average_in_stream(Notebook& notebook) {
-  bigram_in_stream(notebook);
-  notebook.skip_training(500);
-  return draw_model(notebook, "average");
-}
-
-std::shared_ptr<LanguageModel> masked_in_stream(Notebook& notebook) {
-  average_in_stream(notebook);
-  notebook.skip_training(50);
-  return draw_masked(notebook);
-}
-
-/// Weights of the small attention example between the two models, and its inputs.
-struct SmallAttention {
-  torch::nn::Linear query{nullptr}, key{nullptr}, value{nullptr};
-  torch::Tensor inputs;
-};
-
-SmallAttention small_attention_in_stream(Notebook& notebook) {
-  masked_in_stream(notebook);
-  notebook.skip_training(500);
-  SmallAttention example;
-  example.query = draw_linear(notebook, 2, 2, true);
-  example.key = draw_linear(notebook, 2, 2, true);
-  example.value = draw_linear(notebook, 2, 2, true);
-  example.inputs = torch::randn({4, 2}, notebook.generator());
-  return example;
-}
-
-std::shared_ptr<LanguageModel> transformer_in_stream(Notebook& notebook) {
-  small_attention_in_stream(notebook);
-  return draw_transformer(notebook);
 }
 
 /// A model with the preset's optimizer and engine; a new one forgets the moments, as each of the notebook's runs does.
@@ -217,9 +48,9 @@ double largest_difference(const std::vector<double>& losses, const nlohmann::jso
   return largest;
 }
 
-/// Figures of a trained model over a whole split; no draw from the notebook's stream.
-SplitLoss validation_loss(LanguageModel& model, const std::string& rung) {
-  return split_loss(Training(model, rung).engine(), tinyshakespeare().val(), block_size);
+/// Over the whole split; no draw from the notebook's stream.
+SplitLoss val_loss(Engine& engine) {
+  return split_loss(engine, tinyshakespeare().val(), block_size);
 }
 
 /// Over the windows that the vectors' figures were measured on: 20,000, one every six windows' length from the start.
@@ -265,7 +96,7 @@ SplitLoss check_two_runs(const Vector& v, const std::string& rung, Notebook& not
     const auto losses = Training(model, rung).run(notebook, steps_per_run);
     const std::string after = "_after_" + number + "000";
     Training trained(model, rung);
-    val = split_loss(trained.engine(), tinyshakespeare().val(), block_size);
+    val = val_loss(trained.engine());
     last = losses.back();
     check_replayed(v, "replay_final_minibatch_loss_after_run_" + number, last);
     if (const auto name = "mean_last_100_run_" + number; told.contains(name))
@@ -322,7 +153,7 @@ TEST_CASE("the first hundred losses of the small models are PyTorch's") {
   NEEDS_TINYSHAKESPEARE();
   const struct {
     const char *rung, *system;
-    std::shared_ptr<LanguageModel> (*in_stream)(Notebook& notebook);
+    Model (*in_stream)(Notebook& notebook);
   } models[]{
       {"bigram", "S10", bigram_in_stream}, {"average", "S11", average_in_stream}, {"masked", "S12", masked_in_stream}};
   for (const auto& [rung, system, in_stream] : models) {
@@ -381,16 +212,14 @@ TEST_CASE("B20_train_bigram: what counting single characters and pairs gives on 
   check_replayed(v, "bigram_count_val_add_0p1", val_loss, 5e-5);
 }
 
-VECTOR_CASE(B20_train_bigram, "two runs of 1000 steps end at the printed loss, above what counting pairs allows",
-            "[long]") {
+VECTOR_CASE(B20_train_bigram, "two runs end at the printed loss, above what counting pairs allows", "[long]") {
   NEEDS_TINYSHAKESPEARE();
   Notebook notebook;
   auto model = bigram_in_stream(notebook);
   check_two_runs(v, "bigram", notebook, *model);
 }
 
-VECTOR_CASE(B21_train_averaging, "two runs end at the printed loss, which the last position alone shows to be a leak",
-            "[long]") {
+VECTOR_CASE(B21_train_averaging, "two runs end at the printed loss, which the last position shows to leak", "[long]") {
   NEEDS_TINYSHAKESPEARE();
   Notebook notebook;
   auto model = average_in_stream(notebook);
@@ -400,8 +229,7 @@ VECTOR_CASE(B21_train_averaging, "two runs end at the printed loss, which the la
   CHECK(positions[-1].item<double>() >= v.json()["accept"]["last_position_val_loss_at_least"].get<double>());
 }
 
-VECTOR_CASE(B22_train_masked_dot, "two runs end at the printed loss, with every character attending to itself",
-            "[long]") {
+VECTOR_CASE(B22_train_masked_dot, "two runs end at the printed loss, each character attending to itself", "[long]") {
   NEEDS_TINYSHAKESPEARE();
   Notebook notebook;
   auto model = masked_in_stream(notebook);
@@ -416,7 +244,7 @@ VECTOR_CASE(B22_train_masked_dot, "two runs end at the printed loss, with every 
 /// Whole splits are measured after 8,500, as the vectors have them.
 struct TrainedTransformer {
   Notebook notebook;
-  std::shared_ptr<LanguageModel> model = transformer_in_stream(notebook);
+  Model model = transformer_in_stream(notebook);
   std::vector<double> losses;
   double train_loss_at_8500 = 0;
   SplitLoss val_loss_at_8500;
@@ -425,7 +253,7 @@ struct TrainedTransformer {
     Training training(*model, "transformer");
     losses = training.run(notebook, 8500);
     train_loss_at_8500 = train_loss(training.engine());
-    val_loss_at_8500 = split_loss(training.engine(), tinyshakespeare().val(), block_size);
+    val_loss_at_8500 = val_loss(training.engine());
     for (const double loss : training.run(notebook, 1500)) losses.push_back(loss);
   }
 };
@@ -453,15 +281,14 @@ VECTOR_CASE(B23_train_transformer_10k, "10,000 steps follow the printed log and 
   check_accepted(v, "minibatch_loss_at_500", trained.losses[500]);
   check_accepted(v, "minibatch_loss_at_2000", trained.losses[2000]);
   check_accepted(v, "minibatch_loss_at_10000", trained.losses.back());
-  check_accepted(v, "full_val_loss_at_10000", validation_loss(*trained.model, "transformer").mean);
+  check_accepted(v, "full_val_loss_at_10000", val_loss(Training(*trained.model, "transformer").engine()).mean);
   check_replayed(v, "full_train_loss_at_8500", trained.train_loss_at_8500, 0.02);
   check_replayed(v, "full_val_loss_at_8500", trained.val_loss_at_8500.mean, 0.02);
   const auto positions = by_position(trained.val_loss_at_8500);
   CHECK(seed::largest_difference(positions, to_tensor(v.expected("val_loss_per_position_at_8500"))) < 0.03);
 }
 
-VECTOR_CASE(B24_train_transformer_continued_20k, "20,000 further steps with a new optimizer stay in the printed range",
-            "[soak]") {
+VECTOR_CASE(B24_train_transformer_continued_20k, "20,000 further steps stay in the printed range", "[soak]") {
   NEEDS_TINYSHAKESPEARE();
   auto& trained = trained_transformer();
   const auto further =

@@ -1,27 +1,16 @@
 // The worked examples of text: vocabulary, split, windows, prompts.
 #include "vectors.h"
 
-#include <algorithm>
-
 #include "evaluate/split_loss.h"
 #include "generate/generate.h"
 #include "inference_of.h"
 #include "model/registry.h"
-#include "needs_text.h"
 #include "predict/network.h"
-#include "text/corpus.h"
+#include "tinyshakespeare.h"
 #include "windows_of.h"
 
 namespace chargpt::seed {
 namespace {
-
-using Ids = std::vector<std::int64_t>;
-
-Corpus corpus() {
-  DataConfig data;
-  data.text = {tinyshakespeare_path()};
-  return load_corpus(data);
-}
 
 Ids ids_of(const nlohmann::json& value) {
   return value.get<Ids>();
@@ -47,7 +36,7 @@ class RecordingScorer : public WindowScorer {
 
 VECTOR_CASE(B01_char_vocabulary, "65 sorted characters, ids there and back, nine tenths of the text to train on") {
   NEEDS_TINYSHAKESPEARE();
-  const auto text = corpus();
+  const auto& text = tinyshakespeare();
   const auto& vocabulary = text.vocabulary();
   CHECK(text.all().size() == v.value("text_length").get<std::int64_t>());
   CHECK(vocabulary.size() == v.expected("vocab_size").get<std::int64_t>());
@@ -72,20 +61,17 @@ VECTOR_CASE(B02_context_target_expansion, "a window of nine ids is eight context
   const Ids &x = scorer.inputs[0], &y = scorer.targets[0];
   for (std::size_t t = 0; t < 8; ++t) CHECK(Ids(x.begin(), x.begin() + t + 1) == ids_of(v.expected("contexts")[t]));
   CHECK(y == ids_of(v.expected("targets")));
-  CHECK(corpus().vocabulary().decode(window) == v.expected("window_text").get<std::string>());
-  CHECK(corpus().vocabulary().encode(v.expected("window_text").get<std::string>(), "window") == window);
+  CHECK(tinyshakespeare().vocabulary().decode(window) == v.expected("window_text").get<std::string>());
+  CHECK(tinyshakespeare().vocabulary().encode(v.expected("window_text").get<std::string>(), "window") == window);
 }
 
 VECTOR_CASE(B17_prompt_encoding, "of a long prompt the model sees the last block_size ids") {
   NEEDS_TINYSHAKESPEARE();
-  const auto vocabulary = corpus().vocabulary();
+  const auto& vocabulary = tinyshakespeare().vocabulary();
   const auto ids = vocabulary.encode(v.value("text").get<std::string>(), "prompt");
   CHECK(ids == ids_of(v.expected("ids")));
-  ModelConfig config;
-  config.n_layer = config.n_head = 1;
-  config.n_embd = 8;
-  config.init_std = 0.5;
-  config.block_size = v.value("block_size").get<std::int64_t>();
+  const ModelConfig config{
+      .n_layer = 1, .n_head = 1, .n_embd = 8, .block_size = v.value("block_size").get<std::int64_t>(), .init_std = 0.5};
   const auto model = make_model(config, vocabulary.size(), 3);
   const InferenceModel inference = inference_of(*model);
   Ids drawn;

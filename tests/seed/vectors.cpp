@@ -2,9 +2,7 @@
 #include "vectors.h"
 #include "source_path.h"
 
-#include <cmath>
 #include <fstream>
-#include <limits>
 
 namespace chargpt::seed {
 namespace {

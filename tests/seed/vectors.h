@@ -4,11 +4,8 @@
 
 #include <torch/types.h>
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "test.h"
 

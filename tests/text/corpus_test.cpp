@@ -2,10 +2,8 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <optional>
 #include <thread>
 
@@ -15,15 +13,11 @@
 #include "base/utf8.h"
 #include "failure.h"
 #include "source_path.h"
-#include "test.h"
 #include "test_folder.h"
-#include "text/sample_text.h"
+#include "text/text_source.h"
 
 namespace chargpt {
 namespace {
-
-namespace fs = std::filesystem;
-using Ids = std::vector<std::int64_t>;
 
 Ids ids_of(TokenView tokens) {
   Ids ids(static_cast<std::size_t>(tokens.size()));
@@ -42,6 +36,11 @@ DataConfig in_bytes(DataConfig data) {
 
 Corpus corpus_of(std::string_view text, double val_fraction = 0.1) {
   return corpus_from_text(text, {.val_fraction = val_fraction}, "text");
+}
+
+/// Of so many tokens, split by these fractions.
+Corpus with_test(std::size_t tokens, double val, double test) {
+  return corpus_from_text(std::string(tokens, 'a'), {.val_fraction = val, .test_fraction = test}, "text");
 }
 
 std::string text_of(const Corpus& corpus) {
@@ -70,8 +69,7 @@ TEST_CASE("of a large part held out the first max_val_tokens are scored, and a n
   CHECK(corpus.val().size() == 3);
   CHECK(corpus.val()[0] == 5);
   CHECK(corpus.all().size() == 10);
-  REQUIRE(corpus.notices().size() == 1);
-  CHECK(corpus.notices()[0] == "validation scores the first 3 of the 5 tokens held out (data.max_val_tokens)");
+  CHECK(corpus.notices() == Names{"validation scores the first 3 of the 5 tokens held out (data.max_val_tokens)"});
   std::string notice;
   CHECK(in_vocabulary(corpus, corpus.vocabulary(), UnknownPolicy::error, "ten", notice).notices() == corpus.notices());
   data.max_val_tokens = 5;
@@ -79,9 +77,8 @@ TEST_CASE("of a large part held out the first max_val_tokens are scored, and a n
 }
 
 TEST_CASE("the test split is the end of the text, the validation split what is before it") {
-  const auto split = [](int tokens, double val, double test) {
-    const Corpus corpus = corpus_from_text(std::string(static_cast<std::size_t>(tokens), 'a'),
-                                           {.val_fraction = val, .test_fraction = test}, "text");
+  const auto split = [](std::int64_t tokens, double val, double test) {
+    const Corpus corpus = with_test(static_cast<std::size_t>(tokens), val, test);
     CHECK(corpus.without_test().size() == corpus.train().size() + corpus.val().size());
     CHECK(corpus.test().size() == test_size(tokens, {.test_fraction = test}));
     return Ids{corpus.train().size(), corpus.val().size(), corpus.test().size()};
@@ -129,20 +126,18 @@ TEST_CASE("ids have the narrowest width that holds the vocabulary") {
 
 TEST_CASE("a slice of ids starts where it says") {
   for (const int symbols : {200, 300}) {
-    const TokenView tokens = corpus_of(many_symbols(symbols)).all();
     const Corpus corpus = corpus_of(many_symbols(symbols));
     CHECK(ids_of(corpus.all().slice(7, 3)) == Ids{7, 8, 9});
     CHECK(corpus.all().slice(7, 3)[1] == 8);
-    CHECK(tokens.size() == symbols);
+    CHECK(corpus.all().size() == symbols);
   }
 }
 
 TEST_CASE("the split is int(0.9 * n) of Python") {
   for (const auto& [tokens, train] : std::vector<std::pair<int, int>>{{1, 0}, {9, 8}, {10, 9}, {11, 9}, {1009, 908}})
     CHECK(corpus_of(std::string(static_cast<std::size_t>(tokens), 'a')).train().size() == train);
-  const Corpus corpus = corpus_of("0123456789");
-  CHECK(ids_of(corpus.train()) == Ids{0, 1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(ids_of(corpus.val()) == Ids{9});
+  CHECK(ids_of(corpus_of("0123456789").train()) == Ids{0, 1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK(ids_of(corpus_of("0123456789").val()) == Ids{9});
 }
 
 TEST_CASE("a fraction is taken as the decimal number it was written as") {
@@ -153,19 +148,17 @@ TEST_CASE("a fraction is taken as the decimal number it was written as") {
   CHECK(corpus_of("0123456789", 1.0 / 3).train().size() == 6);
 }
 
-TEST_CASE("several files are joined in their order, each without its byte order mark") {
-  const TestFolder folder;
-  const std::string one = folder.write("one.txt", "\xEF\xBB\xBFs\xC3\xA9\r\n"),
-                    two = folder.write("two.txt", "\xEF\xBB\xBFt\xEF\xBB\xBF"), none = folder.write("none.txt", "");
+TEST_CASE_METHOD(TestFolder, "several files are joined in their order, each without its byte order mark") {
+  const std::string one = write("one.txt", "\xEF\xBB\xBFs\xC3\xA9\r\n"),
+                    two = write("two.txt", "\xEF\xBB\xBFt\xEF\xBB\xBF"), none = write("none.txt", "");
   const Corpus corpus = load_corpus(with_text({two, none, one}));
   CHECK(text_of(corpus) == "t\xEF\xBB\xBFs\xC3\xA9\r\n");
   CHECK(corpus.notices() == std::vector{two + ", " + one + ": byte order mark removed"});
 }
 
-TEST_CASE("any bytes are a text in units of bytes") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "any bytes are a text in units of bytes") {
   const std::string bytes("\xFF\x00\x80z\r\n", 6);
-  const Corpus corpus = load_corpus(in_bytes(with_text({folder.write("any", bytes)})));
+  const Corpus corpus = load_corpus(in_bytes(with_text({write("any", bytes)})));
   CHECK(corpus.vocabulary() == Vocabulary::of_bytes());
   CHECK(ids_of(corpus.all()) == Ids{255, 0, 128, 'z', '\r', '\n'});
 }
@@ -203,28 +196,24 @@ TEST_CASE("a text that only begins like another kind of file is a text") {
   CHECK(corpus_of("BZhou is a name").all().size() == 15);
 }
 
-TEST_CASE("in units of bytes any kind of file is taken, with a notice of what it is") {
-  const TestFolder folder;
-  const std::string name = folder.write("any", std::string("\x1F\x8B\x08\0 ", 5));
+TEST_CASE_METHOD(TestFolder, "in units of bytes any kind of file is taken, with a notice of what it is") {
+  const std::string name = write("any", std::string("\x1F\x8B\x08\0 ", 5));
   const Corpus corpus = load_corpus(in_bytes(with_text({name})));
   CHECK(corpus.all().size() == 5);
   CHECK(corpus.notices() == std::vector{name + " is a gzip archive: the model learns its bytes as they are"});
 }
 
-TEST_CASE("the sample inside the program is data/sample.txt, alone or joined with files") {
+TEST_CASE_METHOD(TestFolder, "the sample inside the program is data/sample.txt, alone or joined with files") {
   const std::string text = read_file(source_path("/data/sample.txt"));
   CHECK((sample_text() == text));
-  const auto from_file = load_corpus(with_text({source_path("/data/sample.txt")}));
+  const Corpus from_file = load_corpus(with_text({source_path("/data/sample.txt")}));
   CHECK(load_corpus(with_text({"builtin:sample"})).fingerprint() == from_file.fingerprint());
-  const TestFolder folder;
-  const Corpus joined = load_corpus(with_text({folder.write("one", "THE"), "builtin:sample"}));
-  CHECK(joined.all().size() == from_file.all().size() + 3);
+  CHECK(load_corpus(with_text({write("one", "THE"), "builtin:sample"})).all().size() == from_file.all().size() + 3);
 }
 
-TEST_CASE("the reading of a large text is followed to its end, a short one passes unseen") {
-  const TestFolder folder;
-  const std::string name = folder.write("text", std::string(std::size_t{64} << 20, 'a') + "bc");
-  const std::uint64_t bytes = (std::uint64_t{64} << 20) + 2;
+TEST_CASE_METHOD(TestFolder, "the reading of a large text is followed to its end, a short one passes unseen") {
+  constexpr std::uint64_t bytes = (std::uint64_t{64} << 20) + 2;
+  const std::string name = write("text", std::string(bytes - 2, 'a') + "bc");
   std::vector<std::uint64_t> seen;
   const auto note = [&](std::uint64_t done, std::uint64_t of) {
     REQUIRE(of == bytes);
@@ -234,23 +223,22 @@ TEST_CASE("the reading of a large text is followed to its end, a short one passe
   CHECK(std::is_sorted(seen.begin(), seen.end()));
   CHECK(seen.size() > 60);
   CHECK(seen.back() == bytes);
-  load_corpus(with_text({folder.write("short", "abc")}), {}, note);
+  load_corpus(with_text({write("short", "abc")}), {}, note);
   CHECK(seen.back() == bytes);
 }
 
-TEST_CASE("an empty text is refused") {
+TEST_CASE_METHOD(TestFolder, "an empty text is refused") {
   const Failure empty = data_error("mine.txt is empty; a text needs characters to learn from");
   CHECK(refusal_of("") == empty);
   CHECK(refusal_of("\xEF\xBB\xBF") == empty);
   CHECK(refusal_of("", in_bytes({})) == empty);
-  const TestFolder folder;
-  const std::string one = folder.write("one", ""), two = folder.write("two", "");
+  const std::string one = write("one", ""), two = write("two", "");
   CHECK(error_of([&] {
           load_corpus(with_text({one, two}));
         }) == data_error(one + ", " + two + " are empty; a text needs characters to learn from"));
 }
 
-TEST_CASE("files that are not there, or no files, are refused by name") {
+TEST_CASE_METHOD(TestFolder, "files that are not there, or no files, are refused by name") {
   CHECK(error_of([] { load_corpus(with_text({})); }) ==
         Failure{ExitCode::usage, "data.text names no file; name at least one text, e.g. --text mine.txt"});
   CHECK(error_of([] { load_corpus(with_text({"no/such.txt"})); }) ==
@@ -259,9 +247,8 @@ TEST_CASE("files that are not there, or no files, are refused by name") {
         Failure{ExitCode::missing,
                 "/no/tinyshakespeare.txt does not exist; scripts/get_text.sh of a checkout fetches it, and "
                 "--text builtin:sample is a small text built into the program"});
-  const TestFolder folder;
-  CHECK(error_of([&] { load_corpus(with_text({folder.path().string()})); }) ==
-        Failure{ExitCode::missing, folder.path().string() + " contains no visible files"});
+  CHECK(error_of([&] { load_corpus(with_text({path().string()})); }) ==
+        Failure{ExitCode::missing, path().string() + " contains no visible files"});
 }
 
 TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
@@ -273,10 +260,9 @@ TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
                    "text, or in the wrong encoding; check the file, use --units bytes, or raise data.max_symbols"));
 }
 
-TEST_CASE("a symbol too many is told by its place in its own file, also after a long one") {
-  const TestFolder folder;
-  DataConfig data = with_text({folder.write("long.txt", std::string(70'000, 'a')), folder.write("two.txt", "abc")});
-  data.max_symbols = 2;
+TEST_CASE_METHOD(TestFolder, "a symbol too many is told by its place in its own file, also after a long one") {
+  const DataConfig data{.text = {write("long.txt", std::string(70'000, 'a')), write("two.txt", "abc")},
+                        .max_symbols = 2};
   CHECK_THAT(error_of([&] { load_corpus(data); }).line,
              Catch::Contains("two.txt has more than 2 distinct characters (data.max_symbols) by character 2:"));
 }
@@ -334,10 +320,6 @@ TEST_CASE("splits shorter than a window are refused with figures and ways out") 
 }
 
 TEST_CASE("a test split shorter than a window is refused too, and what the message advises is enough") {
-  const auto with_test = [](int tokens, double val, double test) {
-    return corpus_from_text(std::string(static_cast<std::size_t>(tokens), 'a'),
-                            {.val_fraction = val, .test_fraction = test}, "text");
-  };
   CHECK(
       error_of([&] { check_splits(with_test(100, 0.2, 0.05), 10); }) ==
       data_error("the text has 100 tokens, 75 to train on, 20 to validate on and 5 to test on, but each needs at "
@@ -372,13 +354,12 @@ TEST_CASE("any one byte changed in a text gives a corpus of that text or an erro
     }
 }
 
-TEST_CASE("a text read in pieces is the same as one in memory") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "a text read in pieces is the same as one in memory") {
   std::string text = "\xEF\xBB\xBF";
   RandomStream random(4, Purpose::windows);
   // Pieces of a megabyte end inside characters of every length.
   while (text.size() < (std::size_t{5} << 19)) append_utf8(U"aé汉😀\n"[random.below(5)], text);
-  const DataConfig data = with_text({folder.write("text", text), folder.write("more", "ζ")});
+  const DataConfig data = with_text({write("text", text), write("more", "ζ")});
   const Corpus from_files = load_corpus(data), in_memory = corpus_of(text.substr(3) + "ζ");
   CHECK(from_files.fingerprint() == in_memory.fingerprint());
   CHECK(from_files.vocabulary() == in_memory.vocabulary());
@@ -400,9 +381,8 @@ TEST_CASE("ids that are stored already grow wider with the vocabulary, and are r
   }
 }
 
-TEST_CASE("once it is read a text needs its file no more, however that changes") {
-  const TestFolder folder;
-  const std::string name = folder.write("text", std::string(std::size_t{2} << 20, 'a') + "b");
+TEST_CASE_METHOD(TestFolder, "once it is read a text needs its file no more, however that changes") {
+  const std::string name = write("text", std::string(std::size_t{2} << 20, 'a') + "b");
   const Corpus corpus = load_corpus(with_text({name}));
   fs::resize_file(name, 1);
   CHECK(Corpus(corpus.vocabulary(), corpus.all(), nullptr, {}).fingerprint() == corpus.fingerprint());
@@ -410,12 +390,11 @@ TEST_CASE("once it is read a text needs its file no more, however that changes")
   CHECK(corpus.all()[corpus.all().size() - 1] == 1);
 }
 
-TEST_CASE("a large text is refused with the place in the file, not in the piece") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "a large text is refused with the place in the file, not in the piece") {
   std::string text((std::size_t{1} << 20) + 10, 'a');
   text[100] = text[(std::size_t{1} << 20) - 5] = '\n';
-  const std::string bad = folder.write("bad", text + "\xE9 "), cut = folder.write("cut", text + "\xE2\x82"),
-                    nul = folder.write("nul", text + '\0'), unknown = folder.write("unknown", text + "é");
+  const std::string bad = write("bad", text + "\xE9 "), cut = write("cut", text + "\xE2\x82"),
+                    nul = write("nul", text + '\0'), unknown = write("unknown", text + "é");
   const auto refusal = [](const std::string& name, const std::optional<Vocabulary>& vocabulary = {}) {
     return error_of([&] { load_corpus(with_text({name}), vocabulary); });
   };
@@ -430,9 +409,8 @@ TEST_CASE("a large text is refused with the place in the file, not in the piece"
   CHECK(refusal(unknown, corpus_of("a\n").vocabulary()).line.find("'é' (U+00E9) at 1048586; ") != std::string::npos);
 }
 
-TEST_CASE("of a pipe it is told how much was read, also while nothing comes") {
-  const TestFolder folder;
-  const std::string pipe = (folder.path() / "pipe").string();
+TEST_CASE_METHOD(TestFolder, "of a pipe it is told how much was read, also while nothing comes") {
+  const std::string pipe = (path() / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::atomic<int> calls = 0;
   const auto wait_for_calls = [&](int more) {
@@ -459,9 +437,8 @@ TEST_CASE("of a pipe it is told how much was read, also while nothing comes") {
   CHECK(calls >= 6);
 }
 
-TEST_CASE("a text from a pipe is read once and held") {
-  const TestFolder folder;
-  const std::string pipe = (folder.path() / "pipe").string();
+TEST_CASE_METHOD(TestFolder, "a text from a pipe is read once and held") {
+  const std::string pipe = (path() / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::thread writer([&] { std::ofstream(pipe) << "from a pipe"; });
   CHECK(text_of(load_corpus(with_text({pipe}))) == "from a pipe");

@@ -1,13 +1,11 @@
 #include "text/documents.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "text/corpus.h"
 
 #include "failure.h"
-#include "test.h"
 
 using namespace chargpt;
 
@@ -190,6 +188,6 @@ TEST_CASE("vocab.json names the id between documents, and another number there i
   for (const nlohmann::json& wrong : {nlohmann::json(1), nlohmann::json(3), nlohmann::json("2"), nlohmann::json(-1)}) {
     nlohmann::json json = vocabulary.to_json();
     json["document"] = wrong;
-    CHECK(failure_of([&] { Vocabulary::from_json(json, "vocab.json"); }).code() == ExitCode::data);
+    CHECK(error_of([&] { Vocabulary::from_json(json, "vocab.json"); }).code == ExitCode::data);
   }
 }

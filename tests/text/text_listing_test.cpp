@@ -7,16 +7,12 @@
 #include <cstdio>
 
 #include "failure.h"
-#include "test.h"
 #include "test_folder.h"
 #include "text/corpus.h"
 #include "text/text_source.h"
 
 namespace chargpt {
 namespace {
-
-namespace fs = std::filesystem;
-using Names = std::vector<std::string>;
 
 /// Standard input, closed for one test case.
 class ClosedInput {
@@ -47,10 +43,9 @@ Names files_of(const std::string& name, Units units = Units::characters) {
 
 }  // namespace
 
-TEST_CASE("a folder is its texts, by the bytes of their names, those in its folders too") {
-  const WorkingFolder folder;
+TEST_CASE_METHOD(WorkingFolder, "a folder is its texts, by the bytes of their names, those in its folders too") {
   for (const char* name : {"book/b", "book/a/z", "book/a.txt", "book/B", "book/é", "book/10", "book/9"})
-    folder.write(name, "x");
+    write(name, "x");
   CHECK(files_of("book") == Names{"10", "9", "B", "a.txt", "a/z", "b", "é"});
   CHECK(files_of("book/") == files_of("book"));
   CHECK(files_of("./book/../book") == files_of("book"));
@@ -61,23 +56,21 @@ TEST_CASE("a folder is its texts, by the bytes of their names, those in its fold
   CHECK(listing.repeatable());
 }
 
-TEST_CASE("what is hidden is no part of a folder") {
-  const WorkingFolder folder;
-  for (const char* name : {"book/.hidden", "book/.git/config", "book/shown"}) folder.write(name, "x");
+TEST_CASE_METHOD(WorkingFolder, "what is hidden is no part of a folder") {
+  for (const char* name : {"book/.hidden", "book/.git/config", "book/shown"}) write(name, "x");
   CHECK(files_of("book") == Names{"shown"});
-  folder.write(".secret/x", "x");
+  write(".secret/x", "x");
   CHECK(files_of(".secret") == Names{"x"});
 }
 
-TEST_CASE("what is no text is left out of a folder, and one line says so") {
+TEST_CASE_METHOD(WorkingFolder, "what is no text is left out of a folder, and one line says so") {
   using namespace std::literals;
-  const WorkingFolder folder;
-  folder.write("book/a.txt", "text");
-  folder.write("book/cover.png", "\x89PNG\r\n\x1A\n\0\0"sv);
-  folder.write("book/d.gz", "\x1F\x8B\x08"sv);
-  folder.write("book/latin", "caf\xE9"sv);
-  folder.write("book/cut", "caf\xC3"sv);
-  folder.write("book/nul", "a\0b"sv);
+  write("book/a.txt", "text");
+  write("book/cover.png", "\x89PNG\r\n\x1A\n\0\0"sv);
+  write("book/d.gz", "\x1F\x8B\x08"sv);
+  write("book/latin", "caf\xE9"sv);
+  write("book/cut", "caf\xC3"sv);
+  write("book/nul", "a\0b"sv);
   const TextListing listing = list_texts({"book"}, Units::characters);
   CHECK(names_of(listing) == Names{"a.txt"});
   CHECK(listing.notices == Names{"book: left out as no text: cover.png (a PNG picture), cut (not UTF-8), "
@@ -85,10 +78,9 @@ TEST_CASE("what is no text is left out of a folder, and one line says so") {
   CHECK(files_of("book", Units::bytes).size() == 6);
 }
 
-TEST_CASE("pipes, sockets and links to folders are left out and never opened") {
-  const WorkingFolder folder;
-  folder.write("book/a", "text");
-  folder.write("elsewhere/b", "more");
+TEST_CASE_METHOD(WorkingFolder, "pipes, sockets and links to folders are left out and never opened") {
+  write("book/a", "text");
+  write("elsewhere/b", "more");
   REQUIRE(::mkfifo("book/pipe", 0600) == 0);
   fs::create_directory_symlink("../elsewhere", "book/link");
   fs::create_directory_symlink(".", "book/loop");
@@ -103,20 +95,18 @@ TEST_CASE("pipes, sockets and links to folders are left out and never opened") {
   CHECK(files_of("named") == Names{"a", "to-file"});
 }
 
-TEST_CASE("runs in a folder are no part of its text") {
-  const WorkingFolder folder;
-  folder.write("work/text.txt", "x");
-  folder.write("work/runs/mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
-  folder.write("work/runs/mine/samples/step-00000010.txt", "x");
+TEST_CASE_METHOD(WorkingFolder, "runs in a folder are no part of its text") {
+  write("work/text.txt", "x");
+  write("work/runs/mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
+  write("work/runs/mine/samples/step-00000010.txt", "x");
   const TextListing listing = list_texts({"work"}, Units::characters);
   CHECK(names_of(listing) == Names{"text.txt"});
   CHECK(listing.notices == Names{"work: left out as no text: runs/mine (a run)"});
 }
 
-TEST_CASE("a pattern is left to the shell, and one line says so") {
-  const WorkingFolder folder;
-  folder.write("book/a.txt", "x");
-  folder.write("a*.txt", "a file of that very name");
+TEST_CASE_METHOD(WorkingFolder, "a pattern is left to the shell, and one line says so") {
+  write("book/a.txt", "x");
+  write("a*.txt", "a file of that very name");
   CHECK(files_of("a*.txt") == Names{"a*.txt"});
   for (const std::string name : {"*.md", "book/*", "book/?.txt"})
     CHECK(error_of([&] { files_of(name); }) ==
@@ -124,10 +114,9 @@ TEST_CASE("a pattern is left to the shell, and one line says so") {
                                          " without quotes, or the folder"});
 }
 
-TEST_CASE("a run that is named is no text") {
-  const WorkingFolder folder;
-  folder.write("mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
-  folder.write("mine/samples/step-00000010.txt", "x");
+TEST_CASE_METHOD(WorkingFolder, "a run that is named is no text") {
+  write("mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
+  write("mine/samples/step-00000010.txt", "x");
   CHECK(error_of([] { files_of("mine"); }) ==
         Failure{ExitCode::usage,
                 "mine is a run, not a text; a run is given before the options, and all "
@@ -135,10 +124,9 @@ TEST_CASE("a run that is named is no text") {
   CHECK(files_of("mine/samples") == Names{"step-00000010.txt"});
 }
 
-TEST_CASE("a folder with nothing to read is refused by name") {
-  const WorkingFolder folder;
+TEST_CASE_METHOD(WorkingFolder, "a folder with nothing to read is refused by name") {
   fs::create_directories("empty/inner");
-  folder.write("binary/x", std::string_view("a\0b", 3));
+  write("binary/x", std::string_view("a\0b", 3));
   CHECK(error_of([] { files_of("empty"); }) == Failure{ExitCode::missing, "empty contains no visible files"});
   CHECK(error_of([] { files_of("binary"); }) ==
         data_error("binary has no file that is a plain UTF-8 text, only x (binary); convert them, or use --units bytes "
@@ -146,37 +134,33 @@ TEST_CASE("a folder with nothing to read is refused by name") {
   CHECK(error_of([] { files_of(""); }).code == ExitCode::usage);
 }
 
-TEST_CASE("folders beyond the limit are refused") {
-  const WorkingFolder folder;
-  for (int i = 0; i < 5; ++i) folder.write("many/" + std::to_string(i), "x");
+TEST_CASE_METHOD(WorkingFolder, "folders beyond the limit are refused") {
+  for (int i = 0; i < 5; ++i) write("many/" + std::to_string(i), "x");
   CHECK(list_texts({"many"}, Units::characters, 5).files.size() == 5);
   CHECK(error_of([] { list_texts({"many"}, Units::characters, 4); }) ==
         data_error("many has more than 4 files and folders to look through; name a smaller folder"));
 }
 
-TEST_CASE("names with line ends, and names that are not UTF-8, are read and shown harmlessly") {
-  const WorkingFolder folder;
-  folder.write("book/one\ntwo", "text");
-  folder.write("book/\xFF\x1B[31m", std::string_view("a\0b", 3));
+TEST_CASE_METHOD(WorkingFolder, "names with line ends, and names that are not UTF-8, are read and shown harmlessly") {
+  write("book/one\ntwo", "text");
+  write("book/\xFF\x1B[31m", std::string_view("a\0b", 3));
   const TextListing listing = list_texts({"book"}, Units::characters);
   CHECK(listing.notices == Names{"book: left out as no text: \\xFF\\x1B[31m (binary)"});
   CHECK(files_of("book") == Names{"one\ntwo"});
 }
 
-TEST_CASE("a file that is there twice is said") {
-  const WorkingFolder folder;
-  folder.write("book/a", "one");
-  folder.write("book/b", "two");
+TEST_CASE_METHOD(WorkingFolder, "a file that is there twice is said") {
+  write("book/a", "one");
+  write("book/b", "two");
   const TextListing listing = list_texts({"book", "book/a"}, Units::characters);
   CHECK(listing.files.size() == 3);
   CHECK(listing.notices == Names{"the text holds the same file more than once: book/a"});
 }
 
-TEST_CASE("a folder's texts are joined without a separator, each without its byte order mark") {
-  const WorkingFolder folder;
-  folder.write("book/a", "\xEF\xBB\xBFone ");
-  folder.write("book/b", "two");
-  folder.write("c", "!");
+TEST_CASE_METHOD(WorkingFolder, "a folder's texts are joined without a separator, each without its byte order mark") {
+  write("book/a", "\xEF\xBB\xBFone ");
+  write("book/b", "two");
+  write("c", "!");
   const DataConfig data{.text = {"c", "book"}};
   const Corpus corpus = load_corpus(data);
   CHECK(corpus.fingerprint() == corpus_from_text("!one two", data, "text").fingerprint());
@@ -184,22 +168,20 @@ TEST_CASE("a folder's texts are joined without a separator, each without its byt
   CHECK(corpus.notices() == Names{"book/a: byte order mark removed"});
 }
 
-TEST_CASE("a file that has gone since it was listed is an error with its name") {
-  const WorkingFolder folder;
-  folder.write("book/a", "one");
+TEST_CASE_METHOD(WorkingFolder, "a file that has gone since it was listed is an error with its name") {
+  write("book/a", "one");
   const TextListing listing = list_texts({"book"}, Units::characters);
   fs::remove("book/a");
   CHECK(error_of([&] { load_listed(listing, {}); }) == Failure{ExitCode::missing, "book/a does not exist"});
 }
 
-TEST_CASE("what cannot be read in a folder is not passed over") {
+TEST_CASE_METHOD(WorkingFolder, "what cannot be read in a folder is not passed over") {
   if (::geteuid() == 0) {
     std::printf("skipped because root reads everything: what cannot be read in a folder is not passed over\n");
     return;
   }
-  const WorkingFolder folder;
-  folder.write("book/a", "one");
-  folder.write("book/inner/b", "two");
+  write("book/a", "one");
+  write("book/inner/b", "two");
   fs::permissions("book/a", fs::perms::none);
   CHECK(error_of([] { files_of("book"); }) ==
         Failure{ExitCode::io, "cannot read book/a: Permission denied; check its permissions"});
@@ -216,9 +198,8 @@ TEST_CASE("standard input that is closed is an error") {
         Failure{ExitCode::io, "cannot read standard input: Bad file descriptor"});
 }
 
-TEST_CASE("a file under the name of an open descriptor is one that can be read only once") {
-  const WorkingFolder folder;
-  folder.write("text", "x");
+TEST_CASE_METHOD(WorkingFolder, "a file under the name of an open descriptor is one that can be read only once") {
+  write("text", "x");
   const ClosedInput closed;
   REQUIRE(::open("text", O_RDONLY) == STDIN_FILENO);
   for (const std::string name : {"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}) {

@@ -2,33 +2,27 @@
 
 #include <sys/stat.h>
 
-#include <fstream>
 #include <thread>
 
 #include "base/files.h"
 #include "failure.h"
-#include "test.h"
 #include "test_folder.h"
 
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// A run in a project: PROJECT/runs/mine, its text PROJECT/data/text.txt, the working folder PROJECT.
-class Project {
+class Project : public WorkingFolder {
  public:
   Project() {
     fs::create_directories(run());
     fs::create_directories(root() / "data");
-    folder_.write("project/data/text.txt", text_);
+    write("project/data/text.txt", text_);
     fs::current_path(root());
     keep_text_place(run(), list_texts(data_.text, Units::characters));
   }
-  fs::path root() const { return folder_.path() / "project"; }
+  fs::path root() const { return path() / "project"; }
   fs::path run() const { return root() / "runs/mine"; }
-  void write(const std::string& name, std::string_view text) const { folder_.write(name, text); }
-  const TestFolder& folder() const { return folder_; }
 
   /// What find_text reads for a run that lies at `run`, where `text` is what its config says.
   FoundText look(const fs::path& run, const Strings& text, bool named = false) {
@@ -39,7 +33,6 @@ class Project {
   Strings found(const Strings& text, bool named = false) { return look(text, named).names; }
 
  protected:
-  WorkingFolder folder_;
   const std::string text_ = "a text to tell from others";
   DataConfig data_{.text = {"data/text.txt"}};
   const Corpus corpus_ = corpus_from_text(text_, data_, "text");
@@ -61,170 +54,154 @@ const std::string advice =
 
 }  // namespace
 
-TEST_CASE("the text of a run is read where it is named") {
-  Project project;
-  CHECK(project.found({"data/text.txt"}) == Strings{"data/text.txt"});
+TEST_CASE_METHOD(Project, "the text of a run is read where it is named") {
+  CHECK(found({"data/text.txt"}) == Strings{"data/text.txt"});
 }
 
-TEST_CASE("called from another folder the text is where it was") {
-  Project project;
+TEST_CASE_METHOD(Project, "called from another folder the text is where it was") {
   const std::string place = fs::absolute("data/text.txt").native();
-  fs::current_path(project.folder().path());
-  CHECK(project.found({"data/text.txt"}) == Strings{place});
+  fs::current_path(path());
+  CHECK(found({"data/text.txt"}) == Strings{place});
 }
 
-TEST_CASE("a file of the same name that holds another text is passed over") {
-  Project project;
+TEST_CASE_METHOD(Project, "a file of the same name that holds another text is passed over") {
   const std::string place = fs::absolute("data/text.txt").native();
-  fs::create_directories(project.folder().path() / "data");
+  fs::create_directories(path() / "data");
   for (const std::string other : {"another text", "characters it has never seen: ☺", "a text to tell from otherz"}) {
-    project.write("data/text.txt", other);
-    fs::current_path(project.folder().path());
-    CHECK(project.found({"data/text.txt"}) == Strings{place});
+    write("data/text.txt", other);
+    fs::current_path(path());
+    CHECK(found({"data/text.txt"}) == Strings{place});
   }
 }
 
-TEST_CASE("a project that was moved whole is run where it is now, or given its text") {
-  Project project;
-  const fs::path moved = project.folder().path() / "moved with spaces";
-  fs::current_path(project.folder().path());
-  fs::rename(project.root(), moved);
-  CHECK(error_of([&] { project.look(moved / "runs/mine", {"data/text.txt"}); }).code == ExitCode::missing);
-  CHECK(project.look(moved / "runs/mine", {moved / "data/text.txt"}, true).names == Strings{moved / "data/text.txt"});
+TEST_CASE_METHOD(Project, "a project that was moved whole is run where it is now, or given its text") {
+  const fs::path moved = path() / "moved with spaces";
+  fs::current_path(path());
+  fs::rename(root(), moved);
+  CHECK(error_of([&] { look(moved / "runs/mine", {"data/text.txt"}); }).code == ExitCode::missing);
+  CHECK(look(moved / "runs/mine", {moved / "data/text.txt"}, true).names == Strings{moved / "data/text.txt"});
   fs::current_path(moved);
-  CHECK(project.look(fs::path("runs/mine"), {"data/text.txt"}).names == Strings{"data/text.txt"});
+  CHECK(look(fs::path("runs/mine"), {"data/text.txt"}).names == Strings{"data/text.txt"});
 }
 
-TEST_CASE("a run of an earlier version, without text.json, reads its text where it is named") {
-  Project project;
-  fs::remove(project.run() / "text.json");
-  CHECK(project.found({"data/text.txt"}) == Strings{"data/text.txt"});
+TEST_CASE_METHOD(Project, "a run of an earlier version, without text.json, reads its text where it is named") {
+  fs::remove(run() / "text.json");
+  CHECK(found({"data/text.txt"}) == Strings{"data/text.txt"});
 }
 
-TEST_CASE("a damaged text.json is no hindrance") {
-  Project project;
+TEST_CASE_METHOD(Project, "a damaged text.json is no hindrance") {
   for (const std::string content : {"", "{", "[]", R"({"version":3,"text":["x"]})", R"({"version":2,"text":["x"]})",
                                     R"({"version":1,"text":"x"})"}) {
-    project.write("project/runs/mine/text.json", content);
-    CHECK(project.found({"data/text.txt"}) == Strings{"data/text.txt"});
+    write("project/runs/mine/text.json", content);
+    CHECK(found({"data/text.txt"}) == Strings{"data/text.txt"});
   }
 }
 
-TEST_CASE("the content tells a text: renamed, joined or cut in pieces it is the same") {
-  Project project;
+TEST_CASE_METHOD(Project, "the content tells a text: renamed, joined or cut in pieces it is the same") {
   fs::rename("data/text.txt", "renamed.txt");
-  CHECK(project.found({"renamed.txt"}, /*named=*/true) == Strings{"renamed.txt"});
-  project.write("project/one", "a text to tell ");
-  project.write("project/two", "from others");
-  CHECK(project.found({"one", "two"}, /*named=*/true) == Strings{"one", "two"});
+  CHECK(found({"renamed.txt"}, /*named=*/true) == Strings{"renamed.txt"});
+  write("project/one", "a text to tell ");
+  write("project/two", "from others");
+  CHECK(found({"one", "two"}, /*named=*/true) == Strings{"one", "two"});
 }
 
-TEST_CASE("several files are found where they were last") {
-  Project project;
-  project.write("project/one", "a text to tell ");
-  project.write("project/two", "from others");
-  keep_text_place(project.run(), list_texts({"one", "two"}, Units::characters));
+TEST_CASE_METHOD(Project, "several files are found where they were last") {
+  write("project/one", "a text to tell ");
+  write("project/two", "from others");
+  keep_text_place(run(), list_texts({"one", "two"}, Units::characters));
   const Strings last = {fs::absolute("one"), fs::absolute("two")};
-  fs::current_path(project.folder().path());
-  CHECK(project.found({"one", "two"}) == last);
+  fs::current_path(path());
+  CHECK(found({"one", "two"}) == last);
   fs::remove(last[1]);
-  CHECK(error_of([&] { project.found({"one", "two"}); }).code == ExitCode::missing);
+  CHECK(error_of([&] { found({"one", "two"}); }).code == ExitCode::missing);
 }
 
-TEST_CASE("a text that was named is the only one looked at") {
-  Project project;
-  project.write("project/other.txt", "a text too");
-  CHECK(error_of([&] { project.found({"other.txt"}, true); }) ==
-        data_error("the text is not the one that " + project.run().string() +
-                   " was trained on (26 tokens then, 10 now)" + advice + project.run().string() + " --text FILE"));
-  CHECK(error_of([&] { project.found({"no.txt"}, true); }) ==
+TEST_CASE_METHOD(Project, "a text that was named is the only one looked at") {
+  write("project/other.txt", "a text too");
+  CHECK(error_of([&] { found({"other.txt"}, true); }) ==
+        data_error("the text is not the one that " + run().string() + " was trained on (26 tokens then, 10 now)" +
+                   advice + run().string() + " --text FILE"));
+  CHECK(error_of([&] { found({"no.txt"}, true); }) ==
         Failure{ExitCode::missing, "no.txt does not exist; relative paths start at the working folder"});
-  project.write("project/new.txt", "☺");
-  const auto [code, line] = error_of([&] { project.found({"new.txt"}, true); });
+  write("project/new.txt", "☺");
+  const auto [code, line] = error_of([&] { found({"new.txt"}, true); });
   CHECK(code == ExitCode::data);
   CHECK(line.find("new.txt has 1 character that the model has never seen: '☺'") == 0);
-  CHECK(line.ends_with(advice + project.run().string() + " --text FILE"));
+  CHECK(line.ends_with(advice + run().string() + " --text FILE"));
 }
 
-TEST_CASE("a text that is nowhere is asked for") {
-  Project project;
+TEST_CASE_METHOD(Project, "a text that is nowhere is asked for") {
   fs::remove("data/text.txt");
   CHECK(
-      error_of([&] { project.found({"data/text.txt"}); }) ==
-      Failure{ExitCode::missing, "data/text.txt, the text of " + project.run().string() +
+      error_of([&] { found({"data/text.txt"}); }) ==
+      Failure{ExitCode::missing, "data/text.txt, the text of " + run().string() +
                                      ", is neither there nor where it was last; pass it with --text FILE, wherever it "
                                      "is now (relative paths start at the working folder)"});
 }
 
-TEST_CASE("what is kept of a text's place is not replaced by one that leads nowhere") {
-  Project project;
-  const std::string kept = read_file(project.run() / "text.json");
-  keep_text_place(project.run(), {.names = {"no/such.txt"}, .files = {{"no/such.txt"}}});
-  CHECK(read_file(project.run() / "text.json") == kept);
+TEST_CASE_METHOD(Project, "what is kept of a text's place is not replaced by one that leads nowhere") {
+  const std::string kept = read_file(run() / "text.json");
+  keep_text_place(run(), {.names = {"no/such.txt"}, .files = {{"no/such.txt"}}});
+  CHECK(read_file(run() / "text.json") == kept);
 }
 
-TEST_CASE("a run goes on with the files that its folder had, also called from another folder") {
-  BookProject project;
-  project.write("project/book/0.txt", "☺ first now");
+TEST_CASE_METHOD(BookProject, "a run goes on with the files that its folder had, also called from another folder") {
+  write("project/book/0.txt", "☺ first now");
   const std::string place = fs::absolute("book");
-  for (const fs::path& working : {project.root(), project.folder().path()}) {
+  for (const fs::path& working : {root(), path()}) {
     fs::current_path(working);
-    const FoundText found = project.look({"book"});
+    const FoundText found = look({"book"});
     CHECK(found.names == Strings{place});
     CHECK(found.corpus.files() == 2);
   }
 }
 
-TEST_CASE("a folder that moved is given, and has to hold the same text") {
-  BookProject project;
+TEST_CASE_METHOD(BookProject, "a folder that moved is given, and has to hold the same text") {
   fs::rename("book", "volume");
-  CHECK(error_of([&] { project.look({"book"}); }).code == ExitCode::missing);
-  CHECK(project.look({"volume"}, true).names == Strings{"volume"});
+  CHECK(error_of([&] { look({"book"}); }).code == ExitCode::missing);
+  CHECK(look({"volume"}, true).names == Strings{"volume"});
   fs::rename("volume/b.txt", "volume/z.txt");  // the same text, as long as their order is
-  CHECK(project.look({"volume"}, true).corpus.files() == 2);
-  project.write("project/volume/zz.txt", "more");
-  const auto [code, line] = error_of([&] { project.look({"volume"}, true); });
+  CHECK(look({"volume"}, true).corpus.files() == 2);
+  write("project/volume/zz.txt", "more");
+  const auto [code, line] = error_of([&] { look({"volume"}, true); });
   CHECK(code == ExitCode::data);
   CHECK(line.find("(26 tokens then, 30 now)") != std::string::npos);
 }
 
-TEST_CASE("a run of an earlier version goes on with the files of its pattern, where they were") {
-  BookProject project;
-  project.write("project/book/c.txt", "more");
-  project.write("project/runs/mine/text.json", R"({"version":1,"text":[")" + project.root().string() +
-                                                   R"("],"files":[[["book/a.txt",15],["book/b.txt",11]]]})");
-  CHECK(project.look({"bo*/?.txt"}).corpus.files() == 2);
+TEST_CASE_METHOD(BookProject, "a run of an earlier version goes on with the files of its pattern, where they were") {
+  write("project/book/c.txt", "more");
+  write("project/runs/mine/text.json",
+        R"({"version":1,"text":[")" + root().string() + R"("],"files":[[["book/a.txt",15],["book/b.txt",11]]]})");
+  CHECK(look({"bo*/?.txt"}).corpus.files() == 2);
   fs::rename("book/b.txt", "book/z.txt");
-  CHECK(error_of([&] { project.look({"bo*/?.txt"}); }).code == ExitCode::missing);
+  CHECK(error_of([&] { look({"bo*/?.txt"}); }).code == ExitCode::missing);
 }
 
-TEST_CASE("a text that could be read only once is kept in the run") {
-  Project project;
+TEST_CASE_METHOD(Project, "a text that could be read only once is kept in the run") {
   const std::string text = "a text to tell from others", mark = "\xEF\xBB\xBF";
   REQUIRE(::mkfifo("pipe", 0600) == 0);
   std::thread writer([&] { std::ofstream("pipe") << mark << mark << text; });
   DataConfig data{.text = {"pipe"}};
   const Corpus corpus = load_corpus(data);
   writer.join();
-  const std::string line = keep_text(project.run(), corpus, data);
-  CHECK(line.ends_with("so it is kept in " + (project.run() / "kept-text.txt").string()));
-  CHECK(read_file(project.run() / "kept-text.txt") == mark + mark + text);
+  const std::string line = keep_text(run(), corpus, data);
+  CHECK(line.ends_with("so it is kept in " + (run() / "kept-text.txt").string()));
+  CHECK(read_file(run() / "kept-text.txt") == mark + mark + text);
   for (const Strings& names : {Strings{"pipe"}, Strings{"-"}, Strings{"gone", "-"}}) {
     data.text = names;
-    CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), project.run()}, false).names ==
-          Strings{project.run() / "kept-text.txt"});
+    CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), run()}, false).names ==
+          Strings{run() / "kept-text.txt"});
   }
-  const fs::path branch = project.root() / "runs/branch";
+  const fs::path branch = root() / "runs/branch";
   fs::create_directories(branch);
   data.text = {"-"};
-  const FoundText found = find_text({data, corpus.vocabulary(), corpus.fingerprint(), project.run()}, false);
-  CHECK(keep_text(project.run(), found.corpus, data).empty());
+  const FoundText found = find_text({data, corpus.vocabulary(), corpus.fingerprint(), run()}, false);
+  CHECK(keep_text(run(), found.corpus, data).empty());
   CHECK(!keep_text(branch, found.corpus, data).empty());
   CHECK(fs::exists(branch / "kept-text.txt"));
 }
 
-TEST_CASE("documents that could be read only once read back from the run") {
-  Project project;
+TEST_CASE_METHOD(Project, "documents that could be read only once read back from the run") {
   REQUIRE(::mkfifo("pipe", 0600) == 0);
   const auto piped = [](const DataConfig& data, const std::string& text) {
     std::thread writer([&] { std::ofstream("pipe") << text; });
@@ -234,14 +211,14 @@ TEST_CASE("documents that could be read only once read back from the run") {
   };
   DataConfig data{.text = {"pipe"}};
   const auto reads_back = [&](const std::string& text) {
-    fs::remove(project.run() / "kept-text.txt");
+    fs::remove(run() / "kept-text.txt");
     const Corpus corpus = piped(data, text);
-    const std::string line = keep_text(project.run(), corpus, data);
-    if (!fs::exists(project.run() / "kept-text.txt")) {
+    const std::string line = keep_text(run(), corpus, data);
+    if (!fs::exists(run() / "kept-text.txt")) {
       CHECK(line.starts_with("the text cannot be read again, and a run keeps at most 64 MB of one file"));
       return false;
     }
-    const KnownText known{data, corpus.vocabulary(), corpus.fingerprint(), project.run()};
+    const KnownText known{data, corpus.vocabulary(), corpus.fingerprint(), run()};
     return find_text(known, false).corpus.documents().count == corpus.documents().count;
   };
   data.documents = Documents::lines;
@@ -257,12 +234,11 @@ TEST_CASE("documents that could be read only once read back from the run") {
   CHECK(reads_back("one<|end|>two<|end|><|end|>three"));
 }
 
-TEST_CASE("standard input is never waited for by a run that goes on, which reads the file that it was last given") {
-  Project project;
-  CHECK(project.found({"-"}) == Strings{fs::absolute("data/text.txt")});
-  fs::remove(project.run() / "text.json");
-  CHECK(error_of([&] { project.found({"-"}); }) ==
-        Failure{ExitCode::missing, "the text of " + project.run().string() +
+TEST_CASE_METHOD(Project, "a run that goes on never waits for standard input, and reads the file it was last given") {
+  CHECK(found({"-"}) == Strings{fs::absolute("data/text.txt")});
+  fs::remove(run() / "text.json");
+  CHECK(error_of([&] { found({"-"}); }) ==
+        Failure{ExitCode::missing, "the text of " + run().string() +
                                        " came from standard input and is not kept in the run; pass it with --text "
                                        "FILE"});
 }
@@ -278,13 +254,12 @@ TEST_CASE("runs differ in their text by what they hold out of it, not by how muc
   CHECK(difference({.val_fraction = 0.2, .max_val_tokens = 5}) == "data.val_fraction 0.1 -> 0.2");
 }
 
-TEST_CASE("the sample inside the program is found everywhere") {
-  Project project;
+TEST_CASE_METHOD(Project, "the sample inside the program is found everywhere") {
   const DataConfig data{.text = {"builtin:sample"}};
   const Corpus corpus = load_corpus(data);
-  keep_text_place(project.run(), corpus.listing());
-  fs::current_path(project.folder().path());
-  CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), project.run()}, false).names == data.text);
+  keep_text_place(run(), corpus.listing());
+  fs::current_path(path());
+  CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), run()}, false).names == data.text);
 }
 
 }  // namespace chargpt

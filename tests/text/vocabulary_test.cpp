@@ -2,17 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/random.h"
 #include "failure.h"
-#include "test.h"
-#include "text/corpus.h"
-#include "text/symbol_index.h"
+#include "tinyshakespeare.h"
 
 namespace chargpt {
 namespace {
 
 using nlohmann::json;
-using Ids = std::vector<std::int64_t>;
 
 Vocabulary letters() {
   return Vocabulary::of_characters({'\n', ' ', '?', 'a', 'b', 'c'});
@@ -174,6 +172,23 @@ TEST_CASE("characters are described so that a terminal can show them") {
     CHECK(describe_character(hidden).starts_with("U+"));
   CHECK(describe_character(0x1B) == "U+001B");
   CHECK(describe_character(0x110000) == "U+110000");
+}
+
+// Of the teaching notebook's worked examples, on its text; tests/seed has the others.
+
+TEST_CASE("B02: the first window of tinyshakespeare") {
+  NEEDS_TINYSHAKESPEARE();
+  Ids window(9);
+  tinyshakespeare().train().copy(0, 9, window.data());
+  CHECK(window == Ids{18, 47, 56, 57, 58, 1, 15, 47, 58});
+  CHECK(tinyshakespeare().vocabulary().decode(window) == "First Cit");
+}
+
+TEST_CASE("decoding the ids of tinyshakespeare gives the file back") {
+  NEEDS_TINYSHAKESPEARE();
+  Ids ids(static_cast<std::size_t>(tinyshakespeare().all().size()));
+  tinyshakespeare().all().copy(0, tinyshakespeare().all().size(), ids.data());
+  CHECK((tinyshakespeare().vocabulary().decode(ids) == read_file(tinyshakespeare_path())));
 }
 
 }  // namespace chargpt

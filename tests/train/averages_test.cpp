@@ -1,13 +1,8 @@
 // train.ema: evaluated beside the trained weights, saved, resumed bit for bit.
 #include "optimizer/optimizer.h"
 
-#include <algorithm>
-
 #include "evaluate/split_loss.h"
 #include "small_run.h"
-
-#include "run/checkpoints.h"
-#include "test.h"
 
 using namespace chargpt;
 
@@ -40,13 +35,12 @@ TEST_CASE("averaging weights changes no bit of the training") {
   CHECK_FALSE(plain.recorder->evaluations.back().averaged_val_loss);
 }
 
-TEST_CASE("the averaged weights' loss is that of the weights saved, and the better of the two losses is the best") {
-  const TestFolder folder;
-  EndedRun run(averaged_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "the averaged weights' loss is that of those saved, and the better of two is the best") {
+  EndedRun run(averaged_config(), path());
   const EvalEvent& last = run.recorder->evaluations.back();
   REQUIRE(last.averaged_val_loss);
   CHECK(*last.averaged_val_loss != last.val_loss);
-  const Checkpoint checkpoint = last_checkpoint(folder.path());
+  const Checkpoint checkpoint = last_checkpoint(path());
   CHECK(checkpoint.state.averaged_val_loss == *last.averaged_val_loss);
   CHECK(split_loss(run.trainer.engine(), run.trainer.corpus().val(), 8).mean == last.val_loss);
   run.trainer.use_weights(checkpoint);
@@ -58,30 +52,28 @@ TEST_CASE("the averaged weights' loss is that of the weights saved, and the bett
   CHECK(run.trainer.state().best_val_loss == best);
 }
 
-TEST_CASE("a rollback takes the averages back too") {
+TEST_CASE_METHOD(TestFolder, "a rollback takes the averages back too") {
   ResolvedConfig config = averaged_config();
   config.config.train.on_nonfinite = OnNonfinite::rollback;
   config.config.train.keep = 10;
-  const TestFolder folder;
-  SmallRun run(config, folder.path());
+  SmallRun run(config, path());
   poison_after(run.trainer, {11});
   CHECK(run.trainer.run() == Ending::finished);
   CHECK(run.recorder->noticed("going back to the weights and moments of step 10"));
-  const Checkpoint good = load_checkpoint(folder.path(), "step-10");
-  CHECK(averaged_bytes(last_checkpoint(folder.path())) == averaged_bytes(good));
-  CHECK(last_checkpoint(folder.path()).state.step == 12);
+  const Checkpoint good = load_checkpoint(path(), "step-10");
+  CHECK(averaged_bytes(last_checkpoint(path())) == averaged_bytes(good));
+  CHECK(last_checkpoint(path()).state.step == 12);
 }
 
-TEST_CASE("averaging can begin with the weights of a run that is resumed, which is said, or of init_from") {
-  const TestFolder folder;
-  EndedRun first(small_config(), folder.path(), 7);
-  CHECK_FALSE(last_checkpoint(folder.path()).averaged);
-  ResumedRun second(averaged_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "averaging can begin with a resumed run's weights, which is said, or init_from's") {
+  EndedRun first(small_config(), path(), 7);
+  CHECK_FALSE(last_checkpoint(path()).averaged);
+  ResumedRun second(averaged_config(), path());
   check_averages_are_the_weights(second.trainer);
   SmallRun third(averaged_config());
-  third.trainer.init_from(last_checkpoint(folder.path()));
+  third.trainer.init_from(last_checkpoint(path()));
   check_averages_are_the_weights(third.trainer);
   second.trainer.run();
   CHECK(second.recorder->noticed("has no averaged weights: averaging starts from its trained ones"));
-  CHECK(last_checkpoint(folder.path()).averaged);
+  CHECK(last_checkpoint(path()).averaged);
 }

@@ -1,11 +1,9 @@
 // The same training on a GPU. Where there is none these cases are not registered, and one line says so.
-#include <cmath>
 
 #include "engine/device.h"
 #include "small_run.h"
 
 #include "needs_cuda.h"
-#include "test.h"
 
 using namespace chargpt;
 
@@ -25,7 +23,7 @@ SmallRun gpu_run(const ResolvedConfig& config, const std::filesystem::path& fold
   return SmallRun(config, folder, stop_at, small_corpus(), "cuda");
 }
 
-void same_losses_as_the_cpu() {
+CUDA_CASE(same_losses_as_the_cpu, "on a GPU, 20 steps in float32 have the CPU's losses", "[cuda]") {
   EndedRun cpu(wider_config(Dtype::float32));
   SmallRun gpu = gpu_run(wider_config(Dtype::float32));
   gpu.trainer.run();
@@ -37,7 +35,7 @@ void same_losses_as_the_cpu() {
   }
 }
 
-void tf32_rounds_a_little() {
+CUDA_CASE(tf32_rounds_a_little, "TF32 rounds, and only a little", "[cuda]") {
   SmallRun exact = gpu_run(wider_config(Dtype::float32)), rounded = gpu_run(wider_config(Dtype::tf32));
   exact.trainer.run();
   rounded.trainer.run();
@@ -45,7 +43,7 @@ void tf32_rounds_a_little() {
   CHECK(rounded.recorder->losses().back() == Approx(exact.recorder->losses().back()).epsilon(0.02));
 }
 
-void dropout_trains() {
+CUDA_CASE(dropout_trains, "dropout trains on a GPU", "[cuda]") {
   ResolvedConfig config = wider_config(Dtype::float32);
   config.config.model.dropout = 0.2;
   config.config.train.max_iters = 60;
@@ -54,7 +52,7 @@ void dropout_trains() {
   CHECK(gpu.recorder->evaluations.back().val_loss < gpu.recorder->evaluations.front().val_loss - 0.3);
 }
 
-void bfloat16_trains_resumes_and_samples() {
+CUDA_CASE(bfloat16_trains_resumes_and_samples, "in bfloat16 a GPU trains, resumes and samples", "[cuda]") {
   const TestFolder folder;
   const ResolvedConfig config = wider_config(Dtype::bfloat16);
   SmallRun first = gpu_run(config, folder.path(), 8);
@@ -79,11 +77,11 @@ void check_goes_on(const std::string& from, const std::string& to, const std::st
   CHECK(rest.recorder->losses().back() == Approx(whole.recorder->losses().back()).margin(1e-3));
 }
 
-void a_gpu_run_goes_on_on_the_cpu() {
+CUDA_CASE(a_gpu_run_goes_on_on_the_cpu, "a run begun on a GPU goes on on the CPU", "[cuda]") {
   check_goes_on("cuda", "cpu", "not bit-exact: the device was cuda:0");
 }
 
-void a_cpu_run_goes_on_on_a_gpu() {
+CUDA_CASE(a_cpu_run_goes_on_on_a_gpu, "a run begun on the CPU goes on on a GPU", "[cuda]") {
   check_goes_on("cpu", "cuda", "not bit-exact: the device was cpu");
 }
 
@@ -102,7 +100,7 @@ void check_repeats_and_resumes(const ResolvedConfig& config) {
   check_equal_bits(whole.trainer.arena(), rest.trainer.arena());
 }
 
-void repeats_and_resumes_bit_for_bit() {
+CUDA_CASE(repeats_and_resumes_bit_for_bit, "a GPU's runs repeat and resume bit for bit", "[cuda]") {
   for (const Dtype dtype : {Dtype::float32, Dtype::tf32, Dtype::bfloat16})
     for (const double dropout : {0.0, 0.2}) {
       INFO(enum_name(dtype) << ", dropout " << dropout);
@@ -115,7 +113,7 @@ void repeats_and_resumes_bit_for_bit() {
     }
 }
 
-void a_rollback_returns_to_the_good_moment() {
+CUDA_CASE(a_rollback_returns_to_the_good_moment, "a GPU's run is rolled back", "[cuda]") {
   ResolvedConfig config = wider_config(Dtype::float32);
   config.config.train.on_nonfinite = OnNonfinite::rollback;
   SmallRun run = gpu_run(config);
@@ -127,19 +125,5 @@ void a_rollback_returns_to_the_good_moment() {
   check_equal_bits(run.trainer.arena(), untrained.trainer.arena());
   CHECK(run.recorder->noticed("going back to the weights and moments of step 0"));
 }
-
-bool register_cuda_tests() {
-  if (!cuda_is_there()) return false;
-  REGISTER_TEST_CASE(same_losses_as_the_cpu, "on a GPU, 20 steps in float32 have the CPU's losses", "[cuda]");
-  REGISTER_TEST_CASE(tf32_rounds_a_little, "TF32 rounds, and only a little", "[cuda]");
-  REGISTER_TEST_CASE(dropout_trains, "dropout trains on a GPU", "[cuda]");
-  REGISTER_TEST_CASE(bfloat16_trains_resumes_and_samples, "in bfloat16 a GPU trains, resumes and samples", "[cuda]");
-  REGISTER_TEST_CASE(a_gpu_run_goes_on_on_the_cpu, "a run begun on a GPU goes on on the CPU", "[cuda]");
-  REGISTER_TEST_CASE(a_cpu_run_goes_on_on_a_gpu, "a run begun on the CPU goes on on a GPU", "[cuda]");
-  REGISTER_TEST_CASE(repeats_and_resumes_bit_for_bit, "a GPU's runs repeat and resume bit for bit", "[cuda]");
-  REGISTER_TEST_CASE(a_rollback_returns_to_the_good_moment, "a GPU's run is rolled back", "[cuda]");
-  return true;
-}
-[[maybe_unused]] const bool registered = register_cuda_tests();
 
 }  // namespace

@@ -1,14 +1,8 @@
 // Why runs end, what a stop drops, and that what was dropped is done again to the same bits.
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/heartbeat.h"
 #include "learner/schedule.h"
 #include "small_run.h"
-
-#include "run/checkpoints.h"
-#include "test.h"
 
 using namespace chargpt;
 
@@ -126,25 +120,23 @@ TEST_CASE("an evaluation or a sample that a stop has dropped is done again, with
   check_repeats(config, "evaluating", 10);
 }
 
-TEST_CASE("a stop before the first step has begun nothing, and leaves weights as they were") {
-  const TestFolder folder;
-  SmallRun run(timed_config(10), in_folder(folder.path()));
+TEST_CASE_METHOD(TestFolder, "a stop before the first step has begun nothing, and leaves weights as they were") {
+  SmallRun run(timed_config(10), in_folder(path()));
   run.recorder->stop = true;
   const ArenaSnapshot before = run.trainer.arena().snapshot();
   CHECK_THROWS_AS(run.trainer.plan(false), Interrupted);
   CHECK_THROWS_AS(run.trainer.run(), Interrupted);
-  CHECK(list_checkpoints(folder.path()).empty());
+  CHECK(list_checkpoints(path()).empty());
   for (std::size_t i = 0; i < before.groups.size(); ++i)
     CHECK(equal(before.groups[i].values, run.trainer.arena().groups()[i].values));
 }
 
-TEST_CASE("a run says why it ended, in its last event and in its last checkpoint") {
-  const TestFolder folder;
-  EndedRun finished(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "a run says why it ended, in its last event and in its last checkpoint") {
+  EndedRun finished(small_config(), path());
   REQUIRE(finished.recorder->ends.size() == 1);
   CHECK(finished.recorder->ends[0].ended == Ending::finished);
   CHECK(finished.recorder->ends[0].step == 12);
-  CHECK(last_checkpoint(folder.path()).state.ended == Ending::finished);
+  CHECK(last_checkpoint(path()).state.ended == Ending::finished);
 
   const TestFolder another;
   EndedRun stopped(small_config(), another.path(), 7);
@@ -165,24 +157,22 @@ TEST_CASE("a run says why it ended, in its last event and in its last checkpoint
   CHECK(diverging.recorder->ends[0].ended == Ending::diverged);
 }
 
-TEST_CASE("patience is told, stays at its end, and starts over with more steps or another patience") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "patience is told, stays at its end, and starts over with other steps or patience") {
   ResolvedConfig config = small_config();
   config.config.train.max_iters = 400;
   config.config.train.learning_rate = config.config.train.min_lr = 0;  // nothing improves on the first evaluation
   config.config.train.patience = 3;
-  SmallRun run(config, folder.path());
+  SmallRun run(config, path());
   CHECK(run.trainer.run() == Ending::patience);
   CHECK(run.trainer.state().step == 20);
   CHECK(run.recorder->ends.at(0).patience == 3);
-  CHECK(last_checkpoint(folder.path()).state.ended == Ending::patience);
+  CHECK(last_checkpoint(path()).state.ended == Ending::patience);
 
   const auto updates_of_resumed = [&](std::int64_t max_iters, std::int64_t patience) {
     const TestFolder unsaved;
     config.config.train.max_iters = max_iters;
     config.config.train.patience = patience;
-    SmallRun resumed(config, unsaved.path());
-    resumed.trainer.resume_from(last_checkpoint(folder.path()));
+    ResumedRun resumed(config, unsaved.path(), last_checkpoint(path()));
     CHECK(resumed.trainer.run() == Ending::patience);
     const bool same = max_iters == 400 && patience == 3;
     CHECK(resumed.recorder->noticed("patience starts over") == !same);
@@ -194,11 +184,9 @@ TEST_CASE("patience is told, stays at its end, and starts over with more steps o
   CHECK(updates_of_resumed(400, 4) == 20);
 }
 
-TEST_CASE("max_seconds holds the last step, its evaluation and its save, and the plan is kept with the run",
-          "[seconds]") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "max_seconds holds the last step, evaluation and save; the plan is kept", "[seconds]") {
   const auto clock = std::make_shared<FakeClock>();
-  const auto run = timed_run(timed_config(60), clock, in_folder(folder.path()));
+  const auto run = timed_run(timed_config(60), clock, in_folder(path()));
   CHECK(run->trainer.run() == Ending::finished);
   const RunState& state = run->trainer.state();
   check_used(*run, clock->seconds - 1000);
@@ -210,9 +198,9 @@ TEST_CASE("max_seconds holds the last step, its evaluation and its save, and the
   CHECK(run->recorder->steps.back().lr < 0.01 * config.config.train.learning_rate + config.config.train.min_lr);
   CHECK(run->recorder->evaluations.front().exact);
 
-  const Checkpoint checkpoint = last_checkpoint(folder.path());
+  const Checkpoint checkpoint = last_checkpoint(path());
   CHECK(checkpoint.config.config.train.decay_steps == config.config.train.decay_steps);
-  const auto resumed = timed_run(checkpoint.config, clock, in_folder(folder.path()));
+  const auto resumed = timed_run(checkpoint.config, clock, in_folder(path()));
   resumed->trainer.resume_from(checkpoint);
   CHECK(resumed->trainer.plan(false).max_iters == state.step);
   CHECK(resumed->trainer.run() == Ending::finished);
@@ -268,8 +256,7 @@ TEST_CASE("a last evaluation that turns slow when half done ends in time", "[sec
   }
 }
 
-TEST_CASE("a run killed in any phase replays what its checkpoint has decided, and its plan repeats its bits",
-          "[seconds][simulated]") {
+TEST_CASE("a run killed in any phase replays what was decided, and its plan repeats its bits", "[seconds][simulated]") {
   for (const std::int64_t killed : {150, 350, 750, 1450, 1'000'000}) {  // in warm-up, hold, decay, at the end
     INFO("killed after step " << killed);
     const TestFolder folder;
@@ -311,8 +298,7 @@ TEST_CASE("a run killed in any phase replays what its checkpoint has decided, an
   }
 }
 
-TEST_CASE("the same clock gives the same bits, and a resume in the decay those of the run that went through",
-          "[seconds]") {
+TEST_CASE("the same clock gives the same bits, and a resume in the decay those of the whole run", "[seconds]") {
   const auto run_with = [](const TestFolder& folder, std::int64_t stop_at, const std::shared_ptr<FakeClock>& clock) {
     auto run = timed_run(timed_config(30), clock, in_folder(folder.path()));
     clock->slower = [stop_at, recorder = run->recorder](const WorkEvent& event) {
@@ -336,47 +322,44 @@ TEST_CASE("the same clock gives the same bits, and a resume in the decay those o
   check_equal_bits(whole->trainer.arena(), resumed->trainer.arena());
 }
 
-TEST_CASE("more seconds than a run had let it go on, at its peak rate again", "[seconds]") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "more seconds than a run had let it go on, at its peak rate again", "[seconds]") {
   const auto clock = std::make_shared<FakeClock>();
-  timed_run(timed_config(30), clock, in_folder(folder.path()))->trainer.run();
-  ResolvedConfig longer = last_checkpoint(folder.path()).config;
+  timed_run(timed_config(30), clock, in_folder(path()))->trainer.run();
+  ResolvedConfig longer = last_checkpoint(path()).config;
   longer.config.train.max_seconds = 60;
-  const auto more = timed_run(longer, clock, in_folder(folder.path()));
-  more->trainer.resume_from(last_checkpoint(folder.path()));
+  const auto more = timed_run(longer, clock, in_folder(path()));
+  more->trainer.resume_from(last_checkpoint(path()));
   CHECK(more->trainer.run() == Ending::finished);
   CHECK(more->recorder->steps.size() > 100);
   check_used(*more, more->trainer.seconds());
 }
 
-TEST_CASE("patience ends a run before its seconds do, and starts over with more seconds") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "patience ends a run before its seconds do, and starts over with more seconds") {
   ResolvedConfig config = timed_config(60);
   config.config.train.learning_rate = config.config.train.min_lr = 0;
   config.config.train.patience = 3;
-  const auto run = timed_run(config, std::make_shared<FakeClock>(), in_folder(folder.path()));
+  const auto run = timed_run(config, std::make_shared<FakeClock>(), in_folder(path()));
   CHECK(run->trainer.run() == Ending::patience);
   CHECK(run->trainer.state().step == 400);
 
   config.config.train.max_seconds = 120;
-  const auto more = timed_run(config, std::make_shared<FakeClock>(), in_folder(folder.path()));
-  more->trainer.resume_from(last_checkpoint(folder.path()));
+  const auto more = timed_run(config, std::make_shared<FakeClock>(), in_folder(path()));
+  more->trainer.resume_from(last_checkpoint(path()));
   CHECK(more->trainer.run() == Ending::patience);
   CHECK(more->recorder->noticed("patience starts over"));
   CHECK(more->recorder->steps.size() == 300);
 }
 
-TEST_CASE("where max_seconds are over before the first update one is made, of a part evaluated, and that is said") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "where max_seconds end before the first update one is made, and that is said") {
   const auto clock = std::make_shared<FakeClock>();
-  TrainerOptions options = in_folder(folder.path());
+  TrainerOptions options = in_folder(path());
   options.process_started = clock->seconds - 20;
   const auto run = timed_run(timed_config(10), clock, options);
   run->trainer.run();
   CHECK(run->trainer.state().step == 1);
   CHECK(run->recorder->noticed("train.max_seconds = 10 leaves no time to train"));
   CHECK_FALSE(run->recorder->evaluations.front().exact);
-  const ResolvedConfig kept = last_checkpoint(folder.path()).config;
+  const ResolvedConfig kept = last_checkpoint(path()).config;
   CHECK(kept.config.eval.eval_iters == 1);
   CHECK(kept.origin.at("eval.eval_iters") == "train.max_seconds, instead of 0 (default)");
   CHECK(run->recorder->noticed("train.warmup_iters = 2 is not below the run's 1 steps"));
@@ -388,9 +371,7 @@ TEST_CASE("a text that the seconds read too often is named before training") {
   const auto run = timed_run(config, std::make_shared<FakeClock>());
   const PlanEvent plan = run->trainer.plan(false);
   CHECK(plan.epochs > 100);
-  CHECK(std::ranges::any_of(plan.notices, [](const std::string& line) {
-    return line.find("this run reads its 1,080 tokens ") != std::string::npos;
-  }));
+  CHECK(any_has(plan.notices, "this run reads its 1,080 tokens "));
 }
 
 TEST_CASE("a plan that another run has settled is taken as it is, whatever the clock says") {
@@ -405,8 +386,7 @@ TEST_CASE("a plan that another run has settled is taken as it is, whatever the c
   CHECK(run->recorder->steps.back().lr < 5e-3);
 }
 
-TEST_CASE("what may take long tells how far it has come") {
-  const TestFolder folder;
-  EndedRun run(large_steps(), folder.path());
+TEST_CASE_METHOD(TestFolder, "what may take long tells how far it has come") {
+  EndedRun run(large_steps(), path());
   CHECK(run.recorder->works == std::set<std::string>{"evaluating", "sampling", "saving", "updating"});
 }

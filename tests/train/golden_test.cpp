@@ -12,7 +12,6 @@
 #include "golden_weights.h"
 #include "kept_windows.h"
 #include "learner/step.h"
-#include "test.h"
 
 using namespace chargpt;
 

@@ -2,10 +2,7 @@
 
 #include <cstring>
 
-#include "base/error.h"
 #include "small_run.h"
-
-#include "test.h"
 
 using namespace chargpt;
 
@@ -18,8 +15,6 @@ Checkpoint finished_run(const ResolvedConfig& config, const std::filesystem::pat
   EndedRun run(config, folder);
   return last_checkpoint(folder);
 }
-
-using Floats = std::vector<float>;
 
 Floats saved(const SafetensorsFile& file, const std::string& name) {
   const TensorView* view = file.find(name);
@@ -48,13 +43,12 @@ void check_rows_by_symbol(const Floats& got, const Floats& old, const Floats& fr
 
 }  // namespace
 
-TEST_CASE("a grown vocabulary: rows of embedding, head and head's bias follow their symbols, new ones stay fresh") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "a grown vocabulary: rows of embedding and head follow their symbols, new ones fresh") {
   ResolvedConfig config = small_config();
   config.config.model.tie_weights = false;
   config.config.model.bias = true;
   config.config.model.bias_places = {Place::attention, Place::mlp, Place::norm, Place::head};
-  const Checkpoint checkpoint = finished_run(config, folder.path());
+  const Checkpoint checkpoint = finished_run(config, path());
   const Corpus grown = small_corpus(formula_text(1500, grown_alphabet));
   REQUIRE(grown.vocabulary().size() == 16);
   SmallRun fresh(config, {}, -1, grown), tuned(config, {}, -1, grown);
@@ -71,9 +65,8 @@ TEST_CASE("a grown vocabulary: rows of embedding, head and head's bias follow th
   CHECK(tuned.recorder->noticed("which knows 14 of 16 symbols"));
 }
 
-TEST_CASE("the same vocabulary takes over every weight, and the optimizer starts afresh") {
-  const TestFolder folder;
-  const Checkpoint checkpoint = finished_run(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "the same vocabulary takes over every weight, and the optimizer starts afresh") {
+  const Checkpoint checkpoint = finished_run(small_config(), path());
   SmallRun tuned(small_config());
   tuned.trainer.init_from(checkpoint);
   for (const ParameterGroup& group : tuned.trainer.arena().groups()) {
@@ -83,11 +76,10 @@ TEST_CASE("the same vocabulary takes over every weight, and the optimizer starts
   }
 }
 
-TEST_CASE("averaged weights are taken where they are the better ones, and that is said") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "averaged weights are taken where they are the better ones, and that is said") {
   ResolvedConfig config = small_config();
   config.config.train.ema = 0.9;
-  Checkpoint checkpoint = finished_run(config, folder.path());
+  Checkpoint checkpoint = finished_run(config, path());
   const std::string name = "transformer.wte.weight";
   for (const bool better : {true, false}) {
     checkpoint.state.averaged_val_loss = checkpoint.state.val_loss + (better ? -1 : 1);
@@ -99,9 +91,8 @@ TEST_CASE("averaged weights are taken where they are the better ones, and that i
   }
 }
 
-TEST_CASE("a model that is not the same is refused with the options that differ") {
-  const TestFolder folder;
-  const Checkpoint checkpoint = finished_run(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "a model that is not the same is refused with the options that differ") {
+  const Checkpoint checkpoint = finished_run(small_config(), path());
   ResolvedConfig longer = small_config(), deeper = small_config(), shallower = small_config();
   longer.config.model.block_size = 16;
   deeper.config.model.n_layer = 3;
@@ -115,9 +106,8 @@ TEST_CASE("a model that is not the same is refused with the options that differ"
                     Catch::Contains("has a tensor that this model has not"));
 }
 
-TEST_CASE("units that differ and texts without a shared symbol are refused") {
-  const TestFolder folder;
-  const Checkpoint checkpoint = finished_run(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "units that differ and texts without a shared symbol are refused") {
+  const Checkpoint checkpoint = finished_run(small_config(), path());
   SmallRun other(small_config(), {}, -1, small_corpus(formula_text(1500, "0123456789")));
   CHECK_THROWS_WITH(other.trainer.init_from(checkpoint), Catch::Contains("shares no symbol with this text"));
   DataConfig bytes;

@@ -1,6 +1,5 @@
 // Every option of every preset, changed: training takes another course, or an error names the option. Models are shrunk
 // and runs cut to a few steps, by assignment, so that nothing but the option under test counts as set.
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,7 +11,6 @@
 #include "inference/model_types.h"
 #include "inference/parameter_groups.h"
 #include "small_run.h"
-#include "test_folder.h"
 #include "train/plan.h"
 
 namespace chargpt {
@@ -105,12 +103,7 @@ Words other_values(const OptionInfo& option, const nlohmann::json& now, const Te
   if (option.type == "boolean") return {now.get<bool>() ? "false" : "true"};
   if (option.type == "list") return {"[\"mlp\"]", "[\"attention\"]"};
   if (option.type == "choice") {
-    Words words;
-    for (std::size_t start = 0; start <= option.range.size();) {
-      const std::size_t end = std::min(option.range.find('|', start), option.range.size());
-      words.push_back(option.range.substr(start, end - start));
-      start = end + 1;
-    }
+    Words words = parts_of(option.range);
     std::erase(words, now.get<std::string>());
     return words;
   }

@@ -1,14 +1,8 @@
 // The trainer as one of several ranks: all make the same calls in the same order, whatever becomes of one of them.
 #include "ranks/communicator.h"
 
-#include <algorithm>
-#include <string>
-#include <utility>
-
 #include "failure.h"
 #include "small_run.h"
-
-#include "test.h"
 
 using namespace chargpt;
 
@@ -54,15 +48,14 @@ TrainerOptions as(OneOfTwo& rank, const std::filesystem::path& run = {}) {
 
 }  // namespace
 
-TEST_CASE("ranks that save nothing stay in step with the first one, whose saves fail") {
+TEST_CASE_METHOD(TestFolder, "ranks that save nothing stay in step with the first one, whose saves fail") {
   ResolvedConfig config = timed_config(3600);
   config.config.train.max_iters = 12;
   config.config.eval.eval_interval = 6;
-  const TestFolder folder;
-  folder.write("checkpoints", "a file where the checkpoints should be");
+  write("checkpoints", "a file where the checkpoints should be");
   OneOfTwo first, second(&first);
-  const auto saving = timed_run(config, std::make_shared<FakeClock>(), as(first, folder.path()));
-  CHECK(failure_of([&] { saving->trainer.run(); }).code() == ExitCode::io);
+  const auto saving = timed_run(config, std::make_shared<FakeClock>(), as(first, path()));
+  CHECK(error_of([&] { saving->trainer.run(); }).code == ExitCode::io);
   CHECK(saving->recorder->noticed("; training goes on"));
   CHECK(timed_run(config, std::make_shared<FakeClock>(), as(second))->trainer.run() == Ending::finished);
   CHECK(second.calls() == first.calls());

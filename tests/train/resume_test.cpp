@@ -2,13 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "engine/device.h"
 #include "small_run.h"
 #include "train/conditions.h"
-
-#include "test.h"
 
 using namespace chargpt;
 
@@ -18,8 +15,7 @@ namespace {
 void check_resumes_exactly(const ResolvedConfig& config, std::int64_t stop_at) {
   const TestFolder folder;
   EndedRun whole(config);
-  SmallRun first(config, folder.path(), stop_at);
-  REQUIRE(first.trainer.run() == Ending::stopped);
+  StoppedRun first(config, folder.path(), stop_at);
   ResumedRun second(config, folder.path());
   CHECK(second.trainer.run() == Ending::finished);
 
@@ -33,17 +29,14 @@ void check_resumes_exactly(const ResolvedConfig& config, std::int64_t stop_at) {
 
 }  // namespace
 
-TEST_CASE("a run that goes on has all of its progress again, whatever that consists of") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "a run that goes on has all of its progress again, whatever that consists of") {
   ResolvedConfig config = small_config();
   config.config.train.on_nonfinite = OnNonfinite::rollback;
   config.config.train.ema = 0.9;
   config.config.train.keep = 3;
-  SmallRun first(config, folder.path(), 11);
-  REQUIRE(first.trainer.run() == Ending::stopped);
-  const Checkpoint stopped = last_checkpoint(folder.path());
-  SmallRun second(config, folder.path());
-  second.trainer.resume_from(stopped);
+  StoppedRun first(config, path(), 11);
+  const Checkpoint stopped = last_checkpoint(path());
+  ResumedRun second(config, path(), stopped);
   nlohmann::ordered_json then = to_json(stopped.state);
   CHECK(then["training_seconds"] > 0.0);
   CHECK(then["best_step"] > 0);
@@ -53,13 +46,12 @@ TEST_CASE("a run that goes on has all of its progress again, whatever that consi
   CHECK(to_json(second.trainer.state()) == then);
 }
 
-TEST_CASE("a checkpoint holds the moments that the rules keep") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "a checkpoint holds the moments that the rules keep") {
   ResolvedConfig config = small_config();
   config.config.train.groups = {
       {.match = "c_attn", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::muon, .momentum = 0.9}};
-  EndedRun run(config, folder.path());
-  const Checkpoint checkpoint = last_checkpoint(folder.path());
+  EndedRun run(config, path());
+  const Checkpoint checkpoint = last_checkpoint(path());
   const std::string matrix = "transformer.h.0.attn.c_attn.weight";
   const auto has = [&](const std::string& name) { return checkpoint.optimizer->find(name) != nullptr; };
   CHECK(has("moment1/" + matrix));
@@ -76,63 +68,55 @@ TEST_CASE("resuming at an evaluated step, and at step 1, is exact too") {
   }
 }
 
-TEST_CASE("a run that goes on from an evaluated step does not evaluate it again") {
-  const TestFolder folder;
-  EndedRun first(small_config(), folder.path(), 7);
-  SmallRun second(small_config());
-  second.trainer.resume_from(load_checkpoint(folder.path(), "step-5", true));
+TEST_CASE_METHOD(TestFolder, "a run that goes on from an evaluated step does not evaluate it again") {
+  EndedRun first(small_config(), path(), 7);
+  ResumedRun second(small_config(), {}, load_checkpoint(path(), "step-5", true));
   second.trainer.run();
   CHECK(second.recorder->evaluated() == std::vector<std::int64_t>{10, 12});
 }
 
-TEST_CASE("a run stopped before its first step starts again from it") {
-  const TestFolder folder;
-  SmallRun stopped(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "a run stopped before its first step starts again from it") {
+  SmallRun stopped(small_config(), path());
   stopped.recorder->stop = true;
   CHECK(stopped.trainer.run() == Ending::stopped);
   EndedRun whole(small_config());
-  ResumedRun resumed(small_config(), folder.path());
+  ResumedRun resumed(small_config(), path());
   resumed.trainer.run();
   CHECK(resumed.recorder->losses() == whole.recorder->losses());
 }
 
-TEST_CASE("groups of their own, and max_iters raised on resume, go on") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "groups of their own, and max_iters raised on resume, go on") {
   ResolvedConfig config = small_config();
   config.config.train.groups = {
       {.match = "wte", .learning_rate = 2e-2, .weight_decay = 0, .optimizer = UpdateRule::adamw}};
-  EndedRun first(config, folder.path());
+  EndedRun first(config, path());
   config.config.train.max_iters = 15;
-  ResumedRun second(config, folder.path());
+  ResumedRun second(config, path());
   second.trainer.run();
   CHECK(second.recorder->steps.size() == 3);
   CHECK(second.recorder->noticed("changed: train.max_iters 12 -> 15"));
 }
 
-TEST_CASE("a finished run that is resumed does nothing") {
-  const TestFolder folder;
-  EndedRun first(small_config(), folder.path());
-  ResumedRun second(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "a finished run that is resumed does nothing") {
+  EndedRun first(small_config(), path());
+  ResumedRun second(small_config(), path());
   CHECK(second.trainer.run() == Ending::finished);
   CHECK(second.recorder->steps.empty());
   CHECK(second.recorder->checkpoints.empty());
 }
 
-TEST_CASE("another text is refused") {
-  const TestFolder folder;
-  EndedRun first(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "another text is refused") {
+  EndedRun first(small_config(), path());
   std::string text = formula_text(1200);
   std::swap(text[100], text[101]);
-  SmallRun same_length(small_config(), folder.path(), -1, small_corpus(text));
-  SmallRun longer(small_config(), folder.path(), -1, small_corpus(formula_text(1300)));
-  CHECK_THROWS_WITH(same_length.trainer.resume_from(last_checkpoint(folder.path())),
+  SmallRun same_length(small_config(), path(), -1, small_corpus(text));
+  SmallRun longer(small_config(), path(), -1, small_corpus(formula_text(1300)));
+  CHECK_THROWS_WITH(same_length.trainer.resume_from(last_checkpoint(path())),
                     Catch::Contains("as long, but with other characters"));
-  CHECK_THROWS_WITH(longer.trainer.resume_from(last_checkpoint(folder.path())),
-                    Catch::Contains("1200 tokens then, 1300 now"));
+  CHECK_THROWS_WITH(longer.trainer.resume_from(last_checkpoint(path())), Catch::Contains("1200 tokens then, 1300 now"));
 }
 
-TEST_CASE("a run goes on with its own device, engine and number of threads where nothing else is asked for",
-          "[libtorch]") {
+TEST_CASE("a run goes on with its own device, engine and threads where nothing else is asked for", "[libtorch]") {
   const auto resumed = [](const RunState& then, const std::string& device = "auto", const std::string& engine = "auto",
                           std::int64_t threads = 0) {
     TrainerOptions asked;
@@ -166,14 +150,12 @@ TEST_CASE("a run goes on with its own device, engine and number of threads where
   CHECK(resumed(then, "cpu") == "cpu, auto, 0");
 }
 
-TEST_CASE("other conditions are announced, and seconds add up over processes") {
-  const TestFolder folder;
-  EndedRun first(small_config(), folder.path(), 6);
-  Checkpoint checkpoint = last_checkpoint(folder.path());
+TEST_CASE_METHOD(TestFolder, "other conditions are announced, and seconds add up over processes") {
+  EndedRun first(small_config(), path(), 6);
+  Checkpoint checkpoint = last_checkpoint(path());
   checkpoint.state.threads = 64;
   checkpoint.state.seconds = 1000;
-  SmallRun second(small_config(), folder.path());
-  second.trainer.resume_from(checkpoint);
+  ResumedRun second(small_config(), path(), checkpoint);
   second.trainer.run();
   CHECK(second.recorder->noticed("not bit-exact: the number of threads was 64"));
   CHECK(second.recorder->steps.front().seconds > 1000);

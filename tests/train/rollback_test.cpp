@@ -1,16 +1,10 @@
 // train.on_nonfinite = rollback: what goes wrong is undone, and a resumed run undoes the same.
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
-#include "base/error.h"
 #include "failure.h"
 #include "small_run.h"
 #include "train/nonfinite.h"
-
-#include "run/checkpoints.h"
-#include "test.h"
 
 using namespace chargpt;
 
@@ -22,8 +16,7 @@ ResolvedConfig careful_config() {
   config.config.train.on_nonfinite = OnNonfinite::rollback;
   config.config.train.max_iters = 30;
   config.config.train.lr_decay_iters = 30;
-  config.config.eval.eval_interval = 6;
-  config.config.eval.sample_tokens = 0;
+  config.config.eval = {.eval_interval = 6, .sample_tokens = 0};
   return config;
 }
 
@@ -50,6 +43,18 @@ struct PoisonedRun : SmallRun {
   }
 };
 
+LossTrend after(std::initializer_list<double> losses) {
+  LossTrend trend;
+  for (const double loss : losses) trend = followed_by(trend, loss);
+  return trend;
+}
+
+LossTrend after_many(int count, double loss) {
+  LossTrend trend;
+  for (int i = 0; i < count; ++i) trend = followed_by(trend, loss);
+  return trend;
+}
+
 }  // namespace
 
 TEST_CASE("an update that is not finite goes back to the weights and moments of the last evaluation") {
@@ -72,9 +77,8 @@ TEST_CASE("an update that is not finite goes back to the weights and moments of 
   CHECK(run.recorder->noticed(": going back to the weights and moments of step 0"));
 }
 
-TEST_CASE("a run that is rolled back goes on to its end, and its windows are those of the step") {
-  const TestFolder folder;
-  PoisonedRun run(careful_config(), folder.path(), {14});
+TEST_CASE_METHOD(TestFolder, "a run that is rolled back goes on to its end, and its windows are those of the step") {
+  PoisonedRun run(careful_config(), path(), {14});
   CHECK(run.trainer.run() == Ending::finished);
   EndedRun undisturbed(careful_config());
   const std::vector<double> losses = run.recorder->losses(), others = undisturbed.recorder->losses();
@@ -83,19 +87,18 @@ TEST_CASE("a run that is rolled back goes on to its end, and its windows are tho
   CHECK(std::isnan(losses[14]));
   CHECK(losses[15] != others[15]);  // the windows of step 15 on the weights of step 12
   CHECK(std::all_of(losses.begin() + 15, losses.end(), [](double loss) { return std::isfinite(loss); }));
-  CHECK(last_checkpoint(folder.path()).state.rollbacks == 1);
+  CHECK(last_checkpoint(path()).state.rollbacks == 1);
   CHECK(run.recorder->evaluations.back().val_loss < run.recorder->evaluations.front().val_loss);
 }
 
-TEST_CASE("weights that an evaluation finds not finite go back too, and are not saved") {
-  const TestFolder folder;
-  PoisonedRun run(careful_config(), folder.path(), {12, 13});
+TEST_CASE_METHOD(TestFolder, "weights that an evaluation finds not finite go back too, and are not saved") {
+  PoisonedRun run(careful_config(), path(), {12, 13});
   CHECK(run.trainer.run() == Ending::finished);
   CHECK(run.recorder->noticed("the validation loss after 12 steps is "));
   CHECK(run.recorder->noticed(": going back to the weights and moments of step 6"));
   for (const EvalEvent& event : run.recorder->evaluations) CHECK(std::isfinite(event.val_loss));
   CHECK(run.trainer.state().rollbacks == 2);
-  CHECK(last_checkpoint(folder.path()).state.step == 30);
+  CHECK(last_checkpoint(path()).state.step == 30);
 }
 
 TEST_CASE("ten returns in a row are the end, to one moment or with an evaluation after each") {
@@ -149,8 +152,7 @@ void check_resumes_exactly(const ResolvedConfig& config) {
   for (const std::int64_t stop_at : {last - 1, last / 2, last / 3}) {
     INFO("stopped at " << stop_at << " of " << last << "; " << end);
     const TestFolder folder;
-    SmallRun first(config, folder.path(), stop_at);
-    REQUIRE(first.trainer.run() == Ending::stopped);
+    StoppedRun first(config, folder.path(), stop_at);
     ResumedRun second(config, folder.path());
     const ExitCode code = error_of([&] { second.trainer.run(); }).code;
     CHECK((code == ExitCode::ok || code == ExitCode::diverged));
@@ -178,24 +180,20 @@ TEST_CASE("the same with orthogonal updates of the matrices") {
   check_resumes_exactly(config);
 }
 
-TEST_CASE("where the checkpoint that a rollback returns to is gone, resuming says so") {
-  const TestFolder folder;
-  SmallRun first(careful_config(), folder.path(), 14);
-  REQUIRE(first.trainer.run() == Ending::stopped);
-  const std::vector<std::filesystem::path> kept = list_checkpoints(folder.path());
+TEST_CASE_METHOD(TestFolder, "where the checkpoint that a rollback returns to is gone, resuming says so") {
+  StoppedRun first(careful_config(), path(), 14);
+  const std::vector<std::filesystem::path> kept = list_checkpoints(path());
   REQUIRE(kept.size() == 2);  // of step 14, and of step 12 for a rollback, though train.keep is 1
   std::filesystem::remove_all(kept[0]);
-  ResumedRun second(careful_config(), folder.path());
+  ResumedRun second(careful_config(), path());
   second.trainer.run();
   CHECK(second.recorder->noticed("not bit-exact from the next rollback on, which will return to step 14"));
 }
 
 TEST_CASE("a run that branched off another returns to its own copy of a checkpoint") {
   const TestFolder old, branch;
-  SmallRun first(careful_config(), old.path(), 14);
-  REQUIRE(first.trainer.run() == Ending::stopped);
-  SmallRun second(careful_config(), branch.path());
-  second.trainer.resume_from(last_checkpoint(old.path()));
+  StoppedRun first(careful_config(), old.path(), 14);
+  ResumedRun second(careful_config(), branch.path(), last_checkpoint(old.path()));
   copy_checkpoints(OpenFolder(old.path()), last_checkpoint(old.path()), second.trainer.config(),
                    OpenFolder(branch.path()));
   REQUIRE(list_checkpoints(branch.path()).size() == 2);
@@ -229,4 +227,38 @@ TEST_CASE("gradient norms are named worst first") {
   CHECK(diagnosis({12, 99}, arena) ==
         "its windows start at 12, 99 of the train split; largest gradient norms: " + group.slots[1].name + " nan, " +
             group.slots[2].name + " 5e+30, " + group.slots[0].name + " 5, " + norms[3].name + " 0");
+}
+
+// The trend of a loss and its spikes: figures to be checked by hand.
+
+TEST_CASE("at first the trend is mean and variance of all losses") {
+  const LossTrend trend = after({1, 2, 3, 6});
+  CHECK(trend.mean == Approx(3));
+  CHECK(trend.variance == Approx((4 + 1 + 0 + 9) / 4.0));
+  CHECK(trend.count == 4);
+}
+
+TEST_CASE("after fifty losses each new one counts a fiftieth") {
+  const LossTrend trend = followed_by(after_many(50, 2), 7);
+  CHECK(trend.mean == Approx(2 + 5 / 50.0));
+  CHECK(trend.variance == Approx(49 / 50.0 * 25 / 50));
+  CHECK(followed_by(after_many(1000, 2), 7).mean == trend.mean);
+}
+
+TEST_CASE("losses that are not finite change nothing") {
+  const LossTrend before = after({1, 2});
+  for (const double loss : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const LossTrend trend = followed_by(before, loss);
+    CHECK(trend.mean == before.mean);
+    CHECK(trend.variance == before.variance);
+    CHECK(trend.count == 2);
+  }
+}
+
+TEST_CASE("a spike is a nat and six deviations above the mean, and unknown before twenty losses") {
+  CHECK(spike_threshold(LossTrend{}) == std::numeric_limits<double>::infinity());
+  CHECK(spike_threshold(after_many(19, 2)) == std::numeric_limits<double>::infinity());
+  CHECK(spike_threshold(after_many(20, 2)) == Approx(3));
+  CHECK(spike_threshold({.mean = 2, .variance = 0.01, .count = 20}) == Approx(3));
+  CHECK(spike_threshold({.mean = 2, .variance = 0.25, .count = 20}) == Approx(5));
 }

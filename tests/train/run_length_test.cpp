@@ -1,7 +1,7 @@
 #include "train/run_length.h"
 
 #include "base/error.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "inference/model_types.h"
 #include "train/conditions.h"
 #include "train/plan.h"

@@ -1,21 +1,11 @@
 // Runs of a few steps on a text made of a formula, and what is recorded of them.
 #pragma once
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <functional>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "hear.h"
 #include "run/checkpoints.h"
-#include "test.h"
 #include "test_folder.h"
 #include "tiny_arena.h"
 #include "train/trainer.h"
@@ -55,6 +45,13 @@ inline ResolvedConfig small_config(const std::string& type = "gpt") {
   return resolved;
 }
 
+/// Of "a|b|c", as options list their choices.
+inline Names parts_of(const std::string& choices) {
+  Names parts{""};
+  for (const char c : choices) c == '|' ? parts.emplace_back() : parts.back() += c;
+  return parts;
+}
+
 /// Keeps every event; `stop_at` raises a stop flag at that step.
 class Recorder : public Listener {
  public:
@@ -89,11 +86,7 @@ class Recorder : public Listener {
     for (const EvalEvent& event : evaluations) steps.push_back(event.step);
     return steps;
   }
-  bool noticed(const std::string& part) const {
-    for (const std::string& line : notices)
-      if (line.find(part) != std::string::npos) return true;
-    return false;
-  }
+  bool noticed(const std::string& part) const { return any_has(notices, part); }
 
   std::atomic<bool> stop = false;
   std::vector<PlanEvent> plans;
@@ -113,7 +106,7 @@ class Recorder : public Listener {
 
 /// A trainer on the CPU with one thread, unless told otherwise, and its recorder.
 struct SmallRun {
-  explicit SmallRun(const ResolvedConfig& config, const std::filesystem::path& folder = {}, std::int64_t stop_at = -1,
+  explicit SmallRun(const ResolvedConfig& config, const fs::path& folder = {}, std::int64_t stop_at = -1,
                     Corpus corpus = small_corpus(), const std::string& device = "cpu", std::int64_t threads = 1)
       : recorder(std::make_shared<Recorder>(stop_at)),
         trainer(config, std::move(corpus),
@@ -147,15 +140,26 @@ struct EndedRun : SmallRun {
   const Ending ending = trainer.run();
 };
 
-inline Checkpoint last_checkpoint(const std::filesystem::path& run) {
+/// One that a stop ends after this step.
+struct StoppedRun : EndedRun {
+  StoppedRun(const ResolvedConfig& config, const fs::path& folder, std::int64_t step, Corpus corpus = small_corpus(),
+             const std::string& device = "cpu", std::int64_t threads = 1)
+      : EndedRun(config, folder, step, std::move(corpus), device, threads) {
+    REQUIRE(ending == Ending::stopped);
+  }
+};
+
+inline Checkpoint last_checkpoint(const fs::path& run) {
   return load_checkpoint(run, "last", true);
 }
 
-/// One that goes on from the last checkpoint of its folder.
+/// One that goes on from a checkpoint, or from the last of its folder.
 struct ResumedRun : SmallRun {
-  ResumedRun(const ResolvedConfig& config, const std::filesystem::path& folder) : SmallRun(config, folder) {
-    trainer.resume_from(last_checkpoint(folder));
+  ResumedRun(const ResolvedConfig& config, const fs::path& folder, const Checkpoint& from) : SmallRun(config, folder) {
+    trainer.resume_from(from);
   }
+  ResumedRun(const ResolvedConfig& config, const fs::path& folder)
+      : ResumedRun(config, folder, last_checkpoint(folder)) {}
 };
 
 /// Time passes where there is work: so much at each of its beats, by the step and kind of work.
@@ -168,8 +172,7 @@ inline ResolvedConfig timed_config(double seconds) {
   ResolvedConfig config = small_config();
   config.config.train.max_iters = 0;
   config.config.train.max_seconds = seconds;
-  config.config.eval.eval_interval = 100;
-  config.config.eval.sample_tokens = 0;
+  config.config.eval = {.eval_interval = 100, .sample_tokens = 0};
   return config;
 }
 

@@ -1,7 +1,6 @@
 // Runs that learn from others: what they learn, that they repeat and resume, and which teachers are refused.
 #include "train/teachers.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
@@ -11,13 +10,10 @@
 #include "kept_windows.h"
 #include "predict/network.h"
 #include "small_run.h"
-#include "train/conditions.h"
 
 using namespace chargpt;
 
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A run of `config`, trained to its end in `folder`.
 std::string trained(const fs::path& folder, ResolvedConfig config = small_config(), Corpus corpus = small_corpus()) {
@@ -42,8 +38,7 @@ void train_on(const fs::path& folder) {
   const Checkpoint last = last_checkpoint(folder);
   ResolvedConfig config = last.config;
   config.config.train.max_iters = 80;
-  SmallRun run(config, folder);
-  run.trainer.resume_from(last);
+  ResumedRun run(config, folder, last);
   run.trainer.run();
 }
 
@@ -82,13 +77,12 @@ std::vector<double> predicted(const std::string& run, const WindowBatch& windows
 
 }  // namespace
 
-TEST_CASE("teachers say the mean of their probabilities, whatever their sizes and the number of threads") {
-  const TwoTeachers of;
+TEST_CASE_METHOD(TwoTeachers, "teachers say the mean of their probabilities, whatever their sizes and the threads") {
   const Corpus corpus = small_corpus();
-  const ResolvedConfig config = student_of({of.first, of.second});
+  const ResolvedConfig config = student_of({first, second});
   const std::vector<std::int64_t> starts{3, 700, 41};
   const WindowBatch windows{.tokens = corpus.train(), .starts = starts, .T = 8};
-  const std::vector<double> a = predicted(of.first, windows), b = predicted(of.second, windows);
+  const std::vector<double> a = predicted(first, windows), b = predicted(second, windows);
   Teachers one(config.config, corpus, {}, 1), three(config.config, corpus, {}, 3);
   std::vector<float> q(a.size()), same(a.size());
   one.predict(windows, q);
@@ -100,10 +94,9 @@ TEST_CASE("teachers say the mean of their probabilities, whatever their sizes an
   CHECK(worst < 1e-6);
 }
 
-TEST_CASE("with weight 0 a student has the bits of a run without teachers, and with another weight other ones") {
-  const TwoTeachers of;
-  SmallRun plain(small_config()), nothing(student_of({of.first}, 0)), half(student_of({of.first}, 0.5)),
-      one(student_of({of.first, of.second}, 0.5));
+TEST_CASE_METHOD(TwoTeachers, "with weight 0 a student has the bits of a run without teachers, otherwise other ones") {
+  SmallRun plain(small_config()), nothing(student_of({first}, 0)), half(student_of({first}, 0.5)),
+      one(student_of({first, second}, 0.5));
   for (SmallRun* run : {&plain, &nothing, &half, &one}) run->trainer.run();
   check_equal_bits(plain.trainer.arena(), nothing.trainer.arena());
   CHECK(plain.recorder->losses() == nothing.recorder->losses());
@@ -112,9 +105,8 @@ TEST_CASE("with weight 0 a student has the bits of a run without teachers, and w
   CHECK(half.recorder->noticed("all losses are of the text alone"));
 }
 
-TEST_CASE("the loss of a step is the text's whatever the weight, and a student of weight 1 comes to its teacher") {
-  const TwoTeachers of;
-  ResolvedConfig config = student_of({of.first}, 1);
+TEST_CASE_METHOD(TwoTeachers, "a step's loss is the text's whatever the weight, and weight 1 leads to the teacher") {
+  ResolvedConfig config = student_of({first}, 1);
   config.config.model.dropout = 0;
   config.config.train.max_iters = 150;
   SmallRun student(config), plain([&] {
@@ -130,7 +122,7 @@ TEST_CASE("the loss of a step is the text's whatever the weight, and a student o
   const WindowBatch windows{.tokens = corpus.train(), .starts = starts, .T = 8};
   // Kullback-Leibler divergence of what the student says from what the teacher says, nats
   const auto divergence = [&](const std::string& run) {
-    const std::vector<double> p = predicted(of.first, windows), q = predicted(run, windows);
+    const std::vector<double> p = predicted(first, windows), q = predicted(run, windows);
     double total = 0;
     for (std::size_t i = 0; i < p.size(); ++i) total += p[i] * std::log(p[i] / q[i]);
     return total / static_cast<double>(windows.numel());
@@ -148,31 +140,27 @@ TEST_CASE("the loss of a step is the text's whatever the weight, and a student o
   CHECK(after < 0.1 * before);
 }
 
-TEST_CASE("a student resumes bit for bit, from the same checkpoint of a teacher that has gone on since") {
-  const TestFolder folder;
-  const std::string teacher = trained(folder.path() / "teacher");
+TEST_CASE_METHOD(TestFolder, "a student resumes bit for bit, from the same checkpoint of a teacher that went on") {
+  const std::string teacher = trained(path() / "teacher");
   for (const OnNonfinite on_nonfinite : {OnNonfinite::stop, OnNonfinite::rollback}) {
     ResolvedConfig config = student_of({teacher});
     config.config.train.on_nonfinite = on_nonfinite;
     EndedRun whole(config);
     const TestFolder run;
-    SmallRun first(config, run.path(), 7);
-    REQUIRE(first.trainer.run() == Ending::stopped);
+    StoppedRun first(config, run.path(), 7);
     const Checkpoint stopped = last_checkpoint(run.path());
     CHECK(stopped.state.teachers.size() == 1);
     CHECK(stopped.config.config.train.teacher == config.config.train.teacher);
     if (on_nonfinite == OnNonfinite::stop) train_on(teacher);
-    SmallRun second(stopped.config, run.path());
-    second.trainer.resume_from(stopped);
+    ResumedRun second(stopped.config, run.path(), stopped);
     second.trainer.run();
     CHECK(joined_rows(first.recorder->losses(), second.recorder->losses()) == whole.recorder->losses());
     check_equal_bits(whole.trainer.arena(), second.trainer.arena());
   }
 }
 
-TEST_CASE("the memory of a plan holds the teacher's weights and what it predicts of a step, each twice") {
-  const TestFolder folder;
-  const std::string teacher = trained(folder.path() / "teacher");
+TEST_CASE_METHOD(TestFolder, "a plan's memory holds the teacher's weights and its predictions of a step, each twice") {
+  const std::string teacher = trained(path() / "teacher");
   const auto bytes = [](ResolvedConfig config) {
     config.config.train.gradient_accumulation_steps = 100'000;
     return SmallRun(config).trainer.plan(false).memory_bytes;
@@ -183,19 +171,17 @@ TEST_CASE("the memory of a plan holds the teacher's weights and what it predicts
   CHECK(static_cast<double>(with - without) == Approx(expected).epsilon(0.3));  // what the process has varies
 }
 
-TEST_CASE("a teacher's checkpoint is settled once, absolute, and found again from another folder") {
-  const TwoTeachers of;
-  const ResolvedConfig config = student_of({of.first, of.second + "/checkpoints/step-00000040"});
-  CHECK(config.config.train.teacher == Strings{fs::canonical(load_checkpoint(of.first, "best").path).string(),
-                                               fs::canonical(of.second + "/checkpoints/step-00000040").string()});
+TEST_CASE_METHOD(TwoTeachers, "a teacher's checkpoint is settled once, absolute, and found again from another folder") {
+  const ResolvedConfig config = student_of({first, second + "/checkpoints/step-00000040"});
+  CHECK(config.config.train.teacher == Strings{fs::canonical(load_checkpoint(first, "best").path).string(),
+                                               fs::canonical(second + "/checkpoints/step-00000040").string()});
   ResolvedConfig again = config;
   settle_teachers(again);
   CHECK(again.config.train.teacher == config.config.train.teacher);
 }
 
-TEST_CASE("a run whose teacher is gone, or has other weights, is not resumed") {
-  const TestFolder folder;
-  const std::string teacher = trained(folder.path() / "teacher");
+TEST_CASE_METHOD(TestFolder, "a run whose teacher is gone, or has other weights, is not resumed") {
+  const std::string teacher = trained(path() / "teacher");
   const ResolvedConfig config = student_of({teacher});
   const TestFolder run;
   EndedRun first(config, run.path(), 7);
@@ -215,15 +201,13 @@ TEST_CASE("a run whose teacher is gone, or has other weights, is not resumed") {
 
   ResolvedConfig without = stopped.config;
   without.config.train.teacher.clear();
-  SmallRun third(without, run.path());
-  third.trainer.resume_from(stopped);
+  ResumedRun third(without, run.path(), stopped);
   CHECK(third.trainer.run() == Ending::finished);
   CHECK(third.recorder->noticed("changed: train.teacher"));
 }
 
-TEST_CASE("teachers that cannot teach a run are refused by name") {
-  const TestFolder folder;
-  const std::string teacher = trained(folder.path() / "teacher");
+TEST_CASE_METHOD(TestFolder, "teachers that cannot teach a run are refused by name") {
+  const std::string teacher = trained(path() / "teacher");
   CHECK_THAT(message_of(ExitCode::usage, [&] { SmallRun(student_of({teacher}), teacher); }),
              Catch::Contains("is of this very run; name another run"));
 
@@ -245,26 +229,24 @@ TEST_CASE("teachers that cannot teach a run are refused by name") {
   CHECK_THAT(message_of(ExitCode::usage, [&] { SmallRun{longer}; }),
              Catch::Contains("has model.block_size = 8, and this run 9; a teacher's must be at least as large"));
   CHECK_THAT(message_of(ExitCode::usage, [&] { student_of({teacher, teacher}); }), Catch::Contains("is named twice"));
-  CHECK(failure_of([&] { student_of({teacher + "x"}); }).code() == ExitCode::missing);
+  CHECK(error_of([&] { student_of({teacher + "x"}); }).code == ExitCode::missing);
 }
 
-TEST_CASE("a teacher that sees its own targets is refused", "[libtorch]") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "a teacher that sees its own targets is refused", "[libtorch]") {
   ResolvedConfig leaky = small_config("average");
   leaky.config.model.causal = false;
-  const std::string teacher = trained(folder.path() / "leaky", leaky);
+  const std::string teacher = trained(path() / "leaky", leaky);
   CHECK_THAT(message_of(ExitCode::usage, [&] { SmallRun{student_of({teacher})}; }),
              Catch::Contains("sees the symbols that it has to predict"));
 }
 
-TEST_CASE("teachers of another text or another split are announced, and a model of any type may teach", "[libtorch]") {
-  const TestFolder folder;
-  const std::string elsewhere = trained(folder.path() / "elsewhere", small_config(), small_corpus(formula_text(1300)));
+TEST_CASE_METHOD(TestFolder, "teachers of another text or split are announced, and any type may teach", "[libtorch]") {
+  const std::string elsewhere = trained(path() / "elsewhere", small_config(), small_corpus(formula_text(1300)));
   ResolvedConfig more = small_config("bigram");
   more.config.data.val_fraction = 0.05;
   const std::string later =
-      trained(folder.path() / "later", more, corpus_from_text(formula_text(1200), more.config.data, "a text"));
-  const std::string same = trained(folder.path() / "same");
+      trained(path() / "later", more, corpus_from_text(formula_text(1200), more.config.data, "a text"));
+  const std::string same = trained(path() / "same");
   EndedRun run(student_of({elsewhere, later, same}));
   CHECK(run.recorder->noticed("mean of what 3 teachers predict"));
   CHECK(run.recorder->noticed("elsewhere/checkpoints/step-"));
@@ -275,12 +257,11 @@ TEST_CASE("teachers of another text or another split are announced, and a model 
   CHECK_FALSE(run.recorder->noticed("same/checkpoints/step-"));
 }
 
-TEST_CASE("documents teach documents: places that do not count change nothing") {
-  const TestFolder folder;
+TEST_CASE_METHOD(TestFolder, "documents teach documents: places that do not count change nothing") {
   ResolvedConfig config = small_config();
   config.config.data.documents = Documents::lines;
   const auto corpus = [&] { return corpus_from_text(formula_text(1200), config.config.data, "a text"); };
-  const std::string teacher = trained(folder.path() / "teacher", config, corpus());
+  const std::string teacher = trained(path() / "teacher", config, corpus());
   config.config.train.teacher = {teacher};
   SmallRun student(config, {}, -1, corpus());
   CHECK(student.trainer.run() == Ending::finished);

@@ -2,9 +2,7 @@
 // checked.
 #include "train/time_budget.h"
 
-#include <cmath>
 #include <functional>
-#include <vector>
 
 #include "base/random.h"
 #include "learner/schedule.h"

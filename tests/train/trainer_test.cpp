@@ -1,10 +1,5 @@
 #include "train/trainer.h"
 
-#include <algorithm>
-#include <cmath>
-#include <fstream>
-
-#include "base/error.h"
 #include "base/files.h"
 #include "checkpoint/checkpoint.h"
 #include "engine/torch_module.h"
@@ -12,10 +7,8 @@
 #include "failure.h"
 #include "kernels/needs_bf16.h"
 #include "small_run.h"
+#include "train/conditions.h"
 #include "train/evaluator.h"
-#include "train/sampling.h"
-
-#include "test.h"
 
 using namespace chargpt;
 
@@ -45,8 +38,7 @@ ResolvedConfig diverging_config() {
   config.config.train.max_iters = 400;
   config.config.train.learning_rate = 1000;
   config.config.train.weight_decay = 1;
-  config.config.eval.eval_interval = 1;
-  config.config.eval.sample_tokens = 0;
+  config.config.eval = {.eval_interval = 1, .sample_tokens = 0};
   return config;
 }
 
@@ -70,9 +62,8 @@ bool all_finite(const SafetensorsFile& file) {
 
 }  // namespace
 
-TEST_CASE("a run: plan, every step, evaluations at 0, each interval and the end, checkpoints at all but the first") {
-  const TestFolder folder;
-  SmallRun run(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "a run: plan, every step, evaluations at 0, intervals and end, checkpoints but at 0") {
+  SmallRun run(small_config(), path());
   CHECK(run.trainer.run() == Ending::finished);
   const Recorder& seen = *run.recorder;
   REQUIRE(seen.plans.size() == 1);
@@ -83,7 +74,7 @@ TEST_CASE("a run: plan, every step, evaluations at 0, each interval and the end,
   CHECK(seen.samples.size() == 4);
   CHECK(seen.samples.back().text.size() == 6);
   CHECK(run.trainer.state().step == 12);
-  CHECK(last_checkpoint(folder.path()).state.step == 12);
+  CHECK(last_checkpoint(path()).state.step == 12);
 }
 
 TEST_CASE("the untrained loss is near ln V and belongs to no best") {
@@ -206,34 +197,31 @@ TEST_CASE("the config of a run limited by epochs is that run again, and on anoth
   CHECK(SmallRun(lowered).trainer.plan(false).max_iters == second.trainer.state().max_iters);
 }
 
-TEST_CASE("time spent in updates is counted apart, over resumed processes too") {
-  const TestFolder folder;
-  EndedRun run(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "time spent in updates is counted apart, over resumed processes too") {
+  EndedRun run(small_config(), path());
   const double first = run.recorder->evaluations.back().training_seconds;
   CHECK(first > 0);
   CHECK(first < run.recorder->evaluations.back().seconds);
   CHECK(run.recorder->evaluations.front().training_seconds == 0);
 
-  ResumedRun resumed(limited(20), folder.path());
+  ResumedRun resumed(limited(20), path());
   resumed.trainer.run();
   CHECK(resumed.recorder->evaluations.back().training_seconds > first);
 }
 
-TEST_CASE("a stop finishes the step, saves and evaluates nothing") {
-  const TestFolder folder;
-  SmallRun run(small_config(), folder.path(), 7);
+TEST_CASE_METHOD(TestFolder, "a stop finishes the step, saves and evaluates nothing") {
+  SmallRun run(small_config(), path(), 7);
   CHECK(run.trainer.run() == Ending::stopped);
   CHECK(run.trainer.state().step == 7);
   CHECK(run.recorder->evaluated() == std::vector<std::int64_t>{0, 5});
   CHECK(steps_of(run.recorder->checkpoints) == std::vector<std::int64_t>{5, 7});
-  CHECK(std::isinf(last_checkpoint(folder.path()).state.val_loss));  // that of step 5 is not of these weights
+  CHECK(std::isinf(last_checkpoint(path()).state.val_loss));  // that of step 5 is not of these weights
 }
 
-TEST_CASE("a run that diverges says so and leaves its last finite checkpoint") {
-  const TestFolder folder;
-  SmallRun run(diverging_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "a run that diverges says so and leaves its last finite checkpoint") {
+  SmallRun run(diverging_config(), path());
   const std::string line = message_of(ExitCode::diverged, [&] { run.trainer.run(); });
-  const Checkpoint kept = last_checkpoint(folder.path());
+  const Checkpoint kept = last_checkpoint(path());
   CHECK_THAT(line, Catch::Contains("the last good checkpoint is " + kept.path.string()) &&
                        Catch::Contains("lower train.learning_rate = 1000"));
   CHECK_THAT(line, !Catch::Contains("train.grad_clip"));  // it is set
@@ -265,44 +253,38 @@ TEST_CASE("a step that is not skipped ends the row of skips") {
   CHECK(run.trainer.state().skips_in_a_row == 0);
 }
 
-TEST_CASE("skips in a row are counted on over a stop and a resume") {
+TEST_CASE_METHOD(TestFolder, "skips in a row are counted on over a stop and a resume") {
   ResolvedConfig config = skipping_config();
   SmallRun whole(config);
   CHECK_THROWS_AS(whole.trainer.run(), Error);
   const std::int64_t last = whole.trainer.state().step;
-  const TestFolder folder;
-  SmallRun first(config, folder.path(), last - 40);
-  REQUIRE(first.trainer.run() == Ending::stopped);
+  StoppedRun first(config, path(), last - 40);
   CHECK(first.trainer.state().skips_in_a_row == 59);  // the 100th is step last + 1
-  ResumedRun second(config, folder.path());
+  ResumedRun second(config, path());
   CHECK_THROWS_WITH(second.trainer.run(), Catch::Contains("the 100th skipped in a row"));
   CHECK(second.trainer.state().step == last);
 }
 
-TEST_CASE("a run resumed under another policy than skip has skipped nothing") {
+TEST_CASE_METHOD(TestFolder, "a run resumed under another policy than skip has skipped nothing") {
   ResolvedConfig config = skipping_config();
-  const TestFolder folder;
-  SmallRun first(config, folder.path(), 60);
-  REQUIRE(first.trainer.run() == Ending::stopped);
+  StoppedRun first(config, path(), 60);
   REQUIRE(first.trainer.state().skips_in_a_row > 0);
   config.config.train.on_nonfinite = OnNonfinite::stop;
-  ResumedRun second(config, folder.path());
+  ResumedRun second(config, path());
   CHECK(second.trainer.state().skips_in_a_row == 0);
 }
 
-TEST_CASE("a checkpoint that cannot be written on the way is a notice, at the end an error") {
-  const TestFolder folder;
-  std::ofstream(folder.path() / "checkpoints") << "a file where the checkpoints should be";
-  SmallRun run(small_config(), folder.path());
-  CHECK(failure_of([&] { run.trainer.run(); }).code() == ExitCode::io);
+TEST_CASE_METHOD(TestFolder, "a checkpoint that cannot be written on the way is a notice, at the end an error") {
+  std::ofstream(path() / "checkpoints") << "a file where the checkpoints should be";
+  SmallRun run(small_config(), path());
+  CHECK(error_of([&] { run.trainer.run(); }).code == ExitCode::io);
   CHECK(run.recorder->steps.size() == 12);
   CHECK(run.recorder->noticed("no checkpoint of step 5: "));
 }
 
-TEST_CASE("a BEST that could not be written with the last checkpoint is written when the run ends") {
-  const TestFolder folder;
-  const std::filesystem::path best = folder / "checkpoints/BEST";
-  SmallRun run(small_config(), folder.path());
+TEST_CASE_METHOD(TestFolder, "a BEST that could not be written with the last checkpoint is written when the run ends") {
+  const std::filesystem::path best = path() / "checkpoints/BEST";
+  SmallRun run(small_config(), path());
   // A folder of that name is in the way of the last save, and gone as soon as it is noticed.
   hear<StepEvent>(run.trainer, [&](const StepEvent& event) {
     if (event.step != 12) return;
@@ -422,12 +404,11 @@ TEST_CASE("evaluating more often changes no weight") {
   check_equal_bits(first.trainer.arena(), second.trainer.arena());
 }
 
-TEST_CASE("max_iters 0 evaluates and saves the untrained model") {
-  const TestFolder folder;
-  SmallRun run(limited(0), folder.path());
+TEST_CASE_METHOD(TestFolder, "max_iters 0 evaluates and saves the untrained model") {
+  SmallRun run(limited(0), path());
   CHECK(run.trainer.run() == Ending::finished);
   CHECK(run.recorder->evaluations.size() == 1);
-  CHECK(last_checkpoint(folder.path()).state.step == 0);
+  CHECK(last_checkpoint(path()).state.step == 0);
 }
 
 TEST_CASE("what cannot work is refused before anything is made") {

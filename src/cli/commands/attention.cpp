@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -12,12 +11,11 @@
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
-#include "cli/runs/prompt_window.h"
-#include "inference/attention_weights.h"
 #include "inference/model_types.h"
+#include "inference/walk.h"
 #include "report/charts/heat_map.h"
 #include "report/log.h"
-#include "report/symbols.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 
@@ -103,15 +101,14 @@ void run_attention(const Arguments& arguments) {
 }  // namespace
 
 void add_attention(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_run_argument(options, arguments->run);
-  options.add("--prompt", arguments->prompt, "the text to look at").required().may_be_empty();
-  options.add("--layer", arguments->layer, "show one head whole: its layer, counted from 1").non_negative();
-  options.add("--head", arguments->head, "show one head whole: its number, counted from 1").non_negative();
+  Arguments& arguments = arguments_for(options, run_attention);
+  add_run_argument(options, arguments.run);
+  options.add("--prompt", arguments.prompt, "the text to look at").required().may_be_empty();
+  options.add("--layer", arguments.layer, "show one head whole: its layer, counted from 1").non_negative();
+  options.add("--head", arguments.head, "show one head whole: its number, counted from 1").non_negative();
   options.gone("--svg", "explain --page FILE draws all heads; --json has every weight");
-  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_attention);
+  add_weights_options(options, arguments);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -22,8 +21,8 @@
 #include "generate/generate.h"
 #include "inference/model_types.h"
 #include "report/format.h"
-#include "report/symbols.h"
 #include "report/table.h"
+#include "report/terminal.h"
 #include "text/documents.h"
 
 namespace chargpt {
@@ -47,6 +46,7 @@ using Texts = std::vector<std::vector<std::int64_t>>;
 struct WrittenDocuments {
   std::int64_t ended = 0, trained_on = 0, held_out = 0;
   double times = 0;  ///< documents of the train split, for each held out; 0: none is held out whole
+  std::int64_t fresh() const { return ended - trained_on - held_out; }
   double share(std::int64_t count) const {
     return ended == 0 ? 0 : static_cast<double>(count) / static_cast<double>(ended);
   }
@@ -181,10 +181,9 @@ std::string documents_line(const Audit& audit) {
   const auto told = [&](std::int64_t count) {
     return format_count(count) + " (" + percent(documents.share(count)) + ")";
   };
-  const std::int64_t fresh = documents.ended - documents.trained_on - documents.held_out,
-                     cut = std::ssize(audit.texts) - documents.ended;
+  const std::int64_t cut = std::ssize(audit.texts) - documents.ended;
   std::string line =
-      "of " + format_count(documents.ended, "document") + " written, " + told(fresh) + " are new, " +
+      "of " + format_count(documents.ended, "document") + " written, " + told(documents.fresh()) + " are new, " +
       told(documents.trained_on) + " stand in the train split and " + told(documents.held_out) +
       " in the held-out one, which it has not seen; " +
       (documents.times > 0 ? "the train split has " + format_fixed(documents.times, 1) + " times as many documents"
@@ -247,7 +246,7 @@ nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const s
     json["documents"] = {{"written", documents->ended},
                          {"in_train", documents->trained_on},
                          {"in_held_out", documents->held_out},
-                         {"new", documents->ended - documents->trained_on - documents->held_out}};
+                         {"new", documents->fresh()}};
   return json;
 }
 
@@ -311,17 +310,16 @@ void run_audit(const Arguments& given) {
 }  // namespace
 
 void add_audit(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_run_argument(options, arguments->run);
-  options.add("--samples", arguments->samples, "samples to write").range(1, 10000).default_text("16, or 400 documents");
-  options.add("--tokens", arguments->tokens, "characters of each, at most").range(1, 1'000'000);
-  options.add("--temperature", arguments->temperature, "of the samples").non_negative();
-  options.add("--seed", arguments->seed, "seed of the samples").non_negative();
-  add_counts_option(options, arguments->counts);
-  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
-  add_device_arguments(options, arguments->use);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_audit);
+  Arguments& arguments = arguments_for(options, run_audit);
+  add_run_argument(options, arguments.run);
+  options.add("--samples", arguments.samples, "samples to write").range(1, 10000).default_text("16, or 400 documents");
+  options.add("--tokens", arguments.tokens, "characters of each, at most").range(1, 1'000'000);
+  options.add("--temperature", arguments.temperature, "of the samples").non_negative();
+  options.add("--seed", arguments.seed, "seed of the samples").non_negative();
+  add_counts_option(options, arguments.counts);
+  add_weights_options(options, arguments);
+  add_device_arguments(options, arguments.use);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

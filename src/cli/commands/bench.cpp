@@ -1,18 +1,17 @@
 // `chargpt bench train`: milliseconds of one training step, without logging and evaluation. `chargpt bench sample`:
 // characters a second of a trained model.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/names.h"
 #include "base/quantile.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
@@ -52,37 +51,29 @@ std::string config_of(const Arguments& arguments) {
 /// The counts of threads that `given` names, "2" or "1,2,4": each of 0 to 1024.
 std::vector<std::int64_t> thread_counts(const std::string& given) {
   std::vector<std::int64_t> counts;
-  const char* at = given.data();
-  const char* const end = at + given.size();
-  while (true) {
-    std::int64_t count = -1;
-    const auto [next, error] = std::from_chars(at, end, count);
-    if (error != std::errc() || count < 0 || count > 1024 || (next != end && *next != ','))
+  for (const std::string& word : split(given, ",")) {
+    counts.push_back(whole_number(word).value_or(-1));
+    if (counts.back() < 0 || counts.back() > 1024)
       throw Error(ExitCode::usage, "--threads: '" + printable(given) +
                                        "' is not a number from 0 to 1024, or several of them with commas between");
-    counts.push_back(count);
-    if (next == end) return counts;
-    at = next + 1;
   }
+  return counts;
 }
 
-/// Milliseconds of `steps` steps: drawing the batch, forward, backward, clipping, update.
-void measure_steps(Trainer& trainer, std::int64_t warmup, std::int64_t steps, std::vector<double>& milliseconds) {
-  for (std::int64_t i = 0; i < warmup; ++i) trainer.step();
-  const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
-  for (std::int64_t i = 0; i < steps; ++i) milliseconds.push_back(1e3 * tokens / trainer.step().tokens_per_second);
-}
-
-/// The same for each count of threads, in turns, so that a machine that slows down slows down all of them.
+/// Milliseconds of steps (drawing the batch, forward, backward, clipping, update) for each count of threads, in turns,
+/// so that a machine that slows down slows down all of them.
 std::vector<std::vector<double>> measure_in_turns(Trainer& trainer, const Arguments& arguments,
                                                   const std::vector<std::int64_t>& threads) {
   std::vector<std::vector<double>> milliseconds(threads.size());
+  const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
   const std::int64_t rounds = threads.size() == 1 ? 1 : std::min<std::int64_t>(5, arguments.steps);
   for (std::int64_t round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < threads.size(); ++i) {
       const std::int64_t begin = arguments.steps * round / rounds, end = arguments.steps * (round + 1) / rounds;
       cpu::set_threads_in_force(static_cast<int>(threads[i]));
-      measure_steps(trainer, round == 0 ? arguments.warmup : 2, end - begin, milliseconds[i]);
+      for (std::int64_t warmup = round == 0 ? arguments.warmup : 2; warmup > 0; --warmup) trainer.step();
+      for (std::int64_t step = begin; step < end; ++step)
+        milliseconds[i].push_back(1e3 * tokens / trainer.step().tokens_per_second);
     }
   return milliseconds;
 }
@@ -339,40 +330,39 @@ std::string measurement_meant(const std::string& given) {
 }  // namespace
 
 void add_bench(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  arguments->options = &options;
+  Arguments& arguments = arguments_for(options, run_bench);
+  arguments.options = &options;
   options
-      .add("WHAT", arguments->what,
+      .add("WHAT", arguments.what,
            "train: milliseconds of a training step of a config; sample: characters a second of a run")
       .required()
       .stands_for(measurement_meant)
       .one_of({"train", "sample"});
   const Option& subject =
-      options.add("SUBJECT", arguments->subject, "train: preset or path (default nanogpt-cpu); sample: run folder");
-  settle_preset(options, arguments->subject);
-  options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
-  options.add("--steps", arguments->steps, "train: steps measured").positive();
-  options.add("--engine", arguments->engine, "train: auto, cpu or libtorch");
-  options.add("--batch", arguments->batch, "sample: samples at once (default: sample.num_samples)").range(1, 65536);
-  options.add("--repeats", arguments->repeats, "sample: measurements to take the median of").positive();
-  add_context_option(options, arguments->context);
+      options.add("SUBJECT", arguments.subject, "train: preset or path (default nanogpt-cpu); sample: run folder");
+  settle_preset(options, arguments.subject);
+  options.add("--warmup", arguments.warmup, "train: steps before measuring").non_negative();
+  options.add("--steps", arguments.steps, "train: steps measured").positive();
+  options.add("--engine", arguments.engine, "train: auto, cpu or libtorch");
+  options.add("--batch", arguments.batch, "sample: samples at once (default: sample.num_samples)").range(1, 65536);
+  options.add("--repeats", arguments.repeats, "sample: measurements to take the median of").positive();
+  add_context_option(options, arguments.context);
   options.gone("--decoding", "bench sample decodes as sample does; leave it out");
   options.gone("--storage", "weights are kept as float32; leave it out");
   for (const char* option : {"--target", "--seeds", "--out", "--to-the-end"})
     options.gone(option, "bench learn had it; use compare CONFIG… --target LOSS");
   options.gone("--rounds", "bench kernels had it; bench train measures the share of this machine's peak");
-  arguments->config.add(options, {"data", "model", "train", "eval", "sample"});
-  arguments->config.help_shows(options, subject, config_of(*arguments), [](const std::string& what) {
+  arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
+  arguments.config.help_shows(options, subject, config_of(arguments), [](const std::string& what) {
     return std::filesystem::is_directory(what) ? config_of_run(what) : load_config(what);
   });
-  add_device_option(options, arguments->device);
+  add_device_option(options, arguments.device);
   options
-      .add("--threads", arguments->threads,
+      .add("--threads", arguments.threads,
            "CPU threads; 0: one per physical core. bench train measures several (1,2,4) in turns")
       .value_name("N,...")
       .group("Machine");
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_bench);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

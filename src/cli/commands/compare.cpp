@@ -2,7 +2,6 @@
 #include "experiment/compare.h"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,14 +17,12 @@
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/training/children.h"
-#include "cli/training/compare_output.h"
-#include "cli/training/compare_runs.h"
+#include "cli/training/comparison.h"
 #include "cli/training/process_group.h"
 #include "cli/training/training.h"
 #include "experiment/comparison_report.h"
 #include "experiment/ladder.h"
 #include "experiment/planned_run.h"
-#include "experiment/target.h"
 #include "experiment/variants.h"
 #include "inference/parameter_groups.h"
 #include "ranks/launch.h"
@@ -43,7 +40,7 @@ struct Arguments : TrainingArguments {
   std::vector<std::string> presets;
   std::vector<std::string> varied;
   std::int64_t seeds = 1, jobs = 1;
-  std::function<bool(const std::string& option)> given;  ///< on the command line
+  const Options* options = nullptr;  ///< knows which options were given
   std::string score_on = "val", out;
   double target = 0;  ///< loss whose time is asked for; 0: none
   bool stop_at_target = false, markdown = false, page = false;
@@ -87,14 +84,6 @@ ChildOrder order_of(const Arguments& arguments, std::size_t configs, const std::
   return order;
 }
 
-auto starter(const ChildOrder& order) {
-  return [order](const PlannedRun& run, const Corpus& corpus, const std::filesystem::path& replays) {
-    ChildOrder own = order;
-    own.replays = replays;
-    return start_child(own, run, corpus);
-  };
-}
-
 /// What a child does.
 void train_planned_run(const Arguments& arguments) {
   const std::filesystem::path run = arguments.presets.front();
@@ -113,29 +102,22 @@ void train_planned_run(const Arguments& arguments) {
   if (!train_planned(training, listen)) throw Stopped{stopping_signal()};
 }
 
-/// "4 runs (2 configs × 2 seeds)"
-std::string runs_text(std::size_t configs, std::int64_t seeds) {
-  const auto all = static_cast<std::int64_t>(configs);
-  return format_count(all * seeds, "run") + " (" + format_count(all, "config") + " × " + format_count(seeds, "seed") +
-         ")";
-}
-
 CompareHooks hooks_for(const Arguments& arguments, const ChildOrder& order, std::size_t configs,
                        std::optional<Corpus>& corpus) {
   CompareHooks hooks;
   const auto watcher = std::make_shared<RunsWatcher>(arguments.output, configs);
-  hooks.start = starter(order);
+  hooks.start = [order](const PlannedRun& run, const Corpus& text) { return start_child(order, run, text); };
   hooks.text = [&corpus](const Corpus& text) { corpus = text; };
   hooks.runs = watcher->hooks();
   hooks.after_run = [watcher](const PlannedRun& run, const SeedRun& result, bool reused) {
     const bool early = result.ended == Ending::patience || result.ended == Ending::seconds;
-    const std::string outcome = (result.failure.empty() ? "val " + format_loss(result.loss) : result.failure) +
+    const std::string outcome = (result.failure ? result.failure->what() : "val " + format_loss(result.loss)) +
                                 (early ? ", ended by " + std::string(enum_name(result.ended)) + " after " +
                                              format_count(result.steps) + " steps"
                                        : "");
     watcher->tell(run_heading(run) + (reused ? ", trained before: " : ": ") + outcome);
   };
-  hooks.notice = [](const std::string& line) { log_note(line); };
+  hooks.notice = log_note;
   hooks.reading = reading_progress(arguments.output);
   return hooks;
 }
@@ -185,14 +167,9 @@ bool compares_runs(const Arguments& arguments) {
     throw Error(ExitCode::usage, option, " is for trainings, and runs are compared as they are; leave it out");
   };
   for (const char* option : {"--vary", "--seeds", "--score-on", "--jobs", "--engine", "--stop-at-target"})
-    if (arguments.given(option)) refuse(option);
+    if (arguments.options->find(option).given()) refuse(option);
   for (const Override& setting : arguments.config.overrides()) refuse(setting.flag);
   return true;
-}
-
-/// Whether what is compared is the ladder as such.
-bool climbs_ladder(const Arguments& arguments) {
-  return arguments.presets == std::vector<std::string>{std::string(ladder_word)} && arguments.varied.empty();
 }
 
 /// Error usage for more than one.
@@ -221,11 +198,6 @@ void compare_trained(const Arguments& arguments) {
   if (folder) log_note("saved in ", folder->path().string());
 }
 
-[[noreturn]] void stop(const ResultsFolder& folder) {
-  log_note("stopped; to continue, give the same command with --out ", shell_quoted(folder.path().native()));
-  throw Stopped{stopping_signal()};
-}
-
 /// One of several processes that a launcher has started; rank 0 alone tells and writes.
 void compare_beside_first(const Arguments& arguments, const std::vector<ResolvedConfig>& configs,
                           const Launch& launched, const MuteOutput& mute) {
@@ -233,8 +205,9 @@ void compare_beside_first(const Arguments& arguments, const std::vector<Resolved
   const double begun = steady_seconds();
   while (!std::filesystem::exists(arguments.out) && steady_seconds() - begun < most_seconds)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const ChildOrder order = order_of(arguments, configs.size(), launched);
   CompareHooks hooks;
-  hooks.start = starter(order_of(arguments, configs.size(), launched));
+  hooks.start = [&order](const PlannedRun& run, const Corpus& text) { return start_child(order, run, text); };
   try {
     if (!compare(configs, compare_options(arguments, arguments.out, launched), hooks).complete)
       throw Stopped{stopping_signal()};
@@ -263,9 +236,9 @@ void report_killed(const Comparison& comparison, const ResultsFolder& folder) {
   for (const ConfigResult& result : comparison.results)
     for (const SeedRun& run : result.runs.seeds) {
       ++total;
-      if (run.failure_code == ExitCode::ok || run.failure_code == ExitCode::diverged) continue;
+      if (!run.failure || run.failure->code() == ExitCode::diverged) continue;
       ++killed;
-      code = run.failure_code;
+      code = run.failure->code();
     }
   if (killed > 0)
     throw Error(code, killed, " of ", total,
@@ -277,14 +250,20 @@ void compare_configs(const Arguments& arguments, const std::optional<Launch>& la
   const std::vector<ResolvedConfig> configs = configs_of(arguments);
   ResultsFolder folder(arguments.out, "compare", /*goes_on=*/true);
   refuse_foreign_results(folder.path());
-  log_note(runs_text(configs.size(), arguments.seeds), " in ", folder.path().string());
+  const std::int64_t count = std::ssize(configs), seeds = arguments.seeds;
+  log_note(format_count(count * seeds, "run"), " (", format_count(count, "config"), " × ", format_count(seeds, "seed"),
+           ") in ", folder.path().string());
   std::optional<Corpus> corpus;
   const CompareOptions options = compare_options(arguments, folder.path(), launched);
   const ChildOrder order = order_of(arguments, configs.size(), launched);
   const Comparison comparison = compare(configs, options, hooks_for(arguments, order, configs.size(), corpus));
-  if (!comparison.complete) stop(folder);
-  std::optional<LadderReport> report;
-  if (climbs_ladder(arguments)) report = ladder_report(comparison, *corpus, configs.front().config.model.block_size);
+  if (!comparison.complete) {
+    log_note("stopped; to continue, give the same command with --out ", shell_quoted(folder.path().native()));
+    throw Stopped{stopping_signal()};
+  }
+  std::optional<LadderReport> report;  // of the ladder as such
+  if (arguments.presets == std::vector{std::string(ladder_word)} && arguments.varied.empty())
+    report = ladder_report(comparison, *corpus, configs.front().config.model.block_size);
   print_comparison(comparison, form_of(arguments), report);
   if (arguments.page) write_comparison_page(comparison, folder.path());
   log_note("saved in ", folder.path().string());
@@ -306,47 +285,46 @@ void run_compare(const Arguments& arguments) {
 }  // namespace
 
 void add_compare(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
+  Arguments& arguments = arguments_for(options, run_compare);
   const Option& config =
       options
-          .add("CONFIG", arguments->presets,
+          .add("CONFIG", arguments.presets,
                "presets or paths; ladder: every preset of the ladder; or runs, which are compared as they are")
           .stands_for(config_or_run_meant)
           .required();
-  settle_presets(options, arguments->presets);
-  arguments->given = [&options](const std::string& option) { return options.find(option).given(); };
+  settle_presets(options, arguments.presets);
+  arguments.options = &options;
   options
-      .add("--vary", arguments->varied,
+      .add("--vary", arguments.varied,
            "train each config with each of these values: --vary model.n_head=1,2,4; repeated, with every combination")
       .value_name("KEY=V,V");
-  options.add("--seeds", arguments->seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
+  options.add("--seeds", arguments.seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
   options
-      .add("--score-on", arguments->score_on,
+      .add("--score-on", arguments.score_on,
            "train: train on the first part of the train split and score on its last, so that what you choose by the "
            "losses is not chosen by the validation split")
       .one_of({"val", "train"});
-  options.add("--jobs", arguments->jobs, "runs to train at once, sharing the threads; their times are marked")
+  options.add("--jobs", arguments.jobs, "runs to train at once, sharing the threads; their times are marked")
       .range(1, 4096);
   options
-      .add("--target", arguments->target, "also print how many steps and seconds each config takes to reach this loss")
+      .add("--target", arguments.target, "also print how many steps and seconds each config takes to reach this loss")
       .positive()
       .default_text("none");
-  options.flag("--stop-at-target", arguments->stop_at_target,
+  options.flag("--stop-at-target", arguments.stop_at_target,
                "end each run at --target; configs are then listed by their steps to it");
-  options.flag("--planned", arguments->planned, "train the planned run in this folder").hidden();
-  options.flag("--without-scores", arguments->without_scores, "of a planned run: keep no losses").hidden();
-  options.add("--replays", arguments->replays, "of a planned run: the run whose length it repeats").hidden();
+  options.flag("--planned", arguments.planned, "train the planned run in this folder").hidden();
+  options.flag("--without-scores", arguments.without_scores, "of a planned run: keep no losses").hidden();
+  options.add("--replays", arguments.replays, "of a planned run: the run whose length it repeats").hidden();
   options.gone("--equal", "give all configs one length: --max_iters or --max_seconds");
   options.gone("--tune-rate", "use --vary train.learning_rate=…,… --score-on train");
   options.gone("--csv", "use --json");
-  options.flag("--markdown", arguments->markdown, "print the table as Markdown");
-  options.flag("--page", arguments->page, "write compare.html too: a web page of each config's best run");
-  options.add("--out", arguments->out,
+  options.flag("--markdown", arguments.markdown, "print the table as Markdown");
+  options.flag("--page", arguments.page, "write compare.html too: a web page of each config's best run");
+  options.add("--out", arguments.out,
               "folder of the runs and of compare.json (default runs/compare-<n>); processes that mpirun or srun has "
               "started share the runs in it out among themselves");
-  add_training_arguments(options, *arguments);
-  arguments->config.help_shows(options, config, "");
-  on_parsed(options, arguments, run_compare);
+  add_training_arguments(options, arguments);
+  arguments.config.help_shows(options, config, "");
 }
 
 }  // namespace chargpt

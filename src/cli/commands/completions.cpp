@@ -109,10 +109,9 @@ void print_candidates(const std::vector<std::string>& words) {
 }
 
 void add_completions(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  options.add("SHELL", arguments->shell, "the shell that is to complete").one_of({"bash", "zsh", "fish"}).required();
-  add_output_arguments(options, arguments->output, nullptr);
-  on_parsed(options, arguments, run_completions);
+  Arguments& arguments = arguments_for(options, run_completions);
+  options.add("SHELL", arguments.shell, "the shell that is to complete").one_of({"bash", "zsh", "fish"}).required();
+  add_output_arguments(options, arguments.output, nullptr);
 }
 
 }  // namespace chargpt

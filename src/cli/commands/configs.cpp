@@ -1,6 +1,5 @@
 // `chargpt configs`: the presets with what to expect of them, and the schema of a config file.
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -27,9 +26,7 @@ struct Arguments {
 
 nlohmann::ordered_json schema_with_model_types() {
   nlohmann::ordered_json schema = config_schema();
-  nlohmann::ordered_json types = nlohmann::ordered_json::array();
-  for (const std::string_view type : model_types()) types.push_back(type);
-  schema["properties"]["model"]["properties"]["type"]["enum"] = types;
+  schema["properties"]["model"]["properties"]["type"]["enum"] = model_types();
   return schema;
 }
 
@@ -60,10 +57,6 @@ std::string expected_loss(const nlohmann::ordered_json& expected) {
   const std::string half =
       ci95.is_null() ? "" : " ± " + format_fixed((ci95[1].get<double>() - ci95[0].get<double>()) / 2, 3);
   return format_fixed(expected["loss"].get<double>(), 3) + half + (expected.contains("leaks") ? ", leaks" : "");
-}
-
-std::string expected_seconds(const nlohmann::ordered_json& expected) {
-  return expected.contains("seconds") ? format_duration(expected["seconds"].get<double>()) : "";
 }
 
 /// The first sentence of the comment that a preset's file begins with.
@@ -98,7 +91,9 @@ void print_presets(const nlohmann::ordered_json& rows) {
   Table table({"preset", "expected loss", "time", "parameters", "block", "length", "type", "batch"});
   table.may_leave_out({"batch", "type", "length", "block", "parameters", "time"});
   for (const auto& row : rows) {
-    table.add({row["name"], expected_loss(row["expected"]), expected_seconds(row["expected"]),
+    const auto& expected = row["expected"];
+    table.add({row["name"], expected_loss(expected),
+               expected.contains("seconds") ? format_duration(expected["seconds"].get<double>()) : "",
                format_count(row["parameters"]), row["block_size"].dump(), row["length"], row["model_type"],
                row["batch_size"].dump()});
     table.add_remark(row["purpose"]);
@@ -130,13 +125,12 @@ void run_configs(const Arguments& arguments) {
 }  // namespace
 
 void add_configs(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_output_arguments(options, arguments->output);
-  const Option& schema = options.flag("--schema", arguments->schema, "print the JSON Schema of a config file");
-  options.add("--show", arguments->show, "print a config, a preset's or a file, to start your own from")
+  Arguments& arguments = arguments_for(options, run_configs);
+  add_output_arguments(options, arguments.output);
+  const Option& schema = options.flag("--schema", arguments.schema, "print the JSON Schema of a config file");
+  options.add("--show", arguments.show, "print a config, a preset's or a file, to start your own from")
       .excludes(schema);
-  settle_preset(options, arguments->show);
-  on_parsed(options, arguments, run_configs);
+  settle_preset(options, arguments.show);
 }
 
 }  // namespace chargpt

@@ -1,7 +1,6 @@
 // `chargpt doctor`: what this machine offers, what is wrong, and the fix.
 #include <sys/statvfs.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -94,10 +93,9 @@ void run_doctor(const Arguments& arguments) {
 }  // namespace
 
 void add_doctor(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_device_arguments(options, arguments->device);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_doctor);
+  Arguments& arguments = arguments_for(options, run_doctor);
+  add_device_arguments(options, arguments.device);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

@@ -1,8 +1,8 @@
 // `chargpt eval RUN…`: the exact loss of a whole split, of one model or of several as one.
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/print_text.h"
 #include "cli/runs/figures.h"
-#include "cli/runs/joined_runs.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/work_line.h"
@@ -21,12 +20,11 @@ namespace chargpt {
 
 namespace {
 
-struct Arguments : ModelArguments {
-  UnknownPolicy unknown = UnknownPolicy::error;
+struct Arguments : JoinedArguments {
   std::string split;
-  std::vector<std::string> runs, text;
+  std::vector<std::string> text;
   std::int64_t stride = 0, restart = 0;
-  bool counts = false, adapt = false, learn_weights = false;
+  bool adapt = false;
 };
 
 /// data.max_val_tokens limits splits that are held out; elsewhere it has no effect and needs no mention.
@@ -36,21 +34,16 @@ DataConfig data_of(const LoadedRun& run, const std::string& split) {
   return data;
 }
 
-/// Whether something is learned from the train split before the text is scored.
-bool needs_training_text(const Arguments& arguments) {
-  return arguments.counts || arguments.learn_weights;
-}
-
-/// The text the run was trained on, wherever it is now, for what is learned from it and baselines: null, with a notice,
+/// The text the run was trained on, wherever it is now, for what is learned from it and baselines: none, with a notice,
 /// if it is gone or has changed and only baselines need it.
-std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const LoadedRun& run) {
+std::optional<Corpus> training_corpus(const Arguments& arguments, const LoadedRun& run) {
   try {
-    return std::make_unique<Corpus>(text_of_run(run, data_of(run, "train"), arguments.output));
+    return text_of_run(run, data_of(run, "train"), arguments.output);
   } catch (const Error& error) {
-    if (needs_training_text(arguments)) throw;
+    if (arguments.learns()) throw;
     log_note(std::string("no baselines: ") + error.what());
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std::string& split) {
@@ -72,15 +65,14 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
 
 /// `own`: the text is the one that the run was trained on, whose test split is for --split test alone.
 TokenView chosen_split(const Corpus& corpus, const std::string& name, bool own) {
-  const std::string units = unit_word(corpus.vocabulary().units()) + "s";
   const TokenView split = name == "train"  ? corpus.train()
                           : name == "val"  ? corpus.val()
                           : name == "test" ? corpus.test()
                           : own            ? corpus.without_test()
                                            : corpus.all();
   if (split.size() < 2)
-    throw Error(ExitCode::data, "the " + name + " split has " + std::to_string(split.size()) + " " + units +
-                                    "; scoring needs at least 2");
+    throw Error(ExitCode::data, "the ", name, " split has ", split.size(), " ", unit_word(corpus.vocabulary().units()),
+                "s; scoring needs at least 2");
   return split;
 }
 
@@ -96,20 +88,13 @@ Scored scored_part(const Arguments& arguments, LoadedRun& run, const Corpus& cor
   return scored;
 }
 
-void check_split(const Arguments& arguments, const LoadedRun& run) {
-  if (arguments.split == "test" && run.config().data.test_fraction == 0)
-    throw Error(ExitCode::data, run.folder.string() +
-                                    " holds out no test split; train a run with --test_fraction 0.1, or score another "
-                                    "text with --text FILE");
-}
-
 /// Error usage where some of several runs were trained on what another has held out, or where there is no one train
 /// split to learn from.
 void check_texts(const Arguments& arguments, LoadedRun& run, const Corpus& corpus, const std::string& difference) {
   if (difference.empty()) return;
   const bool known = std::ranges::any_of(
       run.members(), [&](const LoadedRun* member) { return member->checkpoint.state.data == corpus.fingerprint(); });
-  if (known || arguments.adapt || needs_training_text(arguments))
+  if (known || arguments.adapt || arguments.learns())
     throw Error(
         ExitCode::usage, difference,
         "; as one they score another text that none was trained on (--text FILE), without --counts, --adapt and "
@@ -117,20 +102,19 @@ void check_texts(const Arguments& arguments, LoadedRun& run, const Corpus& corpu
 }
 
 /// Of the networks as they were trained: of several each is scored, and so is their mean, from their losses.
-Figures figures_of(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
+Figures figures_of(LoadedRun& run, const Scored& scored, WorkLine& line) {
   if (run.others().empty()) return measure(run, scored, line.heartbeat("scoring the text by the network"));
   const double begun = steady_seconds();
   std::vector<Figures::Member> members;
   std::vector<float> losses;
   for (LoadedRun* member : run.members()) {
-    const std::string& name = arguments.runs[members.size()];
     Scored own = scored;
     own.checkpoint = member->checkpoint.path.string();
     const SplitLoss loss = split_loss(member->network(), scored.tokens, run.block_size(), scored.stride,
-                                      line.heartbeat("scoring the text by " + name));
+                                      line.heartbeat("scoring the text by " + member->name));
     check_finite(loss, own);
     losses.insert(losses.end(), loss.losses.begin(), loss.losses.end());
-    members.push_back({.name = name, .weight = run.weights()[members.size()], .loss = loss.mean});
+    members.push_back({.name = member->name, .weight = run.weights()[members.size()], .loss = loss.mean});
   }
   std::vector<float> of_mean(losses.size() / members.size());
   mean_of_losses(losses, run.weights(), of_mean);
@@ -183,15 +167,18 @@ void run_eval(const Arguments& arguments) {
   if (arguments.restart > 0 && !arguments.adapt)
     throw Error(ExitCode::usage, "--restart ", arguments.restart,
                 " forgets what --adapt has learned; add --adapt, or leave it out");
-  LoadedRun run = load_runs(arguments.runs, arguments, arguments.learn_weights);
-  check_split(arguments, run);
+  LoadedRun run = load_runs(arguments);
+  if (arguments.split == "test" && run.config().data.test_fraction == 0)
+    throw Error(ExitCode::data, run.folder.string(),
+                " holds out no test split; train a run with --test_fraction 0.1, or score another text with --text "
+                "FILE");
   if (arguments.adapt)
     for (const LoadedRun* member : run.members()) check_adapts(*member->model);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split
                             : given                  ? "all"
                                                      : "val",
-                    difference = text_difference(run, arguments.runs);
+                    difference = text_difference(run);
   const Corpus corpus =
       given ? given_corpus(arguments, run, split) : text_of_run(run, data_of(run, split), arguments.output);
   log_notices(corpus);
@@ -201,22 +188,23 @@ void run_eval(const Arguments& arguments) {
     log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
   if (own && split == "all" && corpus.test_tokens() > 0) log_note("without its test split, which --split test scores");
   if (!difference.empty()) log_note("no baselines: " + difference);
-  const std::unique_ptr<Corpus> other = own || !difference.empty() ? nullptr : training_corpus(arguments, run);
-  const Corpus* const trained_on = own ? &corpus : other.get();
+  std::optional<Corpus> other;
+  if (!own && difference.empty()) other = training_corpus(arguments, run);
+  const Corpus* const trained_on = own ? &corpus : other ? &*other : nullptr;
   const Scored scored = scored_part(arguments, run, corpus, split, own);
   std::optional<std::int64_t> test_scores;
   if (own && split == "test") test_scores = count_test_scores(run);
   WorkLine line(arguments.output);
   std::int64_t learned_on = 0;
   if (arguments.learn_weights)
-    learned_on = learn_weights(run, arguments.runs, trained_on->train(), line.heartbeat("learning the weights"));
-  Figures figures = figures_of(arguments, run, scored, line);
+    learned_on = learn_weights(run, trained_on->train(), line.heartbeat("learning the weights"));
+  Figures figures = figures_of(run, scored, line);
   figures.test_scores = test_scores;
   figures.weights_learned_on = learned_on;
   if (arguments.adapt) adapt(arguments, figures, run, trained_on, line);
   if (arguments.counts) {
     run.mix_with_counts(*trained_on, line.heartbeat("counting the training text"));
-    figures.mixed = {run.mixture->weights(), run.mixture->learning()};
+    figures.mixture = run.mixture.get();
   }
   if (arguments.adapt || arguments.counts) score_by_predictor(arguments, figures, run, scored, line);
   if (trained_on != nullptr)
@@ -226,7 +214,7 @@ void run_eval(const Arguments& arguments) {
   line.clear();
   if (!arguments.output.json) return print_figures(figures);
   nlohmann::ordered_json json = to_json(figures);
-  add_checkpoints(json, run, arguments.runs);
+  add_checkpoints(json, run);
   json["seconds"] = figures.seconds;
   json["tokens_per_second"] = static_cast<double>(figures.tokens) / figures.seconds;
   json["text"] = given ? arguments.text : run.config().data.text;
@@ -236,38 +224,37 @@ void run_eval(const Arguments& arguments) {
 }  // namespace
 
 void add_eval(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_runs_argument(options, arguments->runs);
+  Arguments& arguments = arguments_for(options, run_eval);
+  add_runs_argument(options, arguments.runs);
   options
-      .add("--text", arguments->text,
+      .add("--text", arguments.text,
            "score these texts as a whole instead of the run's own: files, folders, or - for standard input")
       .takes_words();
   options
       .add(
-          "--split", arguments->split,
+          "--split", arguments.split,
           "train, val, test (data.test_fraction; the run records how often) or all but test (default: val of the run's "
           "own text, all of a text given with --text)")
       .one_of({"train", "val", "test", "all"});
-  add_unknown_option(options, arguments->unknown, "characters of --text");
+  add_unknown_option(options, arguments.unknown, "characters of --text");
   options
-      .add("--stride", arguments->stride,
+      .add("--stride", arguments.stride,
            "overlapping windows: score only the last STRIDE characters of each; 0: no overlap, with --adapt half a "
            "window")
       .non_negative();
-  add_counts_option(options, arguments->counts);
-  add_adapt_option(options, arguments->adapt);
+  add_counts_option(options, arguments.counts);
+  add_adapt_option(options, arguments.adapt);
   options
-      .add("--restart", arguments->restart,
+      .add("--restart", arguments.restart,
            "with --adapt: forget what was learned after every RESTART characters, so that no prediction depends on "
            "more; 0: never")
       .range(0, 16'384);  // what is forgotten takes some 3 kB a character
-  add_learn_weights_option(options, arguments->learn_weights);
-  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
+  add_learn_weights_option(options, arguments.learn_weights);
+  add_weights_options(options, arguments);
   options.gone("--storage", "weights are kept as float32; leave it out");
   options.gone("--engine", "eval computes on the CPU, whatever engine trained the model; leave it out");
-  add_device_arguments(options, arguments->use);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_eval);
+  add_device_arguments(options, arguments.use);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

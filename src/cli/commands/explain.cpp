@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "base/names.h"
@@ -14,17 +14,14 @@
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
-#include "cli/runs/prompt_window.h"
 #include "generate/filters.h"
-#include "inference/attention_weights.h"
-#include "inference/dimensions.h"
+#include "inference/model_types.h"
 #include "inference/walk.h"
 #include "page/page.h"
-#include "page/walk_page.h"
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 
@@ -167,15 +164,12 @@ std::string introduction(const LoadedRun& run, const PromptWindow& window) {
          "operation's own weights and biases.";
 }
 
-/// Of the blocks after the first only what goes on from them, unless all are asked for.
-bool is_shown(const Arguments& arguments, const Operation& operation, const std::vector<Operation>& all,
-              std::size_t at) {
-  if (arguments.all || operation.layer < 1) return true;
-  return at + 1 == all.size() || all[at + 1].layer != operation.layer;
-}
-
-std::string part_name(const Arguments& arguments, const std::vector<Operation>& all, std::size_t at) {
+/// The heading that an operation stands under; none where it is not shown: of the blocks after the first only what goes
+/// on from them is, unless all are asked for.
+std::optional<std::string> heading_of(const Arguments& arguments, const std::vector<Operation>& all, std::size_t at) {
   const std::int64_t layer = all[at].layer;
+  const bool goes_on = at + 1 == all.size() || all[at + 1].layer != layer;
+  if (layer > 0 && !arguments.all && !goes_on) return std::nullopt;
   if (layer >= 0)
     return "layer " + std::to_string(layer + 1) +
            (layer > 0 && !arguments.all ? ", the same operations; --all shows them" : "");
@@ -204,11 +198,10 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
   std::printf("\n");
   for (std::size_t at = 0; at < operations.size(); ++at) {
     const Operation& operation = operations[at];
-    if (!is_shown(arguments, operation, operations, at)) continue;
-    if (const std::string name = part_name(arguments, operations, at); name != part) {
-      part = name;
-      std::printf("\n%s\n", part.c_str());
-    }
+    const std::optional<std::string> name = heading_of(arguments, operations, at);
+    if (!name) continue;
+    if (*name != part) std::printf("\n%s\n", name->c_str());
+    part = *name;
     std::printf("  %-34s %s\n    %s\n", operation.name.c_str(), sizes_text(operation).c_str(),
                 operation.formula.c_str());
     if (operation.name == weights_name) {
@@ -259,8 +252,9 @@ std::string page_of(const Arguments& arguments, const LoadedRun& run, const Prom
   std::vector<WalkStep> steps;
   for (std::size_t at = 0; at < operations.size(); ++at) {
     const Operation& operation = operations[at];
-    if (!is_shown(arguments, operation, operations, at)) continue;
-    WalkStep step{.part = part_name(arguments, operations, at),
+    const std::optional<std::string> part = heading_of(arguments, operations, at);
+    if (!part) continue;
+    WalkStep step{.part = *part,
                   .name = operation.name,
                   .formula = operation.formula,
                   .sizes = sizes_text(operation),
@@ -312,14 +306,13 @@ void run_explain(const Arguments& arguments) {
 }  // namespace
 
 void add_explain(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_run_argument(options, arguments->run);
-  options.add("--prompt", arguments->prompt, "the text to walk through the model").required().may_be_empty();
-  options.add("--page", arguments->page, "a web page instead, each matrix as a picture").value_name("FILE");
-  options.flag("--all", arguments->all, "every operation of every layer, not only of the first");
-  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_explain);
+  Arguments& arguments = arguments_for(options, run_explain);
+  add_run_argument(options, arguments.run);
+  options.add("--prompt", arguments.prompt, "the text to walk through the model").required().may_be_empty();
+  options.add("--page", arguments.page, "a web page instead, each matrix as a picture").value_name("FILE");
+  options.flag("--all", arguments.all, "every operation of every layer, not only of the first");
+  add_weights_options(options, arguments);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

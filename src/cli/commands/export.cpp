@@ -1,6 +1,5 @@
 // `chargpt export RUN --format F --out DIR`: a trained model in another program's format.
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -22,17 +21,13 @@ struct Arguments : ModelArguments {
   bool overwrite = false;
 };
 
-void check_name(const Format& format, const std::string& out) {
-  if (!out.ends_with(format.suffix))
-    throw Error(ExitCode::usage, "--out ", printable(out), " should end in ", format.suffix, ": --format ", format.name,
-                " is one file");
-}
-
 void run_export(const Arguments& arguments) {
   const Format& format = format_of(arguments.format);
   if (arguments.license != "unknown" && format.name != "huggingface")
     throw Error(ExitCode::usage, "--license is for --format huggingface, which writes a model card");
-  check_name(format, arguments.out);
+  if (!arguments.out.ends_with(format.suffix))
+    throw Error(ExitCode::usage, "--out ", printable(arguments.out), " should end in ", format.suffix, ": --format ",
+                format.name, " is one file");
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use, format.with_optimizer);
   OutputFolder folder(arguments.out, arguments.overwrite, format.replaces);
   const auto notices = format.write({run.checkpoint, *run.model, arguments.license}, folder);
@@ -51,26 +46,21 @@ void run_export(const Arguments& arguments) {
               format_bytes(static_cast<std::int64_t>(folder.bytes())).c_str(), std::string(format.what).c_str());
 }
 
-std::vector<std::string> names_of_formats() {
-  std::vector<std::string> names;
-  for (const Format& format : formats()) names.emplace_back(format.name);
-  return names;
-}
-
 }  // namespace
 
 void add_export(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_run_argument(options, arguments->run);
-  options.add("--format", arguments->format, "whose format").one_of(names_of_formats());
-  options.add("--out", arguments->out, "the folder to write; for a format of one file, that file")
+  Arguments& arguments = arguments_for(options, run_export);
+  add_run_argument(options, arguments.run);
+  std::vector<std::string> names;
+  for (const Format& format : formats()) names.emplace_back(format.name);
+  options.add("--format", arguments.format, "whose format").one_of(names);
+  options.add("--out", arguments.out, "the folder to write; for a format of one file, that file")
       .required()
       .value_name("PATH");
-  options.add("--license", arguments->license, "of the model card: mit, apache-2.0, …").value_name("NAME");
-  options.flag("--overwrite", arguments->overwrite, "replace what an earlier export wrote there");
-  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_export);
+  options.add("--license", arguments.license, "of the model card: mit, apache-2.0, …").value_name("NAME");
+  options.flag("--overwrite", arguments.overwrite, "replace what an earlier export wrote there");
+  add_weights_options(options, arguments);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

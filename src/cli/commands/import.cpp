@@ -1,6 +1,5 @@
 // `chargpt import PATH`: a model that another program wrote, as a run.
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -13,7 +12,6 @@
 #include "cli/runs/run_text.h"
 #include "cli/version.h"
 #include "exchange/formats.h"
-#include "exchange/imported_model.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -104,19 +102,18 @@ void run_import(const Arguments& arguments) {
 }  // namespace
 
 void add_import(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  options.add("PATH", arguments->path, "what the other program wrote: a folder or a file").required();
-  const Option& run = options.add("--run", arguments->run, "run folder (default runs/<name>-<n>)");
-  options.add("--out", arguments->out, "the same").excludes(run);
+  Arguments& arguments = arguments_for(options, run_import);
+  options.add("PATH", arguments.path, "what the other program wrote: a folder or a file").required();
+  const Option& run = options.add("--run", arguments.run, "run folder (default runs/<name>-<n>)");
+  options.add("--out", arguments.out, "the same").excludes(run);
   options
-      .add("--text", arguments->text,
+      .add("--text", arguments.text,
            "the texts that it was trained on, so that eval and resume find them: files, folders, or - for standard "
            "input")
       .takes_words()
       .value_name("TEXT");
-  options.flag("--overwrite", arguments->overwrite, "a run that is there is renamed to RUN.old-N; nothing is deleted");
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_import);
+  options.flag("--overwrite", arguments.overwrite, "a run that is there is renamed to RUN.old-N; nothing is deleted");
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

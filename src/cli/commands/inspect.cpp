@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -29,7 +28,6 @@
 #include "run/run_name.h"
 #include "text/corpus.h"
 #include "text/documents.h"
-#include "text/sample_text.h"
 #include "text/text_listing.h"
 #include "train/run_length.h"
 
@@ -54,7 +52,7 @@ Json differing_from_defaults(const ResolvedConfig& resolved) {
     const Json &value = config.at(option.section).at(option.name),
                &standard = defaults.at(option.section).at(option.name);
     if (value == standard) continue;
-    const std::string key = option.section + "." + option.name;
+    const std::string key = option.key();
     options.push_back({{"option", key},
                        {"value", value},
                        {"default", standard},
@@ -212,7 +210,7 @@ void print_other_options(const Json& json) {
   const std::size_t columns = terminal_columns(STDOUT_FILENO), width = std::clamp<std::size_t>(columns / 4, 12, 24);
   Table table({"option", "default", "what it is"});
   for (const OptionInfo& option : option_table()) {
-    const std::string key = option.section + "." + option.name;
+    const std::string key = option.key();
     const auto& differing = json.at("differs_from_defaults");
     if (std::ranges::none_of(differing, [&](const Json& one) { return one["option"] == key; }))
       table.add({key, shown_value(json.at("config").at(option.section).at(option.name), columns == 0 ? 0 : width),
@@ -367,24 +365,23 @@ void run_inspect(const Arguments& arguments) {
 }  // namespace
 
 void add_inspect(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
+  Arguments& arguments = arguments_for(options, run_inspect);
   options
-      .add("PATH", arguments->path,
+      .add("PATH", arguments.path,
            "run folder, checkpoint folder, config (path or preset), or text: a file, a folder, - (default: the newest "
            "run in runs/)")
       .stands_for(config_or_run_meant);
-  options.add("OTHER", arguments->other, "a second run or config, to show how the two differ")
+  options.add("OTHER", arguments.other, "a second run or config, to show how the two differ")
       .stands_for(config_or_run_meant);
-  options.before_run([&path = arguments->path] {
+  options.before_run([&path = arguments.path] {
     if (path.empty()) path = run_left_out();
   });
-  settle_preset(options, arguments->path);
-  settle_preset(options, arguments->other);
-  options.add("--checkpoint", arguments->checkpoint, "of a run: best, last or step-N (default last)");
-  options.flag("--verify", arguments->verify, "check every file of every checkpoint against its manifest");
-  options.flag("--all", arguments->all, "also the options at their defaults; of a text, every symbol");
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_inspect);
+  settle_preset(options, arguments.path);
+  settle_preset(options, arguments.other);
+  options.add("--checkpoint", arguments.checkpoint, "of a run: best, last or step-N (default last)");
+  options.flag("--verify", arguments.verify, "check every file of every checkpoint against its manifest");
+  options.flag("--all", arguments.all, "also the options at their defaults; of a text, every symbol");
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

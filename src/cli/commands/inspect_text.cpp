@@ -16,8 +16,8 @@
 #include "cli/runs/run_text.h"
 #include "cli/work_line.h"
 #include "report/format.h"
-#include "report/symbols.h"
 #include "report/table.h"
+#include "report/terminal.h"
 #include "text/corpus.h"
 
 namespace chargpt {

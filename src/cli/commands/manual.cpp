@@ -42,10 +42,9 @@ void run_manual(const Arguments& arguments) {
 }  // namespace
 
 void add_manual(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  options.add("COMMAND", arguments->command, "whose page; left out: the program's");
-  add_output_arguments(options, arguments->output, nullptr);
-  on_parsed(options, arguments, run_manual);
+  Arguments& arguments = arguments_for(options, run_manual);
+  options.add("COMMAND", arguments.command, "whose page; left out: the program's");
+  add_output_arguments(options, arguments.output, nullptr);
 }
 
 }  // namespace chargpt

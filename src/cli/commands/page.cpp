@@ -1,14 +1,12 @@
 // `chargpt page RUN…`: one web page that shows runs, and in which the model of the first one writes.
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_text.h"
-#include "cli/runs/joined_runs.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_page.h"
 #include "page/page.h"
@@ -44,17 +42,16 @@ void run_page(const Arguments& arguments) {
 }  // namespace
 
 void add_page(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_runs_argument(options, arguments->runs)
+  Arguments& arguments = arguments_for(options, run_page);
+  add_runs_argument(options, arguments.runs)
       .help("run folders; the model in the page is that of the first (default: the newest in runs/)");
-  options.add("-o,--output", arguments->file, "the file to write (default: page.html in the first run)")
+  options.add("-o,--output", arguments.file, "the file to write (default: page.html in the first run)")
       .value_name("FILE");
-  options.flag("--no-model", arguments->no_model, "leave the weights out: curves, samples and facts alone");
+  options.flag("--no-model", arguments.no_model, "leave the weights out: curves, samples and facts alone");
   options.gone("--stored-as", "a page keeps weights as float16");
-  options.add("--prompt", arguments->prompt, "the prompt that the page opens with").may_be_empty();
-  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_page);
+  options.add("--prompt", arguments.prompt, "the prompt that the page opens with").may_be_empty();
+  add_weights_options(options, arguments);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

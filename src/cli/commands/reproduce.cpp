@@ -202,16 +202,15 @@ void reproduce(const Arguments& arguments) {
 }  // namespace
 
 void add_reproduce(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_run_argument(options, arguments->run);
-  options.add("--at", arguments->at, "repeat only what follows this checkpoint: step-N").value_name("STEP");
-  options.add("--text", arguments->text, "its text, if that is not where it was").takes_words().value_name("TEXT");
-  options.add("--run", arguments->again,
+  Arguments& arguments = arguments_for(options, reproduce);
+  add_run_argument(options, arguments.run);
+  options.add("--at", arguments.at, "repeat only what follows this checkpoint: step-N").value_name("STEP");
+  options.add("--text", arguments.text, "its text, if that is not where it was").takes_words().value_name("TEXT");
+  options.add("--run", arguments.again,
               "folder to train in, and keep (default runs/<name>-again-<n>, removed where the bits are the same)");
-  options.add("--engine", arguments->engine, "auto (the run's), cpu or libtorch").group("Machine");
-  add_device_arguments(options, arguments->device);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, reproduce);
+  options.add("--engine", arguments.engine, "auto (the run's), cpu or libtorch").group("Machine");
+  add_device_arguments(options, arguments.device);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

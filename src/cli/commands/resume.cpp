@@ -19,7 +19,6 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "run/run_lock.h"
 #include "run/run_name.h"
 #include "train/conditions.h"
 
@@ -196,20 +195,19 @@ void run_resume(const Arguments& arguments) {
 }  // namespace
 
 void add_resume(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  const Option& run = add_run_argument(options, arguments->run);
+  Arguments& arguments = arguments_for(options, run_resume);
+  const Option& run = add_run_argument(options, arguments.run);
   options
-      .add("--checkpoint", arguments->checkpoint,
+      .add("--checkpoint", arguments.checkpoint,
            "last, best or step-N; one before the last with a changed option that training depends on (all but "
            "train.keep, eval.log_interval, eval.sample_tokens, sample.* and where the text is) needs --run")
       .default_text("last");
-  options.add("--run", arguments->new_run, "begin a new run in this folder instead of continuing RUN");
-  add_training_arguments(options, *arguments);
+  options.add("--run", arguments.new_run, "begin a new run in this folder instead of continuing RUN");
+  add_training_arguments(options, arguments);
   options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N (GPU support is untested)");
   options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");
   options.find("--engine").help("auto (the run's), cpu or libtorch");
-  arguments->config.help_shows(options, run, "", config_of_run);
-  on_parsed(options, arguments, run_resume);
+  arguments.config.help_shows(options, run, "", config_of_run);
 }
 
 }  // namespace chargpt

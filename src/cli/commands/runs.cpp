@@ -7,7 +7,6 @@
 #include <ctime>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -135,54 +134,37 @@ nlohmann::ordered_json to_json(const Row& row) {
   return object;
 }
 
-nlohmann::ordered_json to_json(const std::vector<Row>& rows) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const Row& row : rows) json.push_back(to_json(row));
-  return json;
-}
-
 /// A lone dash keeps a column of figures one.
 std::string figure_or_dash(const std::string& name, const nlohmann::ordered_json& value) {
   const std::string figure = shown_figure(name, value);
   return figure == "none" ? "-" : figure;
 }
 
-std::string loss_text(const Row& row) {
-  return figure_or_dash("best_val_loss", row.state.best_val_loss) + (row.leaks ? " (leaks)" : "");
-}
-
-std::string steps_text(const Row& row) {
-  return std::to_string(row.state.step) + "/" + std::to_string(row.state.max_iters);
-}
-
 void print_group(const std::vector<const Row*>& rows) {
   Table table({"run", "config", "type", "parameters", "step", "ended", "best val", "at step", "time", "begun"});
   table.may_leave_out({"type", "at step", "parameters", "config", "time"});
-  for (const Row* row : rows)
-    table.add({row->name, row->config.name, row->config.model.type,
-               format_short(static_cast<double>(row->state.parameters)), steps_text(*row), row->ended, loss_text(*row),
-               figure_or_dash("best_step", best_step_of(row->state)), format_duration(row->state.seconds),
+  for (const Row* row : rows) {
+    const RunState& state = row->state;
+    table.add({row->name, row->config.name, row->config.model.type, format_short(static_cast<double>(state.parameters)),
+               line_of(state.step, "/", state.max_iters), row->ended,
+               figure_or_dash("best_val_loss", state.best_val_loss) + (row->leaks ? " (leaks)" : ""),
+               figure_or_dash("best_step", best_step_of(state)), format_duration(state.seconds),
                time_text(row->begun, "%Y-%m-%d", /*local=*/true)});
+  }
   print_table(table);
 }
 
 void print_list(const std::vector<Row>& rows) {
   std::map<std::string, std::vector<const Row*>> groups;
   Table problems({"run", "problem"});
-  bool any = false;
   for (const Row& row : rows)
-    if (row.problem.empty()) {
-      groups[group_of(row)].push_back(&row);
-    } else {
-      problems.add({row.name, row.problem});
-      any = true;
-    }
+    row.problem.empty() ? groups[group_of(row)].push_back(&row) : problems.add({row.name, row.problem});
   const char* gap = "";
   for (const auto& [name, group] : groups) {
     print_lines(std::exchange(gap, "\n") + printable(name, std::string::npos) + "\n");
     print_group(group);
   }
-  if (!any) return;
+  if (std::ranges::all_of(rows, [](const Row& row) { return row.problem.empty(); })) return;
   print_text(gap);
   print_table(problems);
 }
@@ -196,16 +178,18 @@ void run_runs(const Arguments& arguments) {
   if (rows.empty() && is_run(folder))
     throw Error(ExitCode::usage, printable_path(folder),
                 " is a run, not a folder of runs; to describe it: chargpt inspect ", shell_quoted(folder));
-  arguments.output.json ? print_json(to_json(rows)) : print_list(rows);
+  if (!arguments.output.json) return print_list(rows);
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Row& row : rows) json.push_back(to_json(row));
+  print_json(json);
 }
 
 }  // namespace
 
 void add_runs(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  options.add("DIR", arguments->folders, "folder of runs (default runs)").stands_for(run_meant);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_runs);
+  Arguments& arguments = arguments_for(options, run_runs);
+  options.add("DIR", arguments.folders, "folder of runs (default runs)").stands_for(run_meant);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -16,9 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_text.h"
-#include "cli/runs/joined_runs.h"
 #include "cli/runs/loaded_run.h"
-#include "cli/runs/prompt_window.h"
 #include "cli/runs/run_text.h"
 #include "cli/standard_input.h"
 #include "cli/work_line.h"
@@ -39,24 +36,16 @@ namespace {
 /// How --interactive makes prompts of lines.
 enum class Interactive { none, complete, answer };
 
-struct Arguments : ModelArguments {
-  UnknownPolicy unknown = UnknownPolicy::error;
+struct Arguments : JoinedArguments {
   ConfigArguments config;
-  std::vector<std::string> runs;
-  std::string prompt, prompt_file, dash;
-  const Option *seed_option = nullptr, *prompt_option = nullptr, *file_option = nullptr;  ///< whether they were given
+  std::string prompt, prompt_file;
+  bool dash = false;                 ///< standard input is the prompt
+  const Options* options = nullptr;  ///< knows which options were given
   std::vector<std::string> stop;
   std::int64_t seed = 1337, probabilities = 0;
   Interactive interactive = Interactive::none;
-  bool greedy = false, counts = false, learn_weights = false, fresh = false;
+  bool greedy = false, fresh = false;
 };
-
-/// The word - after the runs is the prompt.
-void take_dash(std::vector<std::string>& runs, std::string& dash) {
-  if (runs.empty() || runs.back() != "-") return;
-  dash = "-";
-  runs.pop_back();
-}
 
 /// Error usage for a word after the first run that is none: it may be meant as a prompt.
 void refuse_words(const std::vector<std::string>& runs) {
@@ -66,25 +55,26 @@ void refuse_words(const std::vector<std::string>& runs) {
 }
 
 /// Error usage for another escape than unescaped() knows, and for nothing at all.
-std::string stop_string(const std::string& given) {
-  if (given.empty())
-    throw Error(ExitCode::usage, "--stop '': an empty string would end every sample at once; leave it out");
-  return unescaped(given, "--stop ");
-}
-
 std::vector<std::string> stop_strings(const Arguments& arguments) {
   std::vector<std::string> all;
-  std::ranges::transform(arguments.stop, std::back_inserter(all), stop_string);
+  for (const std::string& given : arguments.stop) {
+    if (given.empty())
+      throw Error(ExitCode::usage, "--stop '': an empty string would end every sample at once; leave it out");
+    all.push_back(unescaped(given, "--stop "));
+  }
   if (all.empty() && arguments.interactive == Interactive::complete) all.emplace_back("\n");
   return all;
 }
 
+int prompts_given(const Arguments& arguments) {
+  const auto given = [&](const char* option) { return arguments.options->find(option).given() ? 1 : 0; };
+  return given("--prompt") + given("--prompt-file") + (arguments.dash ? 1 : 0);
+}
+
 std::string prompt_text(const Arguments& arguments) {
-  const std::initializer_list<bool> given = {arguments.prompt_option->given(), arguments.file_option->given(),
-                                             !arguments.dash.empty()};
-  if (std::ranges::count(given, true) > 1)
+  if (prompts_given(arguments) > 1)
     throw Error(ExitCode::usage, "a prompt is given twice; give one: --prompt, --prompt-file or '-'");
-  if (arguments.dash == "-") return read_standard_input();
+  if (arguments.dash) return read_standard_input();
   if (arguments.prompt_file.empty()) return arguments.prompt;
   const TextSource source =
       TextSource::in_memory(arguments.prompt_file, read_file(arguments.prompt_file, most_prompt_bytes));
@@ -97,7 +87,7 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, LoadedRun& run,
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   const std::string text = prompt_text(arguments);
   const std::string what = !arguments.prompt_file.empty() ? arguments.prompt_file
-                           : arguments.dash == "-"        ? std::string("standard input")
+                           : arguments.dash               ? std::string("standard input")
                                                           : std::string("--prompt");
   std::string notice;
   std::vector<std::int64_t> ids = vocabulary.encode(text, what, arguments.unknown, &notice);
@@ -146,18 +136,17 @@ nlohmann::ordered_json to_json(const Vocabulary& vocabulary, const std::vector<E
 /// Writes one sample's text to stdout as it grows; others are kept whole until their turn.
 class StreamedText {
  public:
-  StreamedText(const std::vector<std::string>& stop, bool live) : matcher_(stop), live_(live) {}
+  StreamedText(const Vocabulary& vocabulary, const std::vector<std::string>& stop, bool live)
+      : vocabulary_(&vocabulary), matcher_(stop), live_(live) {}
 
-  /// The document ends here. False, as add() says it.
-  bool end() {
-    ended_ = true;
-    return false;
-  }
-  bool ended() const { return ended_; }
+  bool ended() const { return ended_; }                           ///< with a document
   bool stopped() const { return !ended_ && matcher_.stopped(); }  ///< by one of `stop`
-  bool add(const std::string& symbol) {
+  /// False where it has ended or stopped.
+  bool add(std::int64_t id) {
+    ended_ = id == vocabulary_->document();
+    if (ended_) return false;
     ++tokens_;
-    emit(matcher_.add(assembler_.add(symbol)));
+    emit(matcher_.add(assembler_.add(vocabulary_->symbol(id))));
     return !matcher_.stopped();
   }
   void finish() {
@@ -177,6 +166,7 @@ class StreamedText {
     flush_text();
     flushed_ = now;
   }
+  const Vocabulary* vocabulary_;
   Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
   StopMatcher matcher_;
   bool live_, ended_ = false;
@@ -197,7 +187,7 @@ void print_samples(const Arguments& arguments, LoadedRun& run, const std::string
       add_text(line, "text", samples[i].text());
       line["tokens"] = samples[i].tokens();
       line["seed"] = arguments.seed;
-      add_checkpoints(line, run, arguments.runs);
+      add_checkpoints(line, run);
       if (arguments.probabilities > 0) line["probabilities"] = to_json(vocabulary, expectations[i]);
       print_json(line, /*indent=*/-1);
       continue;
@@ -206,6 +196,11 @@ void print_samples(const Arguments& arguments, LoadedRun& run, const std::string
     if (i + 1 == samples.size() || arguments.probabilities > 0) print_text("\n");
     if (arguments.probabilities > 0) print_expectations(vocabulary, expectations[i]);
   }
+}
+
+/// Whether it is a whole document that the text does not have.
+bool is_new(const StreamedText& sample, const std::string& prompt, const Corpus& corpus, const KnownDocuments& known) {
+  return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
 }
 
 /// How many of the documents are new, where the run's text is at hand, and how many were not written to their end.
@@ -220,9 +215,8 @@ void note_documents(const LoadedRun& run, const std::string& prompt, const std::
   try {
     const Corpus corpus = text_of_run(run, run.config().data, output);
     const KnownDocuments known(corpus.all());
-    const std::int64_t fresh = std::ranges::count_if(samples, [&](const StreamedText& sample) {
-      return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
-    });
+    const std::int64_t fresh = std::ranges::count_if(
+        samples, [&](const StreamedText& sample) { return is_new(sample, prompt, corpus, known); });
     log_note(fresh, " of ", ended, " whole documents are new: the text has none like them");
   } catch (const Error& error) {
     log_detail(error.what());  // the text is gone, or another one
@@ -241,7 +235,7 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
   std::vector<std::string> idle;
   for (const char* option : {"top_k", "top_p", "min_p"})
     if (is_override(config, std::string("sample.") + option)) idle.push_back(std::string("--") + option);
-  if (arguments.seed_option->given()) idle.emplace_back("--seed");
+  if (arguments.options->find("--seed").given()) idle.emplace_back("--seed");
   const std::string why = "the most probable character is always taken (temperature 0): ";
   if (!idle.empty()) log_note(why, joined(idle, " and "), idle.size() > 1 ? " have" : " has", " no effect");
   if (sample.num_samples > 1) log_note(why, "all ", sample.num_samples, " samples are alike");
@@ -260,10 +254,6 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
   if (at_terminal)
     log_note("the model ", completes ? "completes" : "answers", " each line and remembers those before; Ctrl-D ends");
   StandardInputLines lines;
-  const auto add = [&](const std::string& text) {
-    const std::vector<std::int64_t> ids = vocabulary.encode(text, "the line", arguments.unknown);
-    said.insert(said.end(), ids.begin(), ids.end());
-  };
   std::string line;
   for (std::uint64_t turn = 0;; ++turn) {
     if (at_terminal) std::fputs("> ", stdout);
@@ -271,18 +261,19 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
     if (!lines.next(line)) break;
     try {
       if (documents) said = {vocabulary.document()};  // each line begins a document of its own
-      add(completes || documents ? line : line + "\n");
+      const std::string text = completes || documents ? line : line + "\n";
+      const std::vector<std::int64_t> ids = vocabulary.encode(text, "the line", arguments.unknown);
+      said.insert(said.end(), ids.begin(), ids.end());
     } catch (const Error& error) {
       log_warning(error.what());
       continue;
     }
     if (completes) print_text(line);
-    StreamedText text(stop, /*live=*/true);
+    StreamedText text(vocabulary, stop, /*live=*/true);
     generate(run.predictor(), said, sample, static_cast<std::uint64_t>(arguments.seed) + turn,
              [&](std::int64_t, std::int64_t id) {
-               if (id == vocabulary.document()) return false;
-               said.push_back(id);
-               return text.add(vocabulary.symbol(id));
+               if (id != vocabulary.document()) said.push_back(id);
+               return text.add(id);
              });
     text.finish();
     if (!text.text().ends_with('\n')) print_text("\n");
@@ -294,7 +285,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
 
 void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
   if (arguments.interactive == Interactive::none) return;
-  if (arguments.prompt_option->given() || arguments.file_option->given() || !arguments.dash.empty())
+  if (prompts_given(arguments) > 0)
     throw Error(ExitCode::usage, "--interactive reads its prompts line by line; leave out the other prompt");
   if (arguments.output.json || arguments.probabilities > 0 || sample.num_samples > 1)
     throw Error(ExitCode::usage,
@@ -321,19 +312,15 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
   std::vector<StreamedText> kept;
   std::int64_t written = 0;
   for (; std::ssize(kept) < wanted && written < most; written += sample.num_samples) {
-    std::vector<StreamedText> samples(static_cast<std::size_t>(sample.num_samples), StreamedText(stop, /*live=*/false));
-    generate(
-        run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
-        [&](std::int64_t index, std::int64_t id) {
-          StreamedText& text = samples[static_cast<std::size_t>(index - written)];
-          return id == corpus.vocabulary().document() ? text.end() : text.add(corpus.vocabulary().symbol(id));
-        },
-        {}, written);
+    std::vector<StreamedText> samples(static_cast<std::size_t>(sample.num_samples),
+                                      StreamedText(corpus.vocabulary(), stop, /*live=*/false));
+    const auto add = [&](std::int64_t index, std::int64_t id) {
+      return samples[static_cast<std::size_t>(index - written)].add(id);
+    };
+    generate(run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed), add, {}, written);
     for (StreamedText& text : samples) {
       text.finish();
-      if (std::ssize(kept) < wanted && text.ended() &&
-          !known.contain(corpus.vocabulary().encode(prompt + text.text(), "a sample")))
-        kept.push_back(std::move(text));
+      if (std::ssize(kept) < wanted && is_new(text, prompt, corpus, known)) kept.push_back(std::move(text));
     }
   }
   if (!arguments.output.json && !kept.empty()) print_text(prompt + kept.front().text());
@@ -343,20 +330,18 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
 
 /// What --learn-weights and --counts learn from the training text.
 void learn_from_text(const Arguments& arguments, LoadedRun& run) {
-  if (!arguments.counts && !arguments.learn_weights) return;
-  check_one_text(run, arguments.runs,
-                 ", so there is no one text to learn from; leave out --counts and --learn-weights");
+  if (!arguments.learns()) return;
+  check_one_text(run, ", so there is no one text to learn from; leave out --counts and --learn-weights");
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
   WorkLine line(arguments.output);
-  if (arguments.learn_weights)
-    learn_weights(run, arguments.runs, corpus.train(), line.heartbeat("learning the weights"));
+  if (arguments.learn_weights) learn_weights(run, corpus.train(), line.heartbeat("learning the weights"));
   if (arguments.counts) run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
 }
 
 void run_sample(const Arguments& arguments) {
   const std::vector<std::string> stop = stop_strings(arguments);
   refuse_words(arguments.runs);
-  LoadedRun run = load_runs(arguments.runs, arguments, arguments.learn_weights);
+  LoadedRun run = load_runs(arguments);
   const SampleConfig sample = sample_options(arguments, run);
   check_interactive(arguments, sample);
   check_new(arguments, run);
@@ -369,7 +354,8 @@ void run_sample(const Arguments& arguments) {
 
   if (arguments.fresh) return write_new_documents(arguments, run, sample, stop, ids, prompt);
   std::vector<StreamedText> samples;
-  for (std::int64_t i = 0; i < sample.num_samples; ++i) samples.emplace_back(stop, i == 0 && !arguments.output.json);
+  for (std::int64_t i = 0; i < sample.num_samples; ++i)
+    samples.emplace_back(run.checkpoint.vocabulary, stop, i == 0 && !arguments.output.json);
   Expectations expectations(samples.size());
   const LogitsCallback collect = [&](std::int64_t index, std::span<const float> logits) {
     expectations[static_cast<std::size_t>(index)].push_back({best_candidates(logits, arguments.probabilities), 0});
@@ -382,8 +368,7 @@ void run_sample(const Arguments& arguments) {
       [&](std::int64_t index, std::int64_t id) {
         const auto sample_index = static_cast<std::size_t>(index);
         if (arguments.probabilities > 0) expectations[sample_index].back().id = id;
-        if (id == run.checkpoint.vocabulary.document()) return samples[sample_index].end();
-        return samples[sample_index].add(run.checkpoint.vocabulary.symbol(id));
+        return samples[sample_index].add(id);
       },
       on_logits);
   for (StreamedText& text : samples) text.finish();
@@ -398,49 +383,50 @@ void run_sample(const Arguments& arguments) {
 }  // namespace
 
 void add_sample(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  options.before_run([&given = *arguments] { take_dash(given.runs, given.dash); });
-  const Option& run = add_runs_argument(options, arguments->runs);
+  Arguments& arguments = arguments_for(options, run_sample);
+  arguments.options = &options;
+  options.before_run([&arguments] {
+    arguments.dash = !arguments.runs.empty() && arguments.runs.back() == "-";
+    if (arguments.dash) arguments.runs.pop_back();
+  });
+  const Option& run = add_runs_argument(options, arguments.runs);
   options.find("RUN").help(run.text().help + "; a lone - after it reads the prompt from standard input");
-  arguments->prompt_option =
-      &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)").may_be_empty();
-  arguments->file_option = &options.add("--prompt-file", arguments->prompt_file, "file with the text to continue");
-  arguments->config.add(options, {"sample"});
-  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
+  options.add("--prompt", arguments.prompt, "text to continue (default: a newline, not printed)").may_be_empty();
+  options.add("--prompt-file", arguments.prompt_file, "file with the text to continue");
+  arguments.config.add(options, {"sample"});
+  add_weights_options(options, arguments);
   options.add(
-      "--stop", arguments->stop,
+      "--stop", arguments.stop,
       "end a sample before this string, in which \\n is a newline, \\t a tab and \\\\ a backslash; may be repeated");
-  add_unknown_option(options, arguments->unknown, "prompt characters");
-  options.flag("--greedy", arguments->greedy, "always the most probable character (temperature 0)");
-  arguments->seed_option =
-      &options.add("--seed", arguments->seed, "seed of the random draws; sample i has its own stream (seed, i)")
-           .non_negative();
+  add_unknown_option(options, arguments.unknown, "prompt characters");
+  options.flag("--greedy", arguments.greedy, "always the most probable character (temperature 0)");
+  options.add("--seed", arguments.seed, "seed of the random draws; sample i has its own stream (seed, i)")
+      .non_negative();
   options
-      .add("--probabilities", arguments->probabilities,
+      .add("--probabilities", arguments.probabilities,
            "after each sample, list this many of the most probable characters at each place, before temperature and "
            "filters")
       .non_negative();
   options
       .choice(
           "--interactive", {"complete", "answer"}, "",
-          [&mode = arguments->interactive](const std::string& name) {
+          [&mode = arguments.interactive](const std::string& name) {
             mode = name == "complete" ? Interactive::complete : Interactive::answer;
           },
           "a conversation: each line of standard input continues what was said before. answer (the default): the model "
           "writes after the line's end. complete: it writes the rest of the line, up to a newline unless --stop says "
           "otherwise")
       .alone_means("answer");
-  options.flag("--new", arguments->fresh,
+  options.flag("--new", arguments.fresh,
                "of a run whose text has documents: only such as the text does not have, as many as --num_samples");
-  add_context_option(options, arguments->use.context);
-  add_counts_option(options, arguments->counts);
-  add_learn_weights_option(options, arguments->learn_weights);
+  add_context_option(options, arguments.use.context);
+  add_counts_option(options, arguments.counts);
+  add_learn_weights_option(options, arguments.learn_weights);
   options.gone("--storage", "weights are kept as float32; leave it out");
   options.gone("--no-cache", "keys and values are always kept; --context full runs the whole context again");
-  arguments->config.help_shows(options, run, "", config_of_run);
-  add_device_arguments(options, arguments->use);
-  add_output_arguments(options, arguments->output, "stdout is one JSON object per line, one per sample");
-  on_parsed(options, arguments, run_sample);
+  arguments.config.help_shows(options, run, "", config_of_run);
+  add_device_arguments(options, arguments.use);
+  add_output_arguments(options, arguments.output, "stdout is one JSON object per line, one per sample");
 }
 
 }  // namespace chargpt

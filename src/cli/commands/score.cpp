@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -16,14 +15,13 @@
 #include "base/names.h"
 #include "base/paths.h"
 #include "base/utf8.h"
-#include "checkpoint/manifest.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/adaptation.h"
 #include "cli/runs/figures.h"
-#include "cli/runs/joined_runs.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/standard_input.h"
@@ -32,16 +30,14 @@
 #include "evaluate/text_score.h"
 #include "generate/filters.h"
 #include "page/page.h"
-#include "report/charts/surprise.h"
-#include "report/escape.h"
+#include "report/charts/heat_map.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/symbols.h"
 #include "report/table.h"
+#include "report/terminal.h"
 #include "run/run_files.h"
 #include "run/run_name.h"
 #include "text/documents.h"
-#include "text/sample_text.h"
 #include "text/text_listing.h"
 #include "text/text_source.h"
 
@@ -51,12 +47,10 @@ namespace {
 
 constexpr std::uint64_t most_scored_bytes = std::uint64_t{1} << 30;
 
-struct Arguments : ModelArguments {
-  UnknownPolicy unknown = UnknownPolicy::error;
+struct Arguments : JoinedArguments {
   std::string file, html;
-  std::vector<std::string> runs;
   std::int64_t show = 2000, candidates = 0;
-  bool counts = false, adapt = false, learn_weights = false;
+  bool adapt = false;
 };
 
 /// What was scored, and all that is said of it.
@@ -144,8 +138,7 @@ std::vector<float> losses_of(const Arguments& arguments, LoadedRun& run, Score& 
     if (!corpus) corpus = text_of_run(run, run.config().data, arguments.output);
     return *corpus;
   };
-  if (arguments.learn_weights)
-    learn_weights(run, arguments.runs, trained_on().train(), line.heartbeat("learning the weights"));
+  if (arguments.learn_weights) learn_weights(run, trained_on().train(), line.heartbeat("learning the weights"));
   if (arguments.adapt)
     score.adaptations = adapt(
         run, [&] { return trained_on().train(); }, line.heartbeat("choosing the rate of adaptation"));
@@ -213,7 +206,7 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
 /// What may fail is done before the document begins.
 void print_as_json(const Arguments& arguments, LoadedRun& run, const Score& score) {
   nlohmann::ordered_json json = {{"text", score.name}};
-  add_checkpoints(json, run, arguments.runs);
+  add_checkpoints(json, run);
   json.update({{"characters", score.ids.size()},
                {"loss", score.mean},
                {"block_size", run.block_size()},
@@ -327,10 +320,9 @@ void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& s
 
 /// Error usage where several runs have no one validation split to be scored, or no one train split to learn from.
 void check_texts(const Arguments& arguments, LoadedRun& run) {
-  if (arguments.file.empty()) check_one_text(run, arguments.runs, "; as one they score another text: name its FILE");
-  if (arguments.counts || arguments.adapt || arguments.learn_weights)
-    check_one_text(run, arguments.runs,
-                   ", so there is no one text to learn from; leave out --counts, --adapt and --learn-weights");
+  if (arguments.file.empty()) check_one_text(run, "; as one they score another text: name its FILE");
+  if (arguments.adapt || arguments.learns())
+    check_one_text(run, ", so there is no one text to learn from; leave out --counts, --adapt and --learn-weights");
 }
 
 void run_score(const Arguments& arguments) {
@@ -338,7 +330,7 @@ void run_score(const Arguments& arguments) {
     throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
   if (arguments.candidates > 0 && arguments.adapt)
     throw Error(ExitCode::usage, "--candidates is of a network that does not change; leave out --adapt");
-  LoadedRun run = load_runs(arguments.runs, arguments, arguments.learn_weights);
+  LoadedRun run = load_runs(arguments);
   check_texts(arguments, run);
   if (arguments.adapt)
     for (const LoadedRun* member : run.members()) check_adapts(*member->model);
@@ -369,25 +361,24 @@ bool is_text(const std::string& word, bool alone) {
 }  // namespace
 
 void add_score(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_runs_argument(options, arguments->runs, arguments->file, is_text);
-  options.add("FILE", arguments->file,
+  Arguments& arguments = arguments_for(options, run_score);
+  add_runs_argument(options, arguments.runs, arguments.file, is_text);
+  options.add("FILE", arguments.file,
               "text to score, after the runs: a file, a folder, or - for standard input (default: the run's "
               "validation split)");
-  options.add("--show", arguments->show, "characters to print, coloured by surprise where the terminal has colours")
+  options.add("--show", arguments.show, "characters to print, coloured by surprise where the terminal has colours")
       .non_negative();
-  options.add("--html", arguments->html, "also write the coloured text as a web page").value_name("FILE");
+  options.add("--html", arguments.html, "also write the coloured text as a web page").value_name("FILE");
   options.gone("--csv", "use --json");
-  options.add("--candidates", arguments->candidates, "with --json: the most probable characters at each place")
+  options.add("--candidates", arguments.candidates, "with --json: the most probable characters at each place")
       .non_negative();
-  add_counts_option(options, arguments->counts);
-  add_adapt_option(options, arguments->adapt);
-  add_learn_weights_option(options, arguments->learn_weights);
-  add_unknown_option(options, arguments->unknown, "characters");
-  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
-  add_device_arguments(options, arguments->use);
-  add_output_arguments(options, arguments->output);
-  on_parsed(options, arguments, run_score);
+  add_counts_option(options, arguments.counts);
+  add_adapt_option(options, arguments.adapt);
+  add_learn_weights_option(options, arguments.learn_weights);
+  add_unknown_option(options, arguments.unknown, "characters");
+  add_weights_options(options, arguments);
+  add_device_arguments(options, arguments.use);
+  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

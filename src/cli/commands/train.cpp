@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -184,25 +183,24 @@ void run_train(const Arguments& arguments) {
 }  // namespace
 
 void add_train(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
+  Arguments& arguments = arguments_for(options, run_train);
   const Option& config =
-      options.add("CONFIG", arguments->preset, "a preset's name (chargpt configs lists them) or a path")
+      options.add("CONFIG", arguments.preset, "a preset's name (chargpt configs lists them) or a path")
           .default_text(default_preset);
-  settle_preset(options, arguments->preset);
-  options.add("--run", arguments->run, "run folder (default runs/<config>-<n>)");
-  options.add("--init_from", arguments->init_from, "start from this run's weights with a fresh optimizer (fine-tuning)")
+  settle_preset(options, arguments.preset);
+  options.add("--run", arguments.run, "run folder (default runs/<config>-<n>)");
+  options.add("--init_from", arguments.init_from, "start from this run's weights with a fresh optimizer (fine-tuning)")
       .stands_for(run_meant);
-  options.flag("--overwrite", arguments->overwrite,
+  options.flag("--overwrite", arguments.overwrite,
                "start over: a run in DIR is renamed to DIR.old-N; nothing is deleted");
-  options.flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
+  options.flag("--dry-run", arguments.dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
   options
-      .add("--minutes", arguments->minutes,
+      .add("--minutes", arguments.minutes,
            "train for this long, as --max-seconds; without CONFIG, chooses a preset for the time and the text's size")
       .range(0, 1'000'000)
       .positive();
-  add_training_arguments(options, *arguments);
-  arguments->config.help_shows(options, config, default_preset);
-  on_parsed(options, arguments, run_train);
+  add_training_arguments(options, arguments);
+  arguments.config.help_shows(options, config, default_preset);
 }
 
 }  // namespace chargpt

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -121,16 +120,15 @@ void run_tune(const Arguments& arguments) {
 }  // namespace
 
 void add_tune(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
+  Arguments& arguments = arguments_for(options, run_tune);
   const Option& config =
-      options.add("CONFIG", arguments->preset, "a preset's name or a path: where the search starts").required();
-  settle_preset(options, arguments->preset);
-  options.add("--minutes", arguments->minutes, "time for the whole search").range(0, 1'000'000).positive();
-  options.add("--memory", arguments->memory, "GB that a run may take; 0: half of the memory").range(0, 1'000'000);
-  options.add("--out", arguments->out, "folder of tuned.json and tune.json (default runs/tune-<n>)");
-  add_training_arguments(options, *arguments);
-  arguments->config.help_shows(options, config, "");
-  on_parsed(options, arguments, run_tune);
+      options.add("CONFIG", arguments.preset, "a preset's name or a path: where the search starts").required();
+  settle_preset(options, arguments.preset);
+  options.add("--minutes", arguments.minutes, "time for the whole search").range(0, 1'000'000).positive();
+  options.add("--memory", arguments.memory, "GB that a run may take; 0: half of the memory").range(0, 1'000'000);
+  options.add("--out", arguments.out, "folder of tuned.json and tune.json (default runs/tune-<n>)");
+  add_training_arguments(options, arguments);
+  arguments.config.help_shows(options, config, "");
 }
 
 }  // namespace chargpt

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -18,19 +17,16 @@
 #include "cli/failure.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
-#include "page/run_data.h"
+#include "page/page_data.h"
 #include "report/charts/run_curves.h"
 #include "report/charts/terminal_chart.h"
-#include "report/color.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/symbols.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "run/run_lock.h"
 
 namespace chargpt {
 
@@ -91,11 +87,10 @@ std::string state_text(const Watched& watched) {
 
 std::string figures_text(const Watched& watched, std::size_t columns) {
   const RunCurves& curves = watched.curves;
-  const std::string step = format_count(curves.step()), of = format_count(curves.max_iters());
   const std::string loss = "loss " + format_fixed(curves.loss(), 4), best = format_fixed(curves.best_val_loss(), 4);
   std::vector<LinePart> parts(5);
-  parts[0].forms = {{"step " + step + (curves.max_iters() > 0 ? " of " + of : ""), 2},
-                    {"step " + step + (curves.max_iters() > 0 ? "/" + of : "")}};
+  parts[0].forms = {{format_step(curves.step(), curves.max_iters()), 2},
+                    {format_step(curves.step(), curves.max_iters(), "/")}};
   if (std::isfinite(curves.loss())) parts[1].forms = {{loss + (curves.leaks() ? " (leaks)" : ""), 9}};
   if (std::isfinite(curves.best_val_loss()))
     parts[2].forms = {{"best val " + best + " at step " + format_count(curves.best_step()), 1},
@@ -109,7 +104,7 @@ std::string figures_text(const Watched& watched, std::size_t columns) {
   else if (!watched.running)
     parts[4].forms = {{"after " + format_duration(curves.seconds()), 4}};
   for (std::size_t i = 1; i < parts.size(); ++i) parts[i].forms.emplace_back();
-  return std::string(first_columns(joined_parts(forms_that_fit(parts, columns)), columns));
+  return line_that_fits(parts, columns);
 }
 
 std::vector<DrawnCurve> drawn_curves(const Watched& watched) {
@@ -207,12 +202,11 @@ void run_watch(const Arguments& arguments) {
 }  // namespace
 
 void add_watch(Options& options) {
-  const auto arguments = std::make_shared<Arguments>();
-  add_run_argument(options, arguments->run, "run folder");
-  options.flag("--once", arguments->once, "print the curves once, even while the run goes on");
-  add_output_arguments(options, arguments->output, nullptr);
+  Arguments& arguments = arguments_for(options, run_watch);
+  add_run_argument(options, arguments.run, "run folder");
+  options.flag("--once", arguments.once, "print the curves once, even while the run goes on");
+  add_output_arguments(options, arguments.output, nullptr);
   options.gone("--json", "RUN/metrics.jsonl has the figures, one JSON object a line");
-  on_parsed(options, arguments, run_watch);
 }
 
 }  // namespace chargpt

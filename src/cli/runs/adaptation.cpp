@@ -7,7 +7,6 @@
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
 #include "cli/runs/figures.h"
-#include "report/format.h"
 #include "report/log.h"
 #include "run/kept_files.h"
 
@@ -85,8 +84,7 @@ std::string to_text(const AdaptationChoice& choice, Units units) {
   const std::string rates =
       "at rate " + short_number(choice.adaptation.rate) + " and decay " + short_number(choice.adaptation.decay);
   if (choice.tokens == 0) return rates + "; the train split is too short to choose the rate by";
-  return rates + ", the rate chosen on the last " + format_count(choice.tokens) + " " + unit_word(units) +
-         "s of the train split";
+  return rates + ", the rate chosen on the last " + tokens_text(choice.tokens, units) + " of the train split";
 }
 
 nlohmann::ordered_json to_json(const AdaptationChoice& choice) {

@@ -13,14 +13,13 @@
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "inference/model_types.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
-#include "report/symbols.h"
 #include "report/table.h"
+#include "report/terminal.h"
 #include "run/run_folder.h"
-#include "run/run_lock.h"
 #include "text/text_listing.h"
 
 namespace chargpt {

@@ -28,10 +28,6 @@ bool knows_the_text(const Figures& figures) {
   return !figures.scored.held_out && shared_part(figures) >= little;
 }
 
-std::string unit(const Figures& figures) {
-  return unit_word(figures.units);
-}
-
 std::string windows_text(const Figures& figures) {
   const std::string every =
       figures.scored.stride > 0 ? " that begin every " + std::to_string(figures.scored.stride) : "";
@@ -48,11 +44,9 @@ std::string model_row(const Figures& figures) {
 
 /// "the first 1,000,000 of 20,000,000 that are held out (data.max_val_tokens), …"
 std::string scored_line(const Figures& figures) {
-  const std::string plural = unit(figures) + "s";
-  std::string line =
-      format_count(figures.tokens) + " " + plural + ", each scored once, " + windows_text(figures) + "\n";
+  std::string line = tokens_text(figures.tokens, figures.units) + ", each scored once, " + windows_text(figures) + "\n";
   if (figures.scored.part_of > 0)
-    line += "They are only the first of " + format_count(figures.scored.part_of) + " " + plural +
+    line += "They are only the first of " + tokens_text(figures.scored.part_of, figures.units) +
             " held out (data.max_val_tokens).\n";
   return line;
 }
@@ -61,17 +55,16 @@ std::string scored_line(const Figures& figures) {
 std::string baseline_lines(const Figures& figures) {
   if (!figures.baselines) return "";
   const Baselines& baselines = *figures.baselines;
-  const std::string plural = unit(figures) + "s";
   std::string lines;
   if (baselines.counted == 0)
     lines = "No counted baselines: scored text is not counted, and " +
             std::string(knows_the_text(figures) ? "too little else is left of the train split.\n"
                                                 : "the train split is too short.\n");
   else if (baselines.left_out > 0)
-    lines = "Counted on " + format_count(baselines.counted) + " " + plural + " of the train split, without the " +
+    lines = "Counted on " + tokens_text(baselines.counted, figures.units) + " of the train split, without the " +
             format_count(baselines.left_out) + " that are also scored.\n";
   if (baselines.measured < figures.tokens)
-    lines += "The baselines cover only the first " + format_count(baselines.measured) + " " + plural + ".\n";
+    lines += "The baselines cover only the first " + tokens_text(baselines.measured, figures.units) + ".\n";
   if (!baselines.ppmd_missing.empty()) lines += "PPMd is left out: " + baselines.ppmd_missing + ".\n";
   return lines;
 }
@@ -81,7 +74,7 @@ std::string shared_line(const Figures& figures) {
   const double part = shared_part(figures);
   if (part < little) return "";
   const std::string stretches =
-      " (in stretches of " + std::to_string(shared_stretch) + " " + unit(figures) + "s or more)";
+      " (in stretches of " + std::to_string(shared_stretch) + " " + unit_word(figures.units) + "s or more)";
   const std::string percent = format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of ";
   if (figures.scored.held_out)
     return percent + "the " + (figures.scored.split == "test" ? "test" : "validation") +
@@ -97,18 +90,18 @@ std::string tenths_line(const Figures& figures) {
   if (tenths.size() < 2) return "";
   const auto [least, most] = std::ranges::minmax(tenths);
   return "by tenths of the text: " + sparkline(tenths, most) + " from " + format_fixed(least, 4) + " to " +
-         format_fixed(most, 4) + " nats per " + unit(figures) + "\n";
+         format_fixed(most, 4) + " nats per " + unit_word(figures.units) + "\n";
 }
 
 /// What the counts have added, or would add.
 std::string counts_line(const Figures& figures) {
   constexpr double worth_mixing = 0.2;  // behind the network by no more than that, counts still lower its loss
-  if (figures.mixed) {
-    const MixtureLearning& learning = figures.mixed->learning;
+  if (figures.mixture != nullptr) {
+    const MixtureLearning& learning = figures.mixture->learning();
     if (learning.tokens == 0) return "";
-    return "The weights of the mixture, network " + format_fixed(figures.mixed->weights.network, 2) + " and counts " +
-           format_fixed(figures.mixed->weights.counts, 2) + ", come from the last " + format_count(learning.tokens) +
-           " " + unit(figures) + "s of the train split, where the network's loss is " +
+    return "The weights of the mixture, network " + format_fixed(figures.mixture->weights().network, 2) +
+           " and counts " + format_fixed(figures.mixture->weights().counts, 2) + ", come from the last " +
+           tokens_text(learning.tokens, figures.units) + " of the train split, where the network's loss is " +
            format_fixed(learning.network_loss, 4) + ", since it was trained on them.\n";
   }
   if (figures.leaks || !figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures) ||
@@ -124,14 +117,13 @@ bool is_adaptive(const Figures& figures) {
 
 /// ", anew every 2,048 characters"
 std::string restarts(const Figures& figures) {
-  if (figures.restart == 0) return "";
-  return ", anew every " + format_count(figures.restart) + " " + unit(figures) + "s";
+  return figures.restart == 0 ? "" : ", anew every " + tokens_text(figures.restart, figures.units);
 }
 
 /// What was learned from.
 std::string adapted_line(const Figures& figures) {
   const auto line = [&](const std::string& name, const AdaptationChoice& choice) {
-    return "Adapting: after each window " + name + " learned from the " + unit(figures) + "s just scored" +
+    return "Adapting: after each window " + name + " learned from the " + unit_word(figures.units) + "s just scored" +
            restarts(figures) + ", " + to_text(choice, figures.units) + ".\n";
   };
   if (!figures.adapted) return "";
@@ -144,13 +136,13 @@ std::string adapted_line(const Figures& figures) {
 /// Of several models as one.
 std::string speed_line(const Figures& figures) {
   if (figures.members.empty()) return "";
-  return "Scored in " + format_duration(figures.seconds) + ", " +
-         format_count(std::llround(static_cast<double>(figures.tokens) / figures.seconds)) + " " + unit(figures) +
-         "s a second" +
-         (figures.weights_learned_on > 0 ? "; weights learned on the last " + format_count(figures.weights_learned_on) +
-                                               " " + unit(figures) + "s of the train split"
-                                         : "") +
-         ".\n";
+  std::string line = "Scored in " + format_duration(figures.seconds) + ", " +
+                     tokens_text(std::llround(static_cast<double>(figures.tokens) / figures.seconds), figures.units) +
+                     " a second";
+  if (figures.weights_learned_on > 0)
+    line += "; weights learned on the last " + tokens_text(figures.weights_learned_on, figures.units) +
+            " of the train split";
+  return line + ".\n";
 }
 
 /// "beats PPMd (1.4062) by 0.0200", or the contrary.
@@ -169,7 +161,7 @@ std::string frozen_line(const Figures& figures) {
                   {name, figures.restart > figures.block_size ? baselines.ngram : baselines.ngram_in_windows}) +
            ".";
   const double loss = figures.adapted ? *figures.network_loss : figures.loss;
-  if (figures.mixed && !figures.adapted) return "Frozen: " + beside(loss, {name, baselines.ngram}) + ".";
+  if (figures.mixture != nullptr && !figures.adapted) return "Frozen: " + beside(loss, {name, baselines.ngram}) + ".";
   const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
   return "Frozen, " + windows_text(figures) + ": " + beside(loss, {name, baselines.ngram_in_windows}) +
          (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
@@ -220,6 +212,10 @@ std::string test_line(const Figures& figures) {
 
 std::string unit_word(Units units) {
   return units == Units::bytes ? "byte" : "character";
+}
+
+std::string tokens_text(std::int64_t tokens, Units units) {
+  return format_count(tokens) + " " + unit_word(units) + "s";
 }
 
 Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
@@ -305,12 +301,12 @@ nlohmann::ordered_json to_json(const Figures& figures) {
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (figures.leaks) json["leaks"] = true;
-  if (figures.mixed) {
-    const MixtureLearning& learning = figures.mixed->learning;
+  if (figures.mixture != nullptr) {
+    const MixtureLearning& learning = figures.mixture->learning();
     json["counts"] = {{"counted_tokens", learning.counted},
                       {"weights",
-                       {{"network", figures.mixed->weights.network},
-                        {"counts", figures.mixed->weights.counts},
+                       {{"network", figures.mixture->weights().network},
+                        {"counts", figures.mixture->weights().counts},
                         {"learned_on_tokens", learning.tokens}}}};
     if (learning.tokens > 0) {
       json["counts"]["weights"]["network_loss"] = learning.network_loss;
@@ -342,9 +338,9 @@ void print_figures(const Figures& figures) {
              *figures.loss_windows_64);
   if (figures.network_loss)
     add_loss(table,
-             !figures.mixed    ? "  adapting to the text" + restarts(figures)
-             : figures.adapted ? "  mixed with counts, both adapting" + restarts(figures)
-                               : "  mixed with counts",
+             figures.mixture == nullptr ? "  adapting to the text" + restarts(figures)
+             : figures.adapted          ? "  mixed with counts, both adapting" + restarts(figures)
+                                        : "  mixed with counts",
              figures.loss);
   for (const Figures::Member& member : figures.members)
     add_loss(table, "  " + member.name + " alone, weight " + format_fixed(member.weight, 2), member.loss);

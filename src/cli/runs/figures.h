@@ -16,6 +16,8 @@ namespace chargpt {
 
 /// "character", or "byte" of models of bytes: what losses are per.
 std::string unit_word(Units units);
+/// "1,234 characters"
+std::string tokens_text(std::int64_t tokens, Units units);
 
 /// What is scored, and how.
 struct Scored {
@@ -51,12 +53,7 @@ struct Figures {
   double seconds = 0;                       ///< that scoring `loss` took
   std::optional<std::int64_t> test_scores;  ///< of a test split: how often it was scored; 0: nothing records it
   std::optional<double> network_loss;       ///< of the network as it was trained, where `loss` is not its own
-  /// If it is mixed with counts: by which weights, and what these were learned on.
-  struct Mixed {
-    MixtureWeights weights;
-    MixtureLearning learning;
-  };
-  std::optional<Mixed> mixed;
+  const Mixture* mixture = nullptr;         ///< if it is mixed with counts; the run's
   std::optional<AdaptationChoice> adapted;  ///< if it learns from the text that it scores
   std::int64_t restart = 0;                 ///< after so many tokens it forgets what it learned; 0: never
   std::optional<Baselines> baselines;       ///< absent if the training text is not at hand

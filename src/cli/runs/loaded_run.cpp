@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/paths.h"
 #include "base/quote.h"
-#include "checkpoint/manifest.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/runs/figures.h"
+#include "evaluate/split_loss.h"
 #include "inference/model_types.h"
 #include "kernels/processor.h"
+#include "report/charts/heat_map.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "run/best.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
@@ -32,11 +35,29 @@ void announce(const Checkpoint& checkpoint, Weights used) {
            " (validation loss: trained ", loss(state.val_loss), ", averaged ", loss(state.averaged_val_loss), ")");
 }
 
-/// Weights are read on the CPU, whatever trained them.
-void check_device(const std::string& device) {
-  if (device == "auto" || device == "cpu") return;
-  throw Error(ExitCode::usage, "--device ", device, ": sampling and scoring run on the CPU; leave it out");
+/// "'é' (U+00E9) is a symbol of a alone"; empty where the vocabularies are equal.
+std::string vocabulary_difference(const std::string& name, const Vocabulary& one, const std::string& other_name,
+                                  const Vocabulary& other) {
+  if (one == other) return "";
+  if (one.units() != other.units())
+    return line_of(name, " has ", enum_name(one.units()), " and ", other_name, " ", enum_name(other.units()));
+  for (const auto& [own, its, owner] : {std::tuple(&one, &other, &name), std::tuple(&other, &one, &other_name)})
+    if (const std::vector<std::string> characters = characters_only_in(*own, *its); !characters.empty())
+      return characters.front() + " is a symbol of " + *owner + " alone";
+  return "the text of " + (one.document() >= 0 ? name : other_name) + " alone has documents";
 }
+
+void refuse_other_symbols(const LoadedRun& first, const LoadedRun& other) {
+  const std::string difference =
+      vocabulary_difference(first.name, first.checkpoint.vocabulary, other.name, other.checkpoint.vocabulary);
+  if (!difference.empty())
+    throw Error(ExitCode::data, first.name, " and ", other.name, " have different vocabularies (", difference,
+                "); runs of one vocabulary can be averaged: train them on one text");
+}
+
+constexpr const char* runs_help =
+    "run folder, or one checkpoint folder in it; several are one model, the mean of their probabilities (default: the "
+    "newest in runs/)";
 
 }  // namespace
 
@@ -65,6 +86,26 @@ Option& add_run_argument(Options& options, std::string& run, const std::string& 
   return options.add("RUN", run, help + " (default: the newest in runs/)").stands_for(run_meant);
 }
 
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs) {
+  options.before_run([&runs] {
+    if (runs.empty()) runs.push_back(run_left_out());
+  });
+  return options.add("RUN", runs, runs_help).stands_for(run_meant);
+}
+
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
+                          bool (*is_rest)(const std::string& word, bool alone)) {
+  options.before_run([&runs, &rest, is_rest] {
+    if (!runs.empty() && is_rest(runs.back(), runs.size() == 1)) {
+      rest = runs.back();
+      runs.pop_back();
+    }
+    std::ranges::transform(runs, runs.begin(), run_meant);
+    if (runs.empty()) runs.push_back(run_left_out());
+  });
+  return options.add("RUN", runs, runs_help);
+}
+
 ResolvedConfig config_of_run(const std::string& run) {
   return load_checkpoint(run_meant(run), "last").config;
 }
@@ -82,10 +123,16 @@ ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& giv
   return config;
 }
 
-void add_weights_options(Options& options, std::string& checkpoint, Weights& weights) {
-  options.add("--checkpoint", checkpoint, "best, last or step-N (default best)");
-  options.choice("--weights", weights,
+void add_weights_options(Options& options, ModelArguments& arguments) {
+  options.add("--checkpoint", arguments.checkpoint, "best, last or step-N (default best)");
+  options.choice("--weights", arguments.use.weights,
                  "if weights were also averaged (train.ema): better (by validation loss), trained or averaged");
+}
+
+void add_learn_weights_option(Options& options, bool& learn_weights) {
+  options.flag("--learn-weights", learn_weights,
+               "of several runs: instead of equally, weigh them by the loss of their mean on the end of the train "
+               "split, which favours those that know it by heart");
 }
 
 void add_device_arguments(Options& options, ModelUse& use) {
@@ -110,8 +157,9 @@ Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string
   return checkpoint;
 }
 
-LoadedRun::LoadedRun(Checkpoint loaded, std::filesystem::path folder_in, const ModelUse& use)
-    : checkpoint(std::move(loaded)),
+LoadedRun::LoadedRun(std::string name_in, Checkpoint loaded, std::filesystem::path folder_in, const ModelUse& use)
+    : name(std::move(name_in)),
+      checkpoint(std::move(loaded)),
       folder(std::move(folder_in)),
       model(std::make_unique<InferenceModel>(checkpoint, use.weights)),
       network_(std::make_unique<NetworkPredictor>(*model, thread_count(use.machine.threads), use.context)) {
@@ -160,23 +208,121 @@ void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat
   mixture =
       std::make_unique<Mixture>(adapting(), network_->threads(), checkpoint.vocabulary, corpus.train(), heartbeat);
   const MixtureLearning& learning = mixture->learning();
-  const std::string units = unit_word(checkpoint.vocabulary.units()) + "s";
+  const Units units = checkpoint.vocabulary.units();
   if (learning.tokens == 0)
     log_note("the training text is too short to learn how much the counts should weigh; both weigh the same");
   if (learning.counted < corpus.train().size())
-    log_note("counted the last ", format_count(learning.counted), " of ", format_count(corpus.train().size()), " ",
-             units, " of the training text");
+    log_note("counted the last ", format_count(learning.counted), " of ", tokens_text(corpus.train().size(), units),
+             " of the training text");
   if (learning.counted > Counts::most_kept)
-    log_note("the counts have room for about ", format_count(Counts::most_kept), " ", units,
+    log_note("the counts have room for about ", tokens_text(Counts::most_kept, units),
              ": contexts seen least gave way to later ones");
 }
 
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
-  check_device(use.machine.device);
+  if (const std::string& device = use.machine.device; device != "auto" && device != "cpu")
+    throw Error(ExitCode::usage, "--device ", device, ": sampling and scoring run on the CPU; leave it out");
   check_choice(run, which);
   Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
   log_note("checkpoint: ", to_text(standing_of(checkpoint)));
-  return {std::move(checkpoint), run_place(run, which).run, use};
+  return {run, std::move(checkpoint), run_place(run, which).run, use};
+}
+
+LoadedRun load_runs(const JoinedArguments& arguments) {
+  const std::vector<std::string>& runs = arguments.runs;
+  if (arguments.learn_weights && runs.size() == 1)
+    throw Error(ExitCode::usage, "--learn-weights is for several runs, and there is one; leave it out, or name more");
+  LoadedRun first = load_run(runs.front(), arguments.checkpoint, arguments.use);
+  if (runs.size() == 1) return first;
+  std::vector<LoadedRun> others;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    others.push_back(load_run(runs[i], arguments.checkpoint, arguments.use));
+    refuse_other_symbols(first, others.back());
+  }
+  const bool alike = std::ranges::all_of(
+      others, [&](const LoadedRun& other) { return other.model->block_size() == first.model->block_size(); });
+  first.join(std::move(others));
+  if (!alike)
+    log_note("the runs' windows differ: texts are scored in the shortest, of ", first.block_size(),
+             "; in writing each run sees its own");
+  return first;
+}
+
+KnownText known_text(const Checkpoint& checkpoint) {
+  return {checkpoint.config.config.data, checkpoint.vocabulary, checkpoint.state.data};
+}
+
+std::string text_difference(const std::string& name, const KnownText& run, const std::string& other_name,
+                            const KnownText& other) {
+  const std::string difference = text_difference(run, other);
+  return difference.empty() ? "" : name + " and " + other_name + " differ in their text (" + difference + ")";
+}
+
+std::string text_difference(const LoadedRun& run) {
+  std::string difference;
+  for (std::size_t i = 0; i < run.others().size() && difference.empty(); ++i) {
+    const LoadedRun& other = run.others()[i];
+    difference = text_difference(run.name, known_text(run.checkpoint), other.name, known_text(other.checkpoint));
+  }
+  return difference;
+}
+
+void check_one_text(const LoadedRun& run, const std::string& instead) {
+  if (const std::string difference = text_difference(run); !difference.empty())
+    throw Error(ExitCode::usage, difference, instead);
+}
+
+std::int64_t learn_weights(LoadedRun& run, TokenView train, const Heartbeat& heartbeat) {
+  constexpr std::int64_t least_tokens = 500, most_tokens = 100'000;
+  const std::int64_t tokens = std::min(train.size() / 20, most_tokens);
+  if (tokens < least_tokens) {
+    log_note("the training text is too short to learn the runs' weights; all weigh the same");
+    return 0;
+  }
+  const TokenView end = train.slice(train.size() - tokens, tokens);
+  std::vector<std::vector<float>> losses;
+  for (LoadedRun* member : run.members())
+    losses.push_back(split_loss(member->network(), end, run.block_size(), 0, heartbeat).losses);
+  run.weigh(ensemble_weights(losses));
+  std::vector<std::string> each;
+  for (const LoadedRun* member : run.members())
+    each.push_back(member->name + " " + format_fixed(run.weights()[each.size()], 3));
+  log_note("weights, learned on the last ", tokens_text(tokens, run.checkpoint.vocabulary.units()),
+           " of the train split: ", joined(each, ", "));
+  return tokens;
+}
+
+void add_checkpoints(nlohmann::ordered_json& json, LoadedRun& run) {
+  const std::vector<LoadedRun*> members = run.members();
+  if (members.size() == 1) {
+    json["checkpoint"] = checkpoint_json(run);
+    return;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    nlohmann::ordered_json& member = json["members"][i];
+    member["run"] = members[i]->name;
+    member["weight"] = run.weights()[i];
+    member["checkpoint"] = checkpoint_json(*members[i]);
+  }
+}
+
+void note_long_prompt(std::size_t characters, std::int64_t block_size) {
+  if (std::cmp_greater(characters, block_size))
+    log_note("the prompt has ", format_count(static_cast<std::int64_t>(characters)), " characters but the context is ",
+             format_count(block_size), "; only the last ", format_count(block_size), " are used");
+}
+
+PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt) {
+  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  PromptWindow window{.ids = vocabulary.encode(prompt, "--prompt"), .symbols = {}};
+  if (window.ids.empty()) throw Error(ExitCode::usage, "--prompt is empty; give at least one character");
+  const std::int64_t block_size = run.model->block_size();
+  note_long_prompt(window.ids.size(), block_size);
+  if (vocabulary.document() >= 0) window.ids.insert(window.ids.begin(), run.checkpoint.state.start_symbol);
+  const std::int64_t more = std::ssize(window.ids) - block_size;
+  if (more > 0) window.ids.erase(window.ids.begin(), window.ids.begin() + more);
+  for (const std::int64_t id : window.ids) window.symbols.push_back(visible_symbol(vocabulary.symbol(id)));
+  return window;
 }
 
 }  // namespace chargpt

@@ -1,12 +1,16 @@
-// A run or checkpoint made ready for use: model with the trained weights, vocabulary, config.
+// A run or checkpoint made ready for use: model with the trained weights, vocabulary, config. Or several as one: the
+// mean of their probabilities (predict/ensemble.h).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "base/heartbeat.h"
+#include "base/token_view.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "inference/model.h"
@@ -14,6 +18,7 @@
 #include "predict/ensemble.h"
 #include "predict/mixture.h"
 #include "predict/network.h"
+#include "text/text_place.h"
 
 namespace chargpt {
 
@@ -31,11 +36,21 @@ struct ModelArguments {
   std::string run, checkpoint;  ///< checkpoint empty: the best
 };
 
+/// Of those that take several runs as one.
+struct JoinedArguments : ModelArguments {
+  std::vector<std::string> runs;
+  UnknownPolicy unknown = UnknownPolicy::error;
+  bool counts = false, learn_weights = false;
+  /// Whether something is learned from the train split before anything is scored or written.
+  bool learns() const { return counts || learn_weights; }
+};
+
 class LoadedRun {
  public:
   /// A checkpoint of the run in `folder`, used as `use` says. Errors: as InferenceModel.
-  LoadedRun(Checkpoint loaded, std::filesystem::path folder, const ModelUse& use);
+  LoadedRun(std::string name, Checkpoint loaded, std::filesystem::path folder, const ModelUse& use);
 
+  std::string name;  ///< as it was given
   Checkpoint checkpoint;
   std::filesystem::path folder;
   std::unique_ptr<InferenceModel> model;
@@ -90,22 +105,63 @@ Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string
 /// another checkpoint, the choice between trained and averaged weights) go there too.
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
                    bool with_optimizer = false);
+/// The first of arguments.runs, which speaks for all where they differ, joined by the others; a line says where they
+/// have different windows. Errors: as load_run; data where their symbols differ, naming the first that does; usage for
+/// weights of one run.
+LoadedRun load_runs(const JoinedArguments& arguments);
+
 /// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: not known) and
 /// whether that was evaluated; the weights, if there are averaged ones too.
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run);
+/// The same; of several runs "members", to each of which its name, weight and checkpoint are added.
+void add_checkpoints(nlohmann::ordered_json& json, LoadedRun& run);
+
+/// "a and b differ in their text (data.val_fraction 0.1 -> 0.2)"; empty where all runs were trained on one text, in the
+/// same units and split.
+std::string text_difference(const LoadedRun& run);
+/// Error usage where they were not: the difference, and `instead`, what follows from it.
+void check_one_text(const LoadedRun& run, const std::string& instead);
+/// The same difference of two runs by their names.
+std::string text_difference(const std::string& name, const KnownText& run, const std::string& other_name,
+                            const KnownText& other);
+/// What a checkpoint was trained on, which must outlive the result.
+KnownText known_text(const Checkpoint& checkpoint);
+
+/// Weighs the runs by the loss of their mean on the last twentieth of `train`, 100,000 tokens at most, and tells the
+/// weights in a line; equal ones below 500 tokens. Returns how many tokens they were learned on.
+std::int64_t learn_weights(LoadedRun& run, TokenView train, const Heartbeat& heartbeat);
+
+/// A prompt as a model sees it, for commands that look inside.
+struct PromptWindow {
+  std::vector<std::int64_t> ids;     ///< 1 to block_size
+  std::vector<std::string> symbols;  ///< of each id, one or two columns wide
+};
+/// --prompt, with what begins a document before it: the last block_size of that; a notice says where there were more
+/// characters. Errors: usage where it is empty, data for a character that the model does not know.
+PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt);
+/// A line on stderr where the prompt is longer than the context.
+void note_long_prompt(std::size_t characters, std::int64_t block_size);
+
 /// The config of a run's last checkpoint.
 ResolvedConfig config_of_run(const std::string& run);
 /// RUN of a command: one of runs/ by its name alone. Left out, `run` becomes the newest in runs/ (newest_run), which a
 /// line on stderr names.
 Option& add_run_argument(Options& options, std::string& run,
                          const std::string& help = "run folder, or one checkpoint folder in it");
+/// RUN… of a command that takes several as one. Left out, they become the newest in runs/, which a line names.
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs);
+/// The same before another argument, declared next: `rest` takes the last word where `is_rest` says so of it; `alone`:
+/// it is the only one.
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
+                          bool (*is_rest)(const std::string& word, bool alone));
 /// The newest run in runs/, with the line that names it.
 std::string run_left_out();
 /// The run's config with the options of sampling that were given. Error usage for any other: none has an effect on a
 /// trained model.
 ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& given);
 /// --checkpoint and --weights.
-void add_weights_options(Options& options, std::string& checkpoint, Weights& weights);
+void add_weights_options(Options& options, ModelArguments& arguments);
+void add_learn_weights_option(Options& options, bool& learn_weights);
 /// --device and --threads, of a command that reads weights.
 void add_device_arguments(Options& options, ModelUse& use);
 

@@ -6,10 +6,9 @@
 #include "base/paths.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/version.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "inference/model_types.h"
 #include "page/page.h"
-#include "page/run_data.h"
 #include "report/log.h"
 
 namespace chargpt {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/runs/loaded_run.h"
-#include "page/model_data.h"
+#include "page/page_data.h"
 
 namespace chargpt {
 

@@ -14,19 +14,18 @@
 #include "cli/work_line.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "text/sample_text.h"
+#include "text/text_listing.h"
+#include "text/text_source.h"
 
 namespace chargpt {
 
 namespace {
 
-std::string part_of_file(std::uint64_t done, std::uint64_t of) {
-  return "reading the text (" + format_bytes(static_cast<std::int64_t>(of)) + "): " + std::to_string(100 * done / of) +
-         "%";
-}
-
-std::string part_of_pipe(std::uint64_t done, double seconds) {
-  return "reading the text: " + format_bytes(static_cast<std::int64_t>(done)) + " after " + format_duration(seconds);
+/// `of` 0: nobody knows how much there is.
+std::string part_read(std::uint64_t done, std::uint64_t of, double seconds) {
+  const auto size = [](std::uint64_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
+  if (of == 0) return "reading the text: " + size(done) + " after " + format_duration(seconds);
+  return "reading the text (" + size(of) + "): " + std::to_string(100 * done / of) + "%";
 }
 
 /// Neither the user nor one of the user's files has named a text.
@@ -57,7 +56,7 @@ ReadingProgress reading_progress(const OutputArguments& output) {
   return [line](std::uint64_t done, std::uint64_t of) {
     if (stopping_signal() != 0) throw Interrupted{};
     if (of > 0 && done == of) return line->clear();
-    if (line->is_due()) line->show(of > 0 ? part_of_file(done, of) : part_of_pipe(done, line->seconds()));
+    if (line->is_due()) line->show(part_read(done, of, line->seconds()));
   };
 }
 

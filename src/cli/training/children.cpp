@@ -53,7 +53,7 @@ std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const Planned
   add("--engine", order.engine);
   if (order.stop_at > 0) add("--target", Json(order.stop_at).dump());
   if (order.stop_at > 0) words.emplace_back("--stop-at-target");
-  if (!order.replays.empty()) add("--replays", order.replays.string());
+  if (!run.replays.empty()) add("--replays", run.replays.string());
   if (!order.scores) words.emplace_back("--without-scores");
   words.emplace_back(order.verbose ? "--verbose" : "--quiet");
   words.insert(words.end(), {"--", run.folder.string()});

@@ -2,7 +2,6 @@
 // is running, the plan of the first.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -19,7 +18,6 @@ struct ChildOrder {
   bool within_train_split = false, scores = true, verbose = false;
   std::int64_t jobs = 1;
   double stop_at = 0;  ///< 0: nowhere
-  std::filesystem::path replays = {};
   DeviceArguments device = {};
   std::string engine = "auto";
 };

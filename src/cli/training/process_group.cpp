@@ -13,7 +13,7 @@
 #include "cli/process.h"
 #include "cli/training/training.h"
 #include "cli/version.h"
-#include "config/changed_options.h"
+#include "config/load.h"
 #include "ranks/launch.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -22,10 +22,6 @@
 
 namespace chargpt {
 namespace {
-
-std::string text_of(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 /// In what rank `rank` differs from rank 0.
 void check_same_as_first(const nlohmann::json& first, const nlohmann::json& other, std::size_t rank) {
@@ -98,8 +94,10 @@ void ProcessGroup::check(const Config& config, const Corpus& corpus) const {
                               {"crc64", corpus.fingerprint().crc64}};
   const std::string bytes = own.dump();
   std::vector<nlohmann::json> all;
-  for (const auto& each : ranks_->gather(std::as_bytes(std::span(bytes))))
-    all.push_back(nlohmann::json::parse(text_of(each)));
+  for (const auto& each : ranks_->gather(std::as_bytes(std::span(bytes)))) {
+    const auto* const text = reinterpret_cast<const char*>(each.data());
+    all.push_back(nlohmann::json::parse(text, text + each.size()));
+  }
   for (std::size_t rank = 1; rank < all.size(); ++rank) check_same_as_first(all.front(), all[rank], rank);
   if (config.train.batch_size < ranks_->ranks())
     throw Error(ExitCode::usage, ranks_->ranks(), " ranks share train.batch_size = ", config.train.batch_size,
@@ -108,12 +106,10 @@ void ProcessGroup::check(const Config& config, const Corpus& corpus) const {
 
 std::string ProcessGroup::notice(const Config& config) const {
   if (alone()) return "";
-  const std::int64_t windows = config.train.batch_size, count = ranks_->ranks();
-  const std::string each = windows % count == 0
-                               ? std::to_string(windows / count)
-                               : std::to_string(windows / count) + " or " + std::to_string(windows / count + 1);
-  return std::to_string(count) + " ranks, each with " + each + " of the " + std::to_string(windows) + " windows and " +
-         format_count(threads_, "thread") + (placement_.empty() ? "" : " (" + placement_ + ")");
+  const std::int64_t windows = config.train.batch_size, count = ranks_->ranks(), each = windows / count;
+  return line_of(count, " ranks, each with ", each, windows % count == 0 ? "" : line_of(" or ", each + 1), " of the ",
+                 windows, " windows and ", format_count(threads_, "thread"),
+                 placement_.empty() ? "" : " (" + placement_ + ")");
 }
 
 std::string ProcessGroup::go_on_from(const std::filesystem::path& run) {

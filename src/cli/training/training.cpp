@@ -18,7 +18,6 @@
 #include "inference/model_types.h"
 #include "kernels/processor.h"
 #include "report/files/metrics.h"
-#include "report/files/sample_files.h"
 #include "report/files/tensorboard.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -43,15 +42,6 @@ class ConfigWriter : public Listener {
   const Trainer& trainer_;
   std::filesystem::path path_;
 };
-
-std::shared_ptr<ProgressPrinter> progress_printer(const OutputArguments& output) {
-  const ProgressOptions options{.is_terminal = repaints(STDERR_FILENO),
-                                .color = uses_color(output.color, STDERR_FILENO),
-                                .width = terminal_columns(STDERR_FILENO),
-                                .quiet = output.quiet,
-                                .verbose = output.verbose};
-  return std::make_shared<ProgressPrinter>(options, write_progress);
-}
 
 /// Shows `what` and looks for a signal.
 Heartbeat heartbeat_of(const Trainer& trainer, ProgressPrinter& progress, std::string_view what) {
@@ -119,13 +109,6 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
   }
 }
 
-/// A run with more threads than this machine has does not get them unless asked for.
-std::string resume_command(const Trainer& trainer, const std::filesystem::path& run) {
-  const std::int64_t threads = trainer.state().threads;
-  return command_to_go_on(trainer.ended(), run.native()) +
-         (threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
-}
-
 /// Bytes of the best checkpoint, loaded anew, and the baselines: 21 to 37 for each token of four texts.
 std::int64_t memory_of_result(const Config& config, const Corpus& corpus) {
   constexpr std::int64_t bytes_per_token = 28, most_tokens = 10'000'000, bytes_per_float = 4;
@@ -139,7 +122,12 @@ std::int64_t memory_of_result(const Config& config, const Corpus& corpus) {
 std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
                                                const OutputArguments& output, std::optional<std::int64_t> resume_step) {
   const std::int64_t log_interval = trainer.config().config.eval.log_interval;
-  const auto progress = progress_printer(output);
+  const ProgressOptions options{.is_terminal = repaints(STDERR_FILENO),
+                                .color = uses_color(output.color, STDERR_FILENO),
+                                .width = terminal_columns(STDERR_FILENO),
+                                .quiet = output.quiet,
+                                .verbose = output.verbose};
+  const auto progress = std::make_shared<ProgressPrinter>(options, write_progress);
   const auto complain = [progress](const std::string& line) { progress->on(NoticeEvent{line}); };
   trainer.add_listener(progress);
   trainer.add_listener(std::make_shared<ConfigWriter>(trainer, run / "config.json"));
@@ -198,13 +186,13 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
     log_note("summing, and waiting for each other, took the ranks ", format_duration(group.ranks().seconds()), " of ",
              format_duration(trainer.state().training_seconds), " of training");
   group.ranks().finish();
-  if (ending == Ending::stopped) {
-    log_note("stopped at step ", trainer.state().step, " and saved; to continue:");
-    log_hint(resume_command(trainer, run));
-    throw Stopped{stopping_signal()};
-  }
-  log_note(why_ended(trainer.ended()), "; to continue:");
-  log_hint(resume_command(trainer, run));
+  const bool stopped = ending == Ending::stopped;
+  log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
+           "; to continue:");
+  const std::int64_t threads = trainer.state().threads;  // more than this machine has are to be asked for
+  log_hint(command_to_go_on(trainer.ended(), run.native()),
+           threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
+  if (stopped) throw Stopped{stopping_signal()};
   print_result(trainer, run, arguments.output.json, *progress);
 }
 

@@ -2,7 +2,6 @@
 // and no other thread.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -115,14 +115,15 @@ class Model {
     this.scoreScale = this.projects ? 1 / Math.sqrt(divisor) : 1;
   }
 
-  tensor(name) {
-    return this.tensors[name];
+  // The linear layer of that name.
+  linear(name, x) {
+    return linear(this.tensors[name + ".weight"], this.tensors[name + ".bias"], x);
   }
 
   // wte[id] + position t: (C).
   embed(id, t) {
-    const x = Float32Array.from(row(this.tensor(this.prefix + "wte.weight"), id));
-    const learned = this.tensor(this.prefix + "wpe.weight");
+    const x = Float32Array.from(row(this.tensors[this.prefix + "wte.weight"], id));
+    const learned = this.tensors[this.prefix + "wpe.weight"];
     if (learned)
       add(x, row(learned, t));
     else if (this.projects && this.config.position === "sinusoidal")
@@ -142,14 +143,14 @@ class Model {
       for (let i = 0; i < y.length; ++i) y[i] -= mean;
     }
     rmsNorm(y, 0, y.length, norm_eps);
-    const gain = this.tensor(name + ".weight"), bias = this.tensor(name + ".bias");
+    const gain = this.tensors[name + ".weight"], bias = this.tensors[name + ".bias"];
     for (let i = 0; i < y.length; ++i) y[i] = y[i] * (gain ? gain.values[i] : 1) + (bias ? bias.values[i] : 0);
     return y;
   }
 
   // x + sum over j of w_j x_(t-j): what the last tokens held in each channel. `seen`: the inputs so far, x the last.
   convolve(name, x, seen) {
-    const weight = this.tensor(name + ".weight");
+    const weight = this.tensors[name + ".weight"];
     if (!weight) return x;
     seen.push(Float32Array.from(x));
     if (seen.length > weight.shape[0]) seen.shift();
@@ -180,7 +181,7 @@ class Model {
       const own = Float32Array.from(x);
       return [this.config.type === "average" ? new Float32Array(x.length) : own, own, own];
     }
-    const qkv = linear(this.tensor(name + "attn.c_attn.weight"), this.tensor(name + "attn.c_attn.bias"), x);
+    const qkv = this.linear(name + "attn.c_attn", x);
     const A = this.heads * this.headSize, q = qkv.slice(0, A), k = qkv.slice(A, 2 * A), v = qkv.slice(2 * A);
     for (const part of [q, k]) {
       if (this.config.qk_norm)
@@ -215,18 +216,17 @@ class Model {
     cache.keys.push(k);
     cache.values.push(v);
     const [joined, weights] = this.attend(q, cache.keys, cache.values);
-    const projection = this.tensor(name + "attn.c_proj.weight");
-    return [projection ? linear(projection, this.tensor(name + "attn.c_proj.bias"), joined) : joined, weights];
+    const projection = this.tensors[name + "attn.c_proj.weight"];
+    return [projection ? this.linear(name + "attn.c_proj", joined) : joined, weights];
   }
 
   // The feed-forward layer: wide, bent, and narrow again.
   mlp(name, x, cache) {
     const input = this.convolve(name + "conv_2", x, cache.convolved_2), f = activations[this.config.activation];
-    const hidden = linear(this.tensor(name + "mlp.c_fc.weight"), this.tensor(name + "mlp.c_fc.bias"), input);
-    const gateWeight = this.tensor(name + "mlp.c_gate.weight");
-    const gate = gateWeight && linear(gateWeight, this.tensor(name + "mlp.c_gate.bias"), input);
+    const hidden = this.linear(name + "mlp.c_fc", input);
+    const gate = this.tensors[name + "mlp.c_gate.weight"] && this.linear(name + "mlp.c_gate", input);
     for (let i = 0; i < hidden.length; ++i) hidden[i] = gate ? hidden[i] * f(gate[i]) : f(hidden[i]);
-    return linear(this.tensor(name + "mlp.c_proj.weight"), this.tensor(name + "mlp.c_proj.bias"), hidden);
+    return this.linear(name + "mlp.c_proj", hidden);
   }
 
   // One block for one token: x (C) changed in place. Returns the weights of the attention's heads.
@@ -255,8 +255,8 @@ class Model {
     const x = this.embed(id, t);
     const attention = caches.map((cache, layer) => this.block(layer, x, t, cache));
     const last = this.isTransformer && this.config.final_norm ? this.norm("transformer.ln_f", x) : x;
-    const head = this.tensor("lm_head.weight") || this.tensor(this.prefix + "wte.weight");
-    return {logits: linear(head, this.tensor("lm_head.bias"), last), attention};
+    const head = this.tensors["lm_head.weight"] || this.tensors[this.prefix + "wte.weight"];
+    return {logits: linear(head, this.tensors["lm_head.bias"], last), attention};
   }
 
   // Only distances of positions matter: old tokens may go while the others stay as they are.

@@ -1,4 +1,5 @@
-// Values as blocks in one line of text, weights between 0 and 1 as squares in a picture. Does not know what they are.
+// Values as blocks in one line of text, weights between 0 and 1 as squares in a picture, losses as colours of a text.
+// Knows no model.
 #pragma once
 
 #include <cstdint>
@@ -31,5 +32,18 @@ std::string_view block_of(double share);
 
 /// One block for each value, ▁ for the lowest one and █ from `top` on; a space for a value that is not finite.
 std::string sparkline(std::span<const double> values, double top);
+
+/// A symbol of a text, and how much it surprised a model.
+struct ScoredSymbol {
+  std::string symbol;  ///< UTF-8
+  double loss = 0;     ///< nats
+};
+
+/// For a terminal: black on yellow to red from 0.7 nats on (half as likely as not), below that as it is. What a
+/// terminal would obey is shown escaped.
+std::string colored_by_surprise(const std::vector<ScoredSymbol>& symbols);
+
+/// Elements of HTML, each symbol escaped; classes s1 to s4 from 0.7, 1.6, 3 and 5 nats on.
+std::string marked_by_surprise(const std::vector<ScoredSymbol>& symbols);
 
 }  // namespace chargpt

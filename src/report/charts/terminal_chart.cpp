@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <optional>
 
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "report/format.h"
-#include "report/symbols.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 namespace {
@@ -93,9 +93,8 @@ struct Cell {
 
 class Drawing {
  public:
-  Drawing(const std::vector<DrawnCurve>& curves, const Canvas& canvas)
-      : curves_(curves), canvas_(canvas), ranges_(ranges_of(curves)) {
-    if (ranges_.y.empty()) return;
+  Drawing(const std::vector<DrawnCurve>& curves, const Canvas& canvas, const Ranges& ranges)
+      : curves_(curves), canvas_(canvas), ranges_(ranges) {
     rows_ = std::max<std::size_t>(canvas.rows, 6) - 3;  // axis, its labels, the names of the curves
     make_y_labels();
     columns_ = std::max<std::size_t>(canvas.columns, 30) - label_width_ - 2;  // labels are most_label wide at most
@@ -103,7 +102,6 @@ class Drawing {
   }
 
   std::string text() {
-    if (ranges_.y.empty()) return "";
     const auto each = [this](DrawnCurve::As as, void (Drawing::*draw)(const DrawnCurve&)) {
       for (const DrawnCurve& drawn : curves_)
         if (drawn.as == as) (this->*draw)(drawn);
@@ -152,9 +150,7 @@ class Drawing {
     constexpr std::size_t most_label = 10;
     std::string label = format_fixed(tick, digits);
     if (label.size() <= most_label) return label;
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.2g", tick);  // -1.2e+300
-    return text.data();
+    return formatted("%.2g", tick);  // -1.2e+300
   }
 
   /// A dot of the fine grid, whose origin is at the upper left.
@@ -253,8 +249,8 @@ class Drawing {
 
   std::string mark() const { return canvas_.utf8 ? "●" : "o"; }
 
-  std::string colored(const std::string& text, const char* color) const {
-    return canvas_.color && *color != '\0' ? "\x1b[" + std::string(color) + "m" + text + "\x1b[0m" : text;
+  std::string in_color(const std::string& text, const char* color) const {
+    return colored(text, canvas_.color ? color : "");
   }
 
   std::string body() {
@@ -268,11 +264,11 @@ class Drawing {
       while (last > 0 && cell(row, last - 1).empty()) --last;
       for (std::size_t i = 0; i < last; ++i) {
         const Cell& at = cell(row, i);
-        if (at.color != color) line += colored(std::exchange(stretch, ""), color);
+        if (at.color != color) line += in_color(std::exchange(stretch, ""), color);
         color = at.color;
         stretch += !at.symbol.empty() ? at.symbol : at.dots != 0 ? utf8_of(0x2800 + at.dots) : " ";
       }
-      out += line + (stretch.empty() ? "" : colored(stretch, color)) + "\n";
+      out += line + (stretch.empty() ? "" : in_color(stretch, color)) + "\n";
     }
     return out;
   }
@@ -300,11 +296,10 @@ class Drawing {
     for (const DrawnCurve& drawn : curves_) {
       if (drawn.as == DrawnCurve::As::level || drawn.name.empty() || drawn.points.empty()) continue;
       const std::string sign = drawn.as == DrawnCurve::As::marks ? mark() : canvas_.utf8 ? "⣀⡠⠤" : "...";
-      line += colored(sign + " " + drawn.name, drawn.color) + "   ";
+      line += in_color(sign + " " + drawn.name, drawn.color) + "   ";
     }
     if (ranges_.cut) line += "(higher at first)";
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line + "\n";
+    return without_end_spaces(std::move(line)) + "\n";
   }
 
   const std::vector<DrawnCurve>& curves_;
@@ -330,7 +325,8 @@ Points smoothed(const Points& points) {
 }
 
 std::string terminal_chart(const std::vector<DrawnCurve>& curves, const Canvas& canvas) {
-  return Drawing(curves, canvas).text();
+  const Ranges ranges = ranges_of(curves);
+  return ranges.y.empty() ? "" : Drawing(curves, canvas, ranges).text();
 }
 
 }  // namespace chargpt

@@ -1,6 +1,7 @@
 #include "report/files/metrics.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -183,6 +184,15 @@ void MetricsWriter::on(const EndEvent& event) {
                     {"seconds", event.seconds}}));
 }
 
+void SampleFileWriter::on(const SampleEvent& event) {
+  try {
+    run_.make("samples").write(formatted("step-%08" PRId64 ".txt", event.step), event.text);
+  } catch (const Error& failure) {
+    if (!complain_ || failure.code() != ExitCode::io) throw;
+    complain_(failure.what());
+  }
+}
+
 double number_in(const Row& row, const char* key) {
   const auto found = row.find(key);
   return found != row.end() && found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
@@ -196,9 +206,8 @@ void MetricsReader::read(const std::function<void()>& begin, const Visit& visit)
     } catch (const Error& error) {
       if (error.code() != ExitCode::missing) throw;
     }
-    if (!begun_ || stretch.identity != identity_ || stretch.size < offset_) {
+    if (identity_ != stretch.identity || stretch.size < offset_) {
       const bool again = offset_ > 0;
-      begun_ = true;
       identity_ = stretch.identity;
       offset_ = 0;
       unfinished_.clear();

@@ -1,5 +1,5 @@
 // RUN/metrics.jsonl: what happened, one JSON object a line, for programs; written as a run goes on, and read as it
-// grows. Knows no terminal.
+// grows. RUN/samples/step-00000500.txt: what the model wrote at each evaluation, byte for byte. Knows no terminal.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/open_folder.h"
 #include "report/events.h"
 #include "report/files/output_file.h"
 
@@ -36,6 +37,20 @@ class MetricsWriter : public Listener {
   std::int64_t log_interval_;
   std::int64_t step_ = 0;  ///< of the newest event; the step of rows that have none of their own
   PatientFile file_;
+};
+
+class SampleFileWriter : public Listener {
+ public:
+  /// Makes samples/ in `run` with the first sample. A sample that cannot be written is left out and `complain` told
+  /// (without it, Error io).
+  explicit SampleFileWriter(const std::filesystem::path& run, Complaint complain = {})
+      : run_(run), complain_(std::move(complain)) {}
+  /// A sample of the same step is replaced.
+  void on(const SampleEvent& event) override;
+
+ private:
+  OpenFolder run_;
+  Complaint complain_;
 };
 
 /// A plan as its row of metrics, and back; keys that the row lacks keep their defaults.
@@ -69,10 +84,10 @@ class MetricsReader {
   void take(const std::string& line, const Visit& visit);
 
   std::filesystem::path path_;
-  std::uint64_t identity_ = 0, offset_ = 0;
+  std::optional<std::uint64_t> identity_;  ///< of the file; none before the first look at it
+  std::uint64_t offset_ = 0;
   std::string unfinished_;  ///< the beginning of a line
   std::int64_t lines_ = 0, broken_ = 0, first_broken_ = 0;
-  bool begun_ = false;
 };
 
 }  // namespace chargpt

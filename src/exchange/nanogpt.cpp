@@ -1,18 +1,138 @@
-// Writing; see formats.h. nanoGPT's model has GPT-2's layout with our names and shapes.
+// See formats.h. nanoGPT's model has GPT-2's layout with our names and shapes. A folder is hostile until read: sizes
+// come from nanogpt.json, and nothing is allocated by them before a tensor of the file is seen to have them.
+#include <algorithm>
+#include <cstring>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/paths.h"
+#include "base/quote.h"
 #include "base/utf8.h"
+#include "checkpoint/strict_json.h"
 #include "exchange/architecture.h"
+#include "exchange/character_tokenizer.h"
 #include "exchange/formats.h"
 #include "exchange/layout.h"
-#include "inference/dimensions.h"
+#include "inference/model_types.h"
 #include "report/json_text.h"
 
 namespace chargpt {
 namespace {
 
-using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr const char* about_file = "nanogpt.json";
+constexpr std::uint64_t max_about_bytes = 64 << 20;
+
+// ---- reading
+
+char32_t character_of(const Json& symbol, const std::string& source) {
+  const auto character = single_character(symbol.is_string() ? symbol.get<std::string>() : "");
+  if (!character)
+    throw Error(ExitCode::data, source, ": symbols holds ", printable(symbol.dump(), 20), ", no single character");
+  return *character;
+}
+
+ImportedSymbols read_symbols(const StrictObject& about, std::int64_t vocab_size, const std::string& source) {
+  std::vector<char32_t> characters;
+  for (const Json& symbol : about.field("symbols")) characters.push_back(character_of(symbol, source));
+  if (std::ssize(characters) != vocab_size)
+    throw Error(ExitCode::data, source, ": ", characters.size(), " symbols, and model_args.vocab_size is ", vocab_size);
+  std::vector<char32_t> sorted = characters;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    throw Error(ExitCode::data, source, ": symbols holds ", describe_character(*twice), " twice");
+  return symbols_of(characters);
+}
+
+/// GPT of nanoGPT, as options of ours.
+OrderedJson model_options(const StrictObject& args) {
+  const auto size = [&](const char* name) { return args.integer(name, 1); };
+  return {{"type", "gpt"},
+          {"n_layer", size("n_layer")},
+          {"n_head", size("n_head")},
+          {"n_embd", size("n_embd")},
+          {"block_size", size("block_size")},
+          {"dropout", args.real("dropout")},
+          {"bias", args.field("bias")},
+          {"norm", "layernorm"},
+          {"position", "learned"},
+          {"activation", "gelu"},
+          {"tie_weights", true}};
+}
+
+/// What train.py was told of these options, as far as it was kept.
+OrderedJson kept_options(const Json& config, std::initializer_list<const char*> names) {
+  OrderedJson kept = OrderedJson::object();
+  for (const char* name : names)
+    if (config.contains(name)) kept[name] = config[name];
+  return kept;
+}
+
+OrderedJson train_options(const Json& config) {
+  OrderedJson train = kept_options(config, {"batch_size", "gradient_accumulation_steps", "max_iters", "learning_rate",
+                                            "min_lr", "weight_decay", "beta1", "beta2", "adam_eps", "grad_clip"});
+  if (config.contains("decay_lr") && config["decay_lr"] == false) {
+    train["lr_schedule"] = "constant";
+    train["warmup_iters"] = 0;  // it warms up only where it decays
+    train.erase("min_lr");
+    return train;
+  }
+  train.update(kept_options(config, {"warmup_iters", "lr_decay_iters"}));
+  return train;
+}
+
+/// Step of AdamW, as our optimizer.safetensors has it.
+OwnTensor read_step(const ForeignTensors& tensors) {
+  const std::string& source = tensors.source();
+  const TensorView* const found = tensors.file().find("step");
+  if (found == nullptr || found->dtype != "I64" || found->bytes.size() != sizeof(std::int64_t))
+    throw Error(ExitCode::data, source, " has no step, one number of type I64");
+  std::int64_t step = 0;
+  std::memcpy(&step, found->bytes.data(), sizeof step);
+  if (step < 0) throw Error(ExitCode::data, source, ": step = ", step, " is negative");
+  return {"step", "I64", {}, {found->bytes.begin(), found->bytes.end()}};
+}
+
+/// The parameters, or with ".exp_avg" and the like the moments of each.
+std::vector<OwnTensor> read_tensors(ForeignTensors& tensors, const ModelConfig& model, const ImportedSymbols& symbols,
+                                    const std::string& theirs = "", const std::string& ours = "") {
+  std::vector<LayoutRow> rows = rows_of({}, model, symbols.vocabulary.size());
+  for (LayoutRow& row : rows) {
+    row.theirs += theirs;
+    row.ours.name.insert(0, ours);
+  }
+  return tensors_as_ours(tensors, rows, {.symbols = symbols.rows});
+}
+
+std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& model, const ImportedSymbols& symbols) {
+  ForeignTensors tensors(path, about_file);
+  tensors.expect_at_least(model.n_layer);
+  std::vector<OwnTensor> all = read_tensors(tensors, model, symbols);
+  tensors.expect_no_more();
+  return all;
+}
+
+std::vector<OwnTensor> read_moments(const fs::path& path, const ModelConfig& model, const ImportedSymbols& symbols) {
+  ForeignTensors tensors(path, about_file);
+  std::vector<OwnTensor> all = read_tensors(tensors, model, symbols, ".exp_avg", "moment1/");
+  for (OwnTensor& moment : read_tensors(tensors, model, symbols, ".exp_avg_sq", "moment2/")) {
+    if (std::ranges::any_of(floats(moment), [](float value) { return value < 0; }))
+      throw Error(ExitCode::data, tensors.source(), ": ", moment.name, " has negative numbers");
+    all.push_back(std::move(moment));
+  }
+  all.push_back(read_step(tensors));
+  tensors.ignore("step");
+  tensors.expect_no_more();
+  return all;
+}
+
+// ---- writing
 
 /// Its biases and its dropout are everywhere or nowhere.
 std::optional<Obstacle> obstacle_to_places(const ModelConfig& config) {
@@ -66,7 +186,7 @@ std::vector<TensorView> moments_of(const ExportedModel& model) {
   return moments;
 }
 
-Json config_of_train_py(const ExportedModel& model) {
+OrderedJson config_of_train_py(const ExportedModel& model) {
   const Config& config = model.config();
   const TrainConfig& train = config.train;
   const bool decays = train.lr_schedule != LrSchedule::constant;
@@ -102,7 +222,7 @@ Json config_of_train_py(const ExportedModel& model) {
           {"compile", false}};
 }
 
-Json model_args(const ExportedModel& model) {
+OrderedJson model_args(const ExportedModel& model) {
   const ModelConfig& options = model.options();
   return {{"n_layer", options.n_layer},       {"n_head", options.n_head}, {"n_embd", options.n_embd},
           {"block_size", options.block_size}, {"bias", options.bias},     {"vocab_size", model.vocabulary().size()},
@@ -129,6 +249,36 @@ std::vector<std::string> differences(const ExportedModel& model) {
 
 }  // namespace
 
+bool is_nanogpt(const fs::path& path) {
+  return is_there(path / about_file);
+}
+
+ImportedModel read_nanogpt(const fs::path& path) {
+  const std::string source = printable_path(path / about_file);
+  const Json json = parse_strict_json(read_regular_file(path / about_file, max_about_bytes, Links::follow), source);
+  const StrictObject about(json, source);
+  if (about.text("format") != "nanogpt") throw Error(ExitCode::data, source, " is not of format \"nanogpt\"");
+  about.version("nanogpt.json", 1);
+  const StrictObject args = about.object("model_args");
+  const Json& config = about.field("config");
+  if (!config.is_object()) throw Error(ExitCode::data, source, ": config is no object");
+  const OrderedJson sections = {{"model", model_options(args)},
+                                {"train", train_options(config)},
+                                {"eval", kept_options(config, {"eval_interval", "log_interval"})}};
+  ImportedSymbols symbols = read_symbols(about, args.integer("vocab_size", 1), source);
+  ImportedModel model{.config = imported_config(sections, path, source),
+                      .vocabulary = symbols.vocabulary,
+                      .parameters = {},
+                      .step = about.integer("iter_num", 0),
+                      .what = "GPT of nanoGPT"};
+  const ModelConfig& shape = model.config.config.model;
+  model.parameters = read_parameters(path / "model.safetensors", shape, symbols);
+  const fs::path optimizer = path / "optimizer.safetensors";
+  if (is_there(optimizer)) model.optimizer = read_moments(optimizer, shape, symbols);
+  model.max_iters = model.config.config.train.max_iters;
+  return model;
+}
+
 std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder& folder) {
   if (model.vocabulary().document() >= 0)
     throw Error(
@@ -140,7 +290,7 @@ std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder&
     throw Error(
         ExitCode::usage,
         "--format nanogpt cannot hold this model: data.units = \"bytes\", and the symbols of meta.pkl are characters");
-  Json symbols = Json::array();
+  OrderedJson symbols = OrderedJson::array();
   for (const char32_t character : model.vocabulary().code_points()) symbols.push_back(utf8_of(character));
   const std::vector<OwnTensor> tensors =
       tensors_as_theirs(model.model, rows_of({}, model.options(), model.vocabulary().size()));
@@ -150,14 +300,14 @@ std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder&
   folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, views_of(tensors)); });
   if (without.empty())
     folder.write("optimizer.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, moments_of(model)); });
-  folder.write("nanogpt.json", json_text({{"format", "nanogpt"},
-                                          {"version", 1},
-                                          {"model_args", model_args(model)},
-                                          {"config", config_of_train_py(model)},
-                                          {"iter_num", model.state().step},
-                                          {"best_val_loss", model.state().best_val_loss},
-                                          {"symbols", symbols}},
-                                         1));
+  folder.write(about_file, json_text({{"format", "nanogpt"},
+                                      {"version", 1},
+                                      {"model_args", model_args(model)},
+                                      {"config", config_of_train_py(model)},
+                                      {"iter_num", model.state().step},
+                                      {"best_val_loss", model.state().best_val_loss},
+                                      {"symbols", symbols}},
+                                     1));
   return notices;
 }
 

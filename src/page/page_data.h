@@ -1,13 +1,16 @@
-// What a run's files tell of it, as the page's JavaScript reads it (browser/page.js): curves, samples, facts. Knows no
-// model and no weight.
+// Runs and a model as the page's JavaScript reads them: what a run's files tell of it (browser/page.js), curves,
+// samples, facts; a model's options, symbols and weights (browser/model.js).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "inference/model.h"
+#include "text/vocabulary.h"
 
 namespace chargpt {
 
@@ -24,5 +27,12 @@ nlohmann::ordered_json baseline_data(const std::filesystem::path& run);
 /// Whether the run's best model, of run_data()'s "best_step", beats them, in sentences, by the same file; empty where
 /// it says nothing of that model.
 std::string verdict_data(const std::filesystem::path& run, const nlohmann::ordered_json& best_step);
+
+/// Most numbers that a page holds, each in half precision.
+constexpr std::int64_t most_page_parameters = 32 << 20;
+
+/// {"config", "symbols", "bytes", "vocab_size", "tensors", "values"}: base64 of half-precision numbers (little-endian),
+/// tensor after tensor. Error usage where the model has more than most_page_parameters.
+nlohmann::ordered_json model_data(const InferenceModel& model, const Vocabulary& vocabulary);
 
 }  // namespace chargpt

@@ -1,15 +1,19 @@
-#include "page/run_data.h"
+#include "page/page_data.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/open_folder.h"
 #include "base/paths.h"
 #include "base/quote.h"
-#include "config/changed_options.h"
 #include "config/load.h"
-#include "report/charts/thinned.h"
+#include "report/charts/run_curves.h"
 #include "report/events.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
@@ -142,10 +146,6 @@ std::string command_of(const Config& config) {
   return command;
 }
 
-void add_fact(Json& facts, const std::string& name, const std::string& value) {
-  if (!value.empty()) facts.push_back({name, value});
-}
-
 /// Empty where there is none.
 std::string count_in(const Json& row, const char* key) {
   const auto found = row.find(key);
@@ -155,24 +155,27 @@ std::string count_in(const Json& row, const char* key) {
 Json facts_of(const Checkpoint& checkpoint, const Config& config, const Json& plan) {
   const RunState& state = checkpoint.state;
   const std::string units(enum_name(config.data.units));
-  Json facts = Json::array();
-  add_fact(facts, "config", config.name);
   std::string text;
   for (const std::string& path : config.data.text) text += (text.empty() ? "" : ", ") + short_text_name(path);
-  add_fact(facts, "text", text);
-  add_fact(facts, units + " to train on", count_in(plan, "train_tokens"));
-  add_fact(facts, units + " held out", count_in(plan, "val_tokens"));
-  add_fact(facts, "symbols", format_count(checkpoint.vocabulary.size()));
-  add_fact(facts, "parameters", format_count(state.parameters));
-  add_fact(facts, "steps", format_count(state.step) + " of " + format_count(state.max_iters));
-  add_fact(facts, "took", format_duration(state.seconds));
-  add_fact(facts, "seed", std::to_string(config.train.seed));
-  add_fact(facts, "device", state.device);
-  add_fact(facts, "instruction set", state.cpu_capability);
-  add_fact(facts, "engine", state.engine);
-  add_fact(facts, "threads", std::to_string(state.threads));
-  add_fact(facts, "chargpt", state.program_version);
-  add_fact(facts, "LibTorch", state.libtorch_version);
+  const std::pair<std::string, std::string> known[] = {
+      {"config", config.name},
+      {"text", text},
+      {units + " to train on", count_in(plan, "train_tokens")},
+      {units + " held out", count_in(plan, "val_tokens")},
+      {"symbols", format_count(checkpoint.vocabulary.size())},
+      {"parameters", format_count(state.parameters)},
+      {"steps", format_count(state.step) + " of " + format_count(state.max_iters)},
+      {"took", format_duration(state.seconds)},
+      {"seed", std::to_string(config.train.seed)},
+      {"device", state.device},
+      {"instruction set", state.cpu_capability},
+      {"engine", state.engine},
+      {"threads", std::to_string(state.threads)},
+      {"chargpt", state.program_version},
+      {"LibTorch", state.libtorch_version}};
+  Json facts = Json::array();
+  for (const auto& [name, value] : known)
+    if (!value.empty()) facts.push_back({name, value});
   return facts;
 }
 
@@ -190,6 +193,29 @@ Json figures_of(const fs::path& run) {
   } catch (const Error&) {
     return Json::object();
   }
+}
+
+// ---- the model
+
+/// Nearest half-precision number, ties to even; beyond its range the largest one.
+std::uint16_t half_of(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
+  const float size = std::min(std::fabs(value), 65504.0F);
+  if (size < 0x1p-14F) return sign | static_cast<std::uint16_t>(std::nearbyint(size * 0x1p24F));
+  int exponent = 0;
+  const float fraction = std::frexp(size, &exponent);                                // in [1/2, 1)
+  const auto rounded = static_cast<std::uint32_t>(std::nearbyint(fraction * 2048));  // 1024 to 2048
+  const std::uint32_t half = (static_cast<std::uint32_t>(exponent + 14) << 10) + rounded - 1024;
+  return sign | static_cast<std::uint16_t>(std::min(half, 0x7bffU));
+}
+
+Json symbols_of(const Vocabulary& vocabulary) {
+  Json symbols = Json::array();
+  const bool bytes = vocabulary.units() == Units::bytes;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id)  // a byte may be half a character by itself
+    symbols.push_back(bytes && id >= 128 ? "\xEF\xBF\xBD" : vocabulary.symbol(id));
+  return symbols;
 }
 
 }  // namespace
@@ -236,6 +262,34 @@ std::string verdict_data(const fs::path& run, const Json& best_step) {
     for (const Json& line : *lines)
       if (line.is_string()) text += (text.empty() ? "" : " ") + line.get<std::string>();
   return text;
+}
+
+Json model_data(const InferenceModel& model, const Vocabulary& vocabulary) {
+  Config config;
+  config.model = model.config();
+  Json data = {{"config", to_json(config)["model"]},
+               {"symbols", symbols_of(vocabulary)},
+               {"bytes", vocabulary.units() == Units::bytes},
+               {"vocab_size", vocabulary.size()}};
+  std::int64_t numel = 0;
+  for (const NamedParameter& parameter : model.parameters()) numel += parameter.numel();
+  if (numel > most_page_parameters)
+    throw Error(ExitCode::usage, "the model has ", format_short(static_cast<double>(numel)),
+                " parameters, and a page holds ", format_short(static_cast<double>(most_page_parameters)),
+                "; --no-model leaves them out");
+  std::string halves;
+  Json tensors = Json::array();
+  for (const NamedParameter& parameter : model.parameters()) {
+    tensors.push_back({{"name", parameter.name}, {"shape", parameter.shape}});
+    for (const float value : std::span(parameter.values, static_cast<std::size_t>(parameter.numel()))) {
+      const std::uint16_t half = half_of(value);
+      halves += static_cast<char>(half & 255);
+      halves += static_cast<char>(half >> 8);
+    }
+  }
+  data["tensors"] = std::move(tensors);
+  data["values"] = base64(halves);
+  return data;
 }
 
 }  // namespace chargpt

@@ -1,16 +1,26 @@
-// How a comparison is shown: as a table, JSON, Markdown, a web page.
+// What `compare` needs beside its trainings: runs that were trained before, scored on the text they share; and how any
+// comparison is shown: as a table, JSON, Markdown, a web page.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "cli/training/training.h"
 #include "experiment/ladder.h"
 #include "experiment/ranking.h"
 #include "text/corpus.h"
 
 namespace chargpt {
+
+/// Whether a word names a run, or one checkpoint of it, rather than a preset or a config's file.
+bool names_run(const std::string& word);
+
+/// The runs' best checkpoints, scored on the whole validation split without LibTorch where no device asks for it.
+/// Errors: usage for a run given twice, and for runs whose text, units or split differ; else as load_run.
+Comparison compare_runs(const std::vector<std::string>& runs, const TrainingArguments& arguments);
 
 enum class ComparisonForm { table, json, markdown };
 

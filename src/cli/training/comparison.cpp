@@ -1,0 +1,188 @@
+#include "cli/training/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "base/quote.h"
+#include "baseline/baseline.h"
+#include "cli/print_text.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/run_page.h"
+#include "cli/runs/run_text.h"
+#include "evaluate/split_loss.h"
+#include "experiment/comparison_report.h"
+#include "inference/model_types.h"
+#include "page/page.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "run/checkpoints.h"
+#include "run/kept_files.h"
+#include "run/run_files.h"
+#include "run/run_folder.h"
+#include "train/run_length.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The text of the first run, which the others must share.
+struct CommonText {
+  std::string run;
+  DataConfig data;
+  Corpus corpus;
+};
+
+void refuse_another_text(const CommonText& common, const std::string& run, const Checkpoint& checkpoint) {
+  const KnownText known{common.data, common.corpus.vocabulary(), common.corpus.fingerprint()};
+  const std::string difference = text_difference(common.run, known, run, known_text(checkpoint));
+  if (!difference.empty())
+    throw Error(ExitCode::usage, difference,
+                "; losses compare only on one text, in the same units and split; chargpt eval RUN --text FILE scores a "
+                "run on another one");
+}
+
+/// The whole run's time and end; of the weights scored, only the step.
+TrainedRun scored_run(const std::string& name, const TrainingArguments& arguments, std::optional<CommonText>& common) {
+  LoadedRun run = load_run(name, "", {.machine = arguments.device});
+  const Config& config = run.config();
+  if (!common) {
+    common = {name, config.data, text_of_run(run, config.data, arguments.output)};
+    log_notices(common->corpus);
+  }
+  refuse_another_text(*common, name, run.checkpoint);
+  const RunState &scored = run.checkpoint.state, last = load_checkpoint(run.folder, "last").state;
+  SplitLoss loss = split_loss(run.predictor(), common->corpus.val(), config.model.block_size);
+  if (!std::isfinite(loss.mean))
+    throw Error(ExitCode::diverged, run.checkpoint.path.string(), " has no finite loss: its weights have diverged");
+  TrainedRun trained{.name = name,
+                     .config = run.checkpoint.config,
+                     .params = scored.parameters,
+                     .leaks = leaks(config.model),
+                     .seed = {.seed = config.train.seed,
+                              .loss = loss.mean,
+                              .seconds = last.seconds,
+                              .step = scored.step,
+                              .steps = last.step,
+                              .ended = last.ended,
+                              .scored = ScoredAt::best,
+                              .run = run.folder,
+                              .losses = std::move(loss.losses)}};
+  if (last.training_seconds > 0)
+    trained.seed.tokens_per_second = static_cast<double>(last.step * tokens_per_step(config)) / last.training_seconds;
+  if (config.data.test_fraction > 0) {
+    trained.seed.test_scores = count_test_score(run.folder);
+    trained.seed.test_loss = split_loss(run.predictor(), common->corpus.test(), config.model.block_size).mean;
+  }
+  log_note(name, ", step ", format_count(trained.seed.step), ": ", format_loss(trained.seed.loss));
+  return trained;
+}
+
+void refuse_twice(const std::vector<std::string>& runs) {
+  std::set<fs::path> seen;
+  for (const std::string& run : runs)
+    if (std::error_code ignored; !seen.insert(fs::weakly_canonical(run_place(run, "").run, ignored)).second)
+      throw Error(ExitCode::usage, run, " is given twice; give each run once");
+}
+
+/// What counting reaches on the text of the comparison, to measure the rungs by.
+std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
+  const Baselines baselines =
+      compute_baselines(corpus, corpus.val(), {.length = block_size, .stride = 0}, /*held_out=*/true);
+  if (baselines.counted == 0) return {};
+  const std::string best = "counting " + std::to_string(baselines.ngram_order) + "-grams";
+  return {{"counting pairs", "what a bigram can reach", baselines.bigram},
+          {best, "the best order, of all orders up to 8", baselines.ngram},
+          {best, "with no more than a window of " + std::to_string(block_size), baselines.ngram_in_windows}};
+}
+
+void print(const Table& table, bool markdown) {
+  markdown ? print_text(table.markdown()) : print_table(table);
+}
+
+/// Of each config one run, best config first, all with the same seed: the one with which the best config is best.
+std::vector<fs::path> runs_of_one_seed(const Comparison& comparison) {
+  const auto loss = [](const SeedRun& run) { return run.failure ? std::numeric_limits<double>::infinity() : run.loss; };
+  const std::vector<SeedRun>& best = comparison.results.front().runs.seeds;
+  const auto number = std::ranges::min_element(best, {}, loss) - best.begin();
+  std::vector<fs::path> runs;
+  for (const ConfigResult& result : comparison.results)
+    if (const SeedRun& run = result.runs.seeds[static_cast<std::size_t>(number)]; !run.failure) runs.push_back(run.run);
+  return runs;
+}
+
+/// A model that is too large for a page is left out.
+std::string page_of(const Comparison& comparison, const std::vector<fs::path>& runs) {
+  PageModel model;
+  model.run = runs.front().string();
+  const nlohmann::ordered_json json = to_json(comparison);
+  try {
+    return page_of_runs(runs, model, &json);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    log_note("the page has no model: ", error.what());
+  }
+  return page_of_runs(runs, std::nullopt, &json);
+}
+
+}  // namespace
+
+bool names_run(const std::string& word) {
+  return std::ranges::count(presets(), word, &Preset::name) == 0 && is_folder(word) && is_run(run_place(word, "").run);
+}
+
+Comparison compare_runs(const std::vector<std::string>& runs, const TrainingArguments& arguments) {
+  refuse_twice(runs);
+  std::optional<CommonText> common;
+  std::vector<TrainedRun> trained;
+  for (const std::string& run : runs) trained.push_back(scored_run(run, arguments, common));
+  std::vector<std::string> remarks;
+  std::vector<ConfigRuns> configs = group_by_config(std::move(trained), remarks);
+  Comparison comparison = rank_configs(std::move(configs), common->corpus.val());
+  comparison.notes = std::move(remarks);
+  comparison.trained_before = true;
+  return comparison;
+}
+
+LadderReport ladder_report(const Comparison& comparison, const Corpus& corpus, std::int64_t block_size) {
+  return {climb(comparison), counted_on(corpus, block_size)};
+}
+
+void print_comparison(const Comparison& comparison, ComparisonForm form, const std::optional<LadderReport>& ladder) {
+  const bool markdown = form == ComparisonForm::markdown;
+  const std::string sentence = verdict(comparison), blank = comparison.ended_at_target ? "" : "\n";
+  if (form == ComparisonForm::json) {
+    nlohmann::ordered_json json = to_json(comparison);
+    if (ladder) json["ladder"] = to_json(ladder->rungs, ladder->counted);
+    print_json(json);
+  } else if (ladder)
+    print(to_table(ladder->rungs, ladder->counted), markdown);
+  else if (!comparison.ended_at_target)
+    print(to_table(comparison), markdown);
+  if (form != ComparisonForm::json && !ladder && !sentence.empty()) print_lines(blank + sentence + "\n");
+  if (comparison.target && form != ComparisonForm::json) {
+    if (!comparison.ended_at_target || !sentence.empty()) print_text("\n");
+    print(target_table(comparison), markdown);
+  }
+  if (ladder)
+    for (const std::string& remark : remarks(ladder->rungs)) log_note(remark);
+  for (const std::string& note : table_notes(comparison)) log_note(note);
+  for (const std::string& remark : ladder ? run_remarks(comparison) : remarks(comparison)) log_detail(remark);
+}
+
+void write_comparison_page(const Comparison& comparison, const fs::path& out) {
+  const std::vector<fs::path> runs = runs_of_one_seed(comparison);
+  if (runs.empty()) return log_note("no page: every run failed");
+  const fs::path file = out / "compare.html";
+  write_page(file, page_of(comparison, runs));
+  log_note("wrote ", printable_path(file), ": open it in a browser");
+}
+
+}  // namespace chargpt

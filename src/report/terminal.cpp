@@ -1,0 +1,227 @@
+#include "report/terminal.h"
+
+#include <algorithm>
+#include <cctype>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "base/quote.h"
+#include "base/utf8.h"
+
+namespace chargpt {
+namespace {
+
+struct Interval {
+  char32_t first, last;
+};
+
+// Blocks rather than single symbols: a terminal that disagrees about one of them shifts a column, no more.
+constexpr Interval no_columns[] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD},  {0x064B, 0x065F},
+                                   {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200F},  {0x20D0, 0x20FF},
+                                   {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0xE0100, 0xE01EF}};
+constexpr Interval two_columns[] = {{0x1100, 0x115F},  {0x2E80, 0x303E}, {0x3041, 0x4DBF},   {0x4E00, 0xA4CF},
+                                    {0xA960, 0xA97F},  {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
+                                    {0xFF00, 0xFF60},  {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F}, {0x1F680, 0x1FAFF},
+                                    {0x20000, 0x3FFFD}};
+
+bool in(std::span<const Interval> intervals, char32_t code_point) {
+  return std::ranges::any_of(intervals, [&](Interval i) { return code_point >= i.first && code_point <= i.last; });
+}
+
+std::size_t columns_of(const DecodedCharacter& symbol) {
+  if (!symbol.valid()) return 1;
+  if (in(no_columns, symbol.code_point)) return 0;
+  return in(two_columns, symbol.code_point) ? 2 : 1;
+}
+
+bool is_open(const std::string& text, char quote) {
+  return std::ranges::count(text, quote) % 2 != 0;
+}
+
+/// The words of a text; what must not be broken is one: whatever stands in `...`, and a command as messages advise it,
+/// "chargpt", a subcommand and its argument, then options, each with its value.
+std::vector<std::string> unbroken_words(const std::string& text) {
+  std::vector<std::string> words;
+  int left = 0;  // words that the command, or its option, still takes
+  const auto goes_on = [&left](const std::string& before, const std::string& next) {
+    if (before == "chargpt") left = 2;
+    if (is_open(before, '`')) return true;
+    if (!before.starts_with("chargpt")) return false;
+    if (is_open(before, '\'')) return true;
+    if (std::string_view(";,:)").find(before.back()) != std::string_view::npos) return false;
+    if (next.starts_with("-")) left = next.find('=') == std::string::npos ? 2 : 1;
+    return left-- > 0;
+  };
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;)
+    if (!words.empty() && goes_on(words.back(), word))
+      words.back() += " " + word;
+    else
+      words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+bool choose_color(std::string_view flag, const char* no_color, bool is_terminal) {
+  if (flag == "always") return true;
+  if (flag == "never") return false;
+  return is_terminal && (no_color == nullptr || *no_color == '\0');
+}
+
+bool is_dumb(const char* term) {
+  return term != nullptr && std::string_view(term) == "dumb";
+}
+
+bool names_utf8(const char* lc_all, const char* lc_ctype, const char* lang) {
+  for (const char* value : {lc_all, lc_ctype, lang}) {
+    if (value == nullptr || *value == '\0') continue;
+    std::string name;
+    for (const char c : std::string_view(value))
+      if (c != '-') name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return name.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+std::string colored(const std::string& text, std::string_view code) {
+  return code.empty() ? text : "\x1b[" + std::string(code) + "m" + text + "\x1b[0m";
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const DecodedCharacter symbol = decode_character(text);
+    columns += columns_of(symbol);
+    text.remove_prefix(symbol.length);
+  }
+  return columns;
+}
+
+std::string_view first_columns(std::string_view text, std::size_t columns) {
+  std::size_t used = 0, bytes = 0;
+  while (bytes < text.size()) {
+    const DecodedCharacter symbol = decode_character(text.substr(bytes));
+    used += columns_of(symbol);
+    if (used > columns) break;
+    bytes += symbol.length;
+  }
+  return text.substr(0, bytes);
+}
+
+std::string escape_for_terminal(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const DecodedCharacter symbol = decode_character(text);
+    const char32_t code_point = symbol.code_point;
+    // Line ends and tabs are a text's own.
+    if (symbol.valid() && (!is_control(code_point) || code_point == '\n' || code_point == '\t')) {
+      out += text.substr(0, symbol.length);
+    } else {
+      const char* const form = symbol.valid() && code_point >= 0x80 ? "\\u%04x" : "\\x%02x";
+      out += formatted(form, static_cast<unsigned>(code_point));
+    }
+    text.remove_prefix(symbol.length);
+  }
+  return out;
+}
+
+std::string text_in_markup(std::string_view text) {
+  std::string safe;
+  for (const char c : text) safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return safe;
+}
+
+std::string without_end_spaces(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::vector<std::string> cut_after(std::string_view text, std::string_view ends) {
+  std::vector<std::string> pieces;
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find_first_of(ends), text.size() - 1) + 1;
+    pieces.emplace_back(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return pieces;
+}
+
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string lines;
+  std::size_t used = indent;
+  bool first_of_line = true;
+  const auto add = [&](const std::string& piece, bool after_space) {
+    const std::size_t space = after_space && !first_of_line ? 1 : 0;
+    if (!first_of_line && width > 0 && used + space + display_width(piece) > width) {
+      lines += "\n" + std::string(indent, ' ') + piece;
+      used = indent + display_width(piece);
+    } else {
+      lines += std::string(space, ' ') + piece;
+      used += space + display_width(piece);
+    }
+    first_of_line = false;
+  };
+  for (const std::string& word : unbroken_words(text)) {
+    const bool is_command = word.find(' ') != std::string::npos;
+    const bool too_wide = !is_command && width > 0 && indent + display_width(word) > width;
+    bool after_space = true;
+    for (const std::string& piece : too_wide ? cut_after(word, "|,") : std::vector{word}) {
+      add(piece, after_space);
+      after_space = false;
+    }
+  }
+  return lines + "\n";
+}
+
+std::string fitted(const std::string& text, std::size_t indent, std::size_t width) {
+  if (width == 0 || indent + display_width(text) <= width) return text;
+  std::string lines = wrapped(text, indent, width);
+  lines.pop_back();
+  return lines;
+}
+
+std::string wrapped_lines(const std::string& text, std::size_t width) {
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (width == 0 || display_width(line) <= width) {
+      out += line + "\n";
+    } else {
+      const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+      out += std::string(indent, ' ') + wrapped(line, indent, width);
+    }
+  return out;
+}
+
+std::vector<std::string> forms_that_fit(const std::vector<LinePart>& parts, std::size_t columns) {
+  std::vector<std::size_t> chosen(parts.size(), 0);
+  const auto form = [&](std::size_t i) -> const LinePart::Form& { return parts[i].forms[chosen[i]]; };
+  std::vector<std::string> texts(parts.size());
+  while (true) {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (!parts[i].forms.empty()) texts[i] = form(i).text;
+    if (display_width(joined_parts(texts)) <= columns) return texts;
+    std::size_t least = parts.size();
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (chosen[i] + 1 < parts[i].forms.size() && (least == parts.size() || form(i).worth < form(least).worth))
+        least = i;
+    if (least == parts.size()) return texts;
+    ++chosen[least];
+  }
+}
+
+std::string joined_parts(const std::vector<std::string>& parts) {
+  std::string line;
+  for (const std::string& part : parts)
+    if (!part.empty()) line += (line.empty() ? "" : "  ") + part;
+  return without_end_spaces(std::move(line));
+}
+
+std::string line_that_fits(const std::vector<LinePart>& parts, std::size_t columns) {
+  return std::string(first_columns(joined_parts(forms_that_fit(parts, columns)), columns));
+}
+
+}  // namespace chargpt
