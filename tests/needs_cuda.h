@@ -17,15 +17,13 @@ inline bool cuda_is_there() {
   return is_there;
 }
 
-inline bool register_cuda_case(void (*function)(), const char* name, const char* tags) {
-  if (!cuda_is_there()) return false;
-  REGISTER_TEST_CASE(function, name, tags);
-  return true;
-}
-
 }  // namespace chargpt
 
-#define CUDA_CASE(function, name, tags)                                                                         \
-  static void function();                                                                                       \
-  [[maybe_unused]] static const bool function##_registered = chargpt::register_cuda_case(function, name, tags); \
+#define CUDA_CASE(function, name, tags)                           \
+  static void function();                                         \
+  [[maybe_unused]] static const bool function##_registered = [] { \
+    if (!chargpt::cuda_is_there()) return false;                  \
+    REGISTER_TEST_CASE(function, name, tags);                     \
+    return true;                                                  \
+  }();                                                            \
   static void function()

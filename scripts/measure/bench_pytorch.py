@@ -37,7 +37,6 @@ from torch.nn import functional as F
 from workbench import ROOT, Program, in_turns
 
 
-
 # ---- the model, from the formulas; parameters have the program's names
 
 

@@ -141,14 +141,12 @@ class IncludesTest(CheckTest):
                  "src/report/a.cpp:1: torch-free room report includes <ATen/ATen.h>"),
                 ("spdlog in a header", "report/log.h", "// Log.\n#include <spdlog/spdlog.h>\n",
                  "src/report/log.h:2: <spdlog/spdlog.h> outside report/*.cpp"),
-                ("std::cerr outside cli", "train/a.cpp", "void f() {\n  std::cerr << 1;\n}\n",
-                 "src/train/a.cpp:2: std::cerr outside cli/"),
+                ("std::cerr outside cli", "train/a.cpp", "void f() {\n  std::cerr << 1;\n}\n", "src/train/a.cpp:2: std::cerr outside cli/"),
                 ("printf outside cli", "train/a.cpp", 'void f() { printf("x"); }\n', "src/train/a.cpp:1: printf outside cli/"),
                 ("exit outside cli", "model/a.cpp", "void f() { std::exit(1); }\n", "src/model/a.cpp:1: std::exit outside cli/"),
                 ("global randomness", "model/a.cpp", "std::random_device r;\n",
                  "src/model/a.cpp:1: std::random_device: randomness is passed in"),
-                ("a header without its opening comment", "text/a.h", "#pragma once\n",
-                 "src/text/a.h:1: a header opens with a comment"),
+                ("a header without its opening comment", "text/a.h", "#pragma once\n", "src/text/a.h:1: a header opens with a comment"),
                 ("a room without a place", "attic/a.cpp", "// A.\n", "src/attic/a.cpp:1: room attic has no place in the order")):
             with self.subTest(what):
                 self.setUp()  # another folder

@@ -326,3 +326,15 @@ class ProgramTest(unittest.TestCase):
             self.write(f"{run}.txt", text)
             more = ["--text", f"{run}.txt", *more]
         return self.succeed(*last_wins(["train", config, "--run", run, "--max_iters", iters, *QUICK, "--quiet", *more]))
+
+
+class UsingTest(ProgramTest):
+    """Shares one small trained run."""
+
+    @classmethod
+    def setUpClass(cls):
+        shared = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-test-"))
+        cls.addClassCleanup(shutil.rmtree, shared, ignore_errors=True)
+        cls.run_folder = shared / "r"
+        subprocess.run([PROGRAM, "train", "nanogpt-cpu", "--run", cls.run_folder, "--max_iters", "40", *SMALL, *QUICK, "--quiet"],
+                       check=True, stdout=subprocess.DEVNULL)

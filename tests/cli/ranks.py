@@ -23,9 +23,11 @@ class RanksCase(ProgramTest):
         return subprocess.Popen(words, cwd=self.folder, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def together(self, ranks, *arguments, timeout=120, **keywords):
+    def together(self, ranks, *arguments, code=0, timeout=120, **keywords):
+        """What so many ranks write, which end with that code."""
         process = self.start(ranks, *arguments, **keywords)
         out, err = process.communicate(timeout=timeout)
+        self.assertEqual(process.returncode, code, err)
         return Outcome(subprocess.CompletedProcess([], process.returncode, out, err))
 
     def training(self, run, *more, iters=24):

@@ -26,9 +26,7 @@ class VaryTest(CompareTest):
         self.assertEqual(folders, {f"{name.replace('/', '-').replace(' ', '-')}-seed1337" for name in names})
 
     def test_several_at_once_reuse_what_was_trained_one_after_the_other(self):
-        command = ["ladder/attention", "--vary", "n_head=1,2", "--out", "out"]
-        alone = self.compare(*command)
-        self.assertEqual(self.compare(*command, "--jobs", "2"), alone)
+        self.assertEqual(*(self.compare("ladder/attention", "--vary", "n_head=1,2", "--out", "out", *jobs) for jobs in ([], ["--jobs", "2"])))
 
     def test_a_list_in_brackets_is_one_value(self):
         results = self.compare("ladder/transformer", "--vary", 'bias_places=["mlp","head"],[]')["results"]

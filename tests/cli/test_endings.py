@@ -3,7 +3,7 @@
 import subprocess
 import time
 
-from program import SAMPLE_TEXT, TEXT, ProgramTest, metrics, tensors
+from program import SAMPLE_TEXT, TEXT, ProgramTest, last_wins, metrics, tensors
 
 SMALL = ["nanogpt-cpu", "--text", SAMPLE_TEXT, "--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--batch_size", "4",
          "--threads", "1", "--tokens", "5", "--sample_tokens", "5"]
@@ -53,8 +53,7 @@ class EndingTest(ProgramTest):
         self.assertEqual(self.how_it_ended("run"), "finished")
 
     def test_a_run_under_way_is_listed_as_running_and_a_killed_one_as_unknown(self):
-        process = self.started("train", *SMALL, "--max_iters", "1000000000", "--eval_interval", "5", "--run", "run",
-                               stderr=subprocess.DEVNULL)
+        process = self.started("train", *SMALL, "--max_iters", "1000000000", "--eval_interval", "5", "--run", "run", stderr=subprocess.DEVNULL)
         self.wait_for_save("run")
         self.assertEqual(self.how_it_ended("run"), "running")
         process.kill()
@@ -97,8 +96,7 @@ class EndingTest(ProgramTest):
         self.assertAlmostEqual(wider.json["epochs"], 3, places=1)
         self.assertRegex(wider.err, r"chose default \(6 layers of width 32, batches of 8 x 128\): .*, of which it makes at most 3 epochs\n")
         self.assertEqual(self.json("train", "--minutes", "0.01", "--text", SAMPLE_TEXT, "--dry-run")["config"], "quick")
-        self.assertIn("--minutes and --max_seconds exclude each other",
-                      self.fail_with(2, "train", "--minutes", "1", "--max_seconds", "60"))
+        self.assertIn("--minutes and --max_seconds exclude each other", self.fail_with(2, "train", "--minutes", "1", "--max_seconds", "60"))
 
     def stopped_when(self, condition, *arguments):
         """The stderr of the program, sent SIGTERM as soon as `condition` holds."""
@@ -122,13 +120,11 @@ class EndingTest(ProgramTest):
 
     def test_a_stop_in_the_first_evaluation_saves_a_run_that_goes_on(self):
         self.write("long.txt", TEXT * 40)
-        command = ["train", *SMALL, "--text", "long.txt", "--max_iters", "2"]
-        command.remove(SAMPLE_TEXT), command.remove("--text")
+        command = last_wins(["train", *SMALL, "--text", "long.txt", "--max_iters", "2"])
         err = self.stopped_when((self.folder / "run/metrics.jsonl").exists, *command, "--run", "run")
         if "stopped at step 0 and saved" in err:
             self.assertEqual(metrics(self.folder / "run", "eval"), [])
         self.succeed("resume", "run")
         self.succeed(*command, "--run", "whole")
         self.assertEqual(tensors(self.folder / "run", 2), tensors(self.folder / "whole", 2))
-        losses = [[(row["step"], row["val_loss"]) for row in metrics(self.folder / run, "eval")] for run in ("run", "whole")]
-        self.assertEqual(losses[0], losses[1])
+        self.assertEqual(*([(row["step"], row["val_loss"]) for row in metrics(self.folder / run, "eval")] for run in ("run", "whole")))

@@ -48,14 +48,13 @@ class File:
 
 
 class GgufTest(ExchangeTest):
-    def exported(self, name, config, *options):
-        self.train(name, config, 3, *SIZE, *options)
+    def exported(self, name, config, *options, text=None):
+        self.train(name, config, 3, *SIZE, *options, text=text)
         self.export(name, f"{name}.gguf", form="gguf")
         return File((self.folder / f"{name}.gguf").read_bytes())
 
     def test_the_file_holds_the_options_symbols_and_tensors(self):
-        self.write("text.txt", "\t\n a\\b\u00e9\u2028\U0001f469" * 500)
-        file = self.exported("model", "nanogpt-cpu", "--text", "text.txt")
+        file = self.exported("model", "nanogpt-cpu", text="\t\n a\\b\u00e9\u2028\U0001f469" * 500)
         self.assertEqual(file.values["general.architecture"], "gpt2")
         self.assertEqual([file.values[f"gpt2.{key}"] for key in ("context_length", "embedding_length", "block_count", "feed_forward_length")], [48, 16, 2, 64])
         self.assertEqual(file.values["tokenizer.ggml.tokens"], ["\\x09", "\\x0a", " ", "\\\\", "a", "b", "\u00e9", "\u2028", "\U0001f469"])

@@ -133,9 +133,8 @@ class ScriptsTest(ExchangeTest):
         attack = pickle.dumps(Attack())
         for checkpoint, meta in [("pt/ckpt.pt", attack), (attack, "pt/meta.pkl"), ("pt/ckpt.pt", b"\x80\x04N."), (b"PK", "pt/meta.pkl")]:
             with self.subTest(checkpoint=checkpoint):
-                paths = []
-                for name, content in [("c.pt", checkpoint), ("m.pkl", meta)]:
-                    paths.append(self.write(name, content) if isinstance(content, bytes) else content)
+                paths = [self.write(name, content) if isinstance(content, bytes) else content
+                         for name, content in (("c.pt", checkpoint), ("m.pkl", meta))]
                 self.assertEqual(len(self.script("nanogpt_to_chargpt.py", *paths, "out", code=65).stderr.splitlines()), 1)
                 self.assertFalse((self.folder / "out").exists())
         self.assertFalse((self.folder / "attacked").exists())

@@ -83,9 +83,8 @@ class MeasuringTest(ProgramTest):
         self.assertIn("**leaks**", (self.folder / "README.md").read_text())
 
     def test_the_metrics_digest_is_that_of_the_losses(self):
-        for run in ("a", "b"):
-            self.train(run, "ladder/bigram", 20)
-        self.train("c", "ladder/bigram", 20, "--seed", "5")
+        for run, seed in (("a", "4"), ("b", "4"), ("c", "5")):
+            self.train(run, "ladder/bigram", 20, "--seed", seed)
         digests = [presets.metrics_digest(self.folder / run) for run in ("a", "b", "c")]
         self.assertEqual(digests[0], digests[1])
         self.assertNotEqual(digests[0], digests[2])

@@ -89,9 +89,8 @@ class ReproduceTest(ProgramTest):
         self.assertIn("copy: different: the weights of step 20\n", self.run_program("reproduce", "copy", "--quiet").out)
 
     def test_the_text_must_be_there_and_the_same(self):
-        text = self.write("mine.txt", "".join(chr(97 + i * i % 23) for i in range(4000)))
-        self.train("mine", "default", 3, *SIZE, "--text", "mine.txt")
-        text.rename(self.folder / "moved.txt")
+        self.train("mine", "default", 3, *SIZE, text="".join(chr(97 + i * i % 23) for i in range(4000)))
+        (self.folder / "mine.txt").rename(self.folder / "moved.txt")
         self.fail_with(66, "reproduce", "mine")
         self.assertEqual(self.reproduced("mine", "--text", "moved.txt")["verdict"], "bits")
         self.fail_with(66, "reproduce", "mine", "--text", "nowhere.txt")

@@ -287,8 +287,10 @@ class SampleInsideTheProgram(ProgramTest):
         self.succeed("resume", "run", "--max_iters", "30", "--quiet")
         self.succeed("sample", "run", "--tokens", "5")
 
-    def test_it_is_the_text_of_a_comparison_too(self):
-        self.assertIn("using the sample built into the program", self.succeed("compare", "ladder/bigram", "--max_iters", "10", *OWN).err)
+    def test_it_is_the_text_of_a_comparison_too_and_of_a_config_that_names_none(self):
+        self.write("mine.json", '{"extends": "ladder/bigram", "train": {"max_iters": 10}}')
+        for command in (["compare", "ladder/bigram", "--max_iters", "10"], ["train", "mine.json"]):
+            self.assertIn("using the sample built into the program", self.succeed(*command, *OWN).err)
 
     def test_it_can_be_named(self):
         run = self.succeed("train", "ladder/bigram", "--run", "run", "--text", "builtin:sample", "--max_iters", "10", *OWN)
@@ -299,10 +301,6 @@ class SampleInsideTheProgram(ProgramTest):
         self.write("mine.json", '{"extends": "default", "data": {"text": "data/tinyshakespeare.txt"}}')
         self.assertIn("--text builtin:sample", self.fail_with(66, "train", "mine.json"))
         self.assertFalse((self.folder / "runs").exists())
-
-    def test_a_config_that_names_none_gets_the_sample(self):
-        self.write("mine.json", '{"extends": "ladder/bigram", "train": {"max_iters": 10}}')
-        self.assertIn("using the sample built into the program", self.succeed("train", "mine.json", *OWN).err)
 
 
 class FilesThatAreNoTexts(ProgramTest):
@@ -354,6 +352,7 @@ class TextOfBytes(ProgramTest):
     def setUp(self):
         super().setUp()
         self.write("bytes", self.UNIT * 500)
+        self.write("prompt", b"ab\0")
         self.trained = self.succeed("train", "ladder/bigram", "--text", "bytes", "--units", "bytes", "--run", "run", "--max_iters", "400", *OWN[:-4],
                                     "--learning_rate", "0.5", "--temperature", "0", "--tokens", "12", "--threads", "1", "--quiet")
 
@@ -364,12 +363,10 @@ class TextOfBytes(ProgramTest):
         self.assertTrue(self.raw(self.trained).endswith(self.UNIT * 2 + b"\n"), self.raw(self.trained))
 
     def test_prompt_and_samples_are_whole(self):
-        self.write("prompt", b"ab\0")
         written = self.raw(self.succeed("sample", "run", "--prompt-file", "prompt", "--tokens", "3", "--num-samples", "2"))
         self.assertEqual((self.UNIT + b"\n---\n" + self.UNIT + b"\n"), written)
 
     def test_json_holds_the_bytes(self):
-        self.write("prompt", b"ab\0")
         sample = self.json("sample", "run", "--prompt-file", "prompt", "--tokens", "3")
         self.assertEqual("c\ufffd\n", sample["text"])
         self.assertEqual(b"c\xff\n", base64.b64decode(sample["text_base64"]))

@@ -15,14 +15,10 @@ SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size"
 
 
 class TrainTest(ProgramTest):
-    def test_ends_with_loss_baselines_and_a_sample(self):
-        out = self.train("r").out
+    def test_ends_with_loss_baselines_and_a_sample_and_leaves_a_complete_run_folder(self):
+        out, run = self.train("r").out, self.folder / "r"
         for word in ("this model, val", "uniform", "counted bigrams", "gzip", "xz", "by tenths of the text: "):
             self.assertIn(word, out)
-
-    def test_leaves_a_complete_run_folder(self):
-        self.train("r", "ladder/bigram", 20)
-        run = self.folder / "r"
         for name in ("config.json", "metrics.jsonl", "figures.json", "samples/step-00000020.txt", "checkpoints/LATEST", "checkpoints/BEST",
                      "checkpoints/step-00000020/model.safetensors", "checkpoints/step-00000020/optimizer.safetensors",
                      "checkpoints/step-00000020/state.json", "checkpoints/step-00000020/vocab.json",
@@ -63,19 +59,15 @@ class TrainTest(ProgramTest):
 
     def test_dry_run_refuses_an_occupied_folder_as_the_run_would(self):
         self.train("r", "ladder/bigram", 1)
-        (self.folder / "photos").mkdir()
-        (self.folder / "photos/1.jpg").write_text("mine")
-        (self.folder / "file").write_text("mine")
-        for run, code in (("r", 75), ("photos", 75), ("file", 74)):
-            for more in ([], ["--overwrite"]):
-                with self.subTest(run=run, more=more):
-                    training = ["train", "ladder/bigram", "--run", run, "--max_iters", 1, *QUICK, *more]
-                    if (run, more) == ("r", ["--overwrite"]):
-                        before = sorted(self.folder.rglob("*"))
-                        self.succeed(*training, "--dry-run")
-                        self.assertEqual(sorted(self.folder.rglob("*")), before)
-                        continue
-                    self.assertEqual(self.fail_with(code, *training, "--dry-run"), self.fail_with(code, *training))
+        self.write("photos/1.jpg", "mine")
+        self.write("file", "mine")
+        training = ["train", "ladder/bigram", "--max_iters", 1, *QUICK, "--run"]
+        for code, *run in ((75, "r"), (75, "photos"), (75, "photos", "--overwrite"), (74, "file"), (74, "file", "--overwrite")):
+            with self.subTest(run=run):
+                self.assertEqual(self.fail_with(code, *training, *run, "--dry-run"), self.fail_with(code, *training, *run))
+        before = sorted(self.folder.rglob("*"))
+        self.succeed(*training, "r", "--overwrite", "--dry-run")
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
 
     def test_dry_run_refuses_to_overwrite_a_run_that_is_in_use(self):
         self.train("r", "ladder/bigram", 1)

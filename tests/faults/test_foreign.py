@@ -25,10 +25,7 @@ LINKS = ["samples", "checkpoints", "metrics.jsonl", "config.json", ".lock", "sam
 
 class ForeignTest(FaultTest):
     def put(self, folder, name, content):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        self.mine[path] = content
+        self.mine[self.write(folder / name, content)] = content
 
     def draw(self, source, folder, names):
         """Some of these files, with content of their own."""

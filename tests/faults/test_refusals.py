@@ -82,8 +82,7 @@ class ResumeTruthTest(FaultTest):
 class DivergenceTest(FaultTest):
     """A rate and a model without normalisation that overflow soon."""
 
-    RECKLESS = ["--norm", "none", "--learning_rate", "1000", "--weight_decay", "1", "--dropout", "0",
-                "--eval_interval", "1"]
+    RECKLESS = ["--norm", "none", "--learning_rate", "1000", "--weight_decay", "1", "--dropout", "0", "--eval_interval", "1"]
 
     def test_the_last_good_checkpoint_is_finite_and_named(self):
         error = self.fail_with(80, *self.training("run", 2000, *self.RECKLESS))
@@ -105,18 +104,12 @@ class StartTest(FaultTest):
 
     TOO_LARGE = ["--n_embd", "65536", "--n_layer", "100"]
 
-    def assert_refused(self, code, *more):
-        for where in (["--run", "made/run"], []):
-            self.fail_with(code, "train", "nanogpt-cpu", *where, "--text", "text.txt", "--threads", "1", *more)
-            self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["text.txt"])
-
     def test_nothing_is_left_of_it_whatever_the_reason(self):
-        self.assert_refused(81, *self.TOO_LARGE)
-        self.assert_refused(2, "--engine", "nonsense")
-        self.assert_refused(2, "--n_head", "7")
-        self.assert_refused(65, "--block_size", "5000")
-        self.assert_refused(66, "--init_from", "nothing")
-        self.assert_refused(69, "--device", "cuda:99")
+        for code, *more in ((81, *self.TOO_LARGE), (2, "--engine", "nonsense"), (2, "--n_head", "7"), (65, "--block_size", "5000"),
+                            (66, "--init_from", "nothing"), (69, "--device", "cuda:99")):
+            for where in (["--run", "made/run"], []):
+                self.fail_with(code, "train", "nanogpt-cpu", *where, "--text", "text.txt", "--threads", "1", *more)
+                self.assertEqual([path.name for path in self.folder.iterdir()], ["text.txt"], more)
 
     def test_a_run_that_was_to_be_overwritten_is_whole_after_a_refusal(self):
         self.whole_run("run", 2, *SAVES)

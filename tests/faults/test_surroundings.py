@@ -51,23 +51,18 @@ class SurroundingsTest(FaultTest):
             low, high = (low, middle) if started else (middle, high)
         return high
 
-    def assert_memory_line(self, outcome, what):
-        self.assertIn(outcome.code, (0, 81), f"{what}: {outcome.err}")
-        if outcome.code == 81:
-            self.assertRegex(outcome.error, "memory|address space|refused to start another thread")
-            self.assertFalse("json" in what and outcome.out, f"{what}: a part of a document")
-
     def test_too_little_memory_is_81(self):
         self.write("long.txt", self.text.read_text() * 200)
         least = self.least_memory()
         for words in (["score", "run", "long.txt", "--json"], ["score", "run", "text.txt", "--json", "--candidates", "9"],
-                      ["score", "run", "long.txt"], ["page", "run"],
-                      ["sample", "run", "--tokens", "5"], ["eval", "run", "--json"]):
+                      ["score", "run", "long.txt"], ["page", "run"], ["sample", "run", "--tokens", "5"], ["eval", "run", "--json"]):
             codes = set()
             for more in (0, 500, 1000, 2000, 4000, 8000, 16000, 32000):
-                kilobytes = least + more
-                outcome = self.run_in(limit(resource.RLIMIT_AS, kilobytes * 1024), *words)
-                self.assert_memory_line(outcome, f"{words} with {kilobytes} kB")
+                outcome, what = self.run_in(limit(resource.RLIMIT_AS, (least + more) * 1024), *words), f"{words} with {least + more} kB"
+                self.assertIn(outcome.code, (0, 81), f"{what}: {outcome.err}")
+                if outcome.code == 81:
+                    self.assertRegex(outcome.error, "memory|address space|refused to start another thread")
+                    self.assertFalse("--json" in words and outcome.out, f"{what}: a part of a document")
                 codes.add(outcome.code)
             with self.subTest(words=words):
                 self.assertIn(81, codes)
@@ -168,9 +163,7 @@ class SurroundingsTest(FaultTest):
     def test_a_byte_order_mark_is_no_part_of_the_text(self):
         for words in (self.STDIN[0], self.STDIN[2]):
             self.assertEqual(self.succeed(*words, stdin=b"\xef\xbb\xbfabc").out, self.succeed(*words, stdin=b"abc").out)
-        self.write("plain", b"abc"), self.write("marked", b"\xef\xbb\xbfabc")
-        scores = [self.json("score", "run", name)["scores"] for name in ("plain", "marked")]
-        self.assertEqual(scores[0], scores[1])
+        self.assertEqual(*(self.json("score", "run", self.write("text", text))["scores"] for text in (b"abc", b"\xef\xbb\xbfabc")))
 
     # options
 

@@ -1,8 +1,9 @@
 // The list of parameters against what the modules register.
 #include "inference/parameter_list.h"
 
-#include "test.h"
 #include "variants.h"
+
+#include "test.h"
 
 namespace chargpt {
 namespace {
