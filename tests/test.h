@@ -1,6 +1,6 @@
 // Catch2 (v2 or v3) for tests. A test that needs torch includes its torch headers before this one: c10 defines CHECK
-// and its relatives as Catch does, and whoever comes last wins silently; here Catch wins. What a header of tests/
-// includes (this one what most tests use) its users do not include again.
+// and its relatives too, and the later definition replaces the earlier; in this order Catch's stays. A test need not
+// include what a header of tests/ includes; this one includes what most tests use.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Which architecture that other programs know a model is, what stands in the way where it is none, and the tensors that
-// transformers has of it. Knows no format and no weights.
+// Under which architecture other programs can open a model, or what prevents that, and its tensors in transformers.
+// Knows no format and no weights.
 #pragma once
 
 #include <cstdint>

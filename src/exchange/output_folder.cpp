@@ -88,7 +88,7 @@ void OutputFolder::check_there(const fs::path& shown) const {
     refuse_occupied(shown, "holds files that no export wrote, and --overwrite replaces only those");
 }
 
-/// With what was not finished, or with what an earlier export wrote. Nothing else is removed.
+/// Removes the files of an unfinished export, or of an earlier one, then their folder if it is empty.
 void OutputFolder::remove_temporary() const {
   try {
     const OpenFolder folder(temporary_);
