@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/part.h"
 #include "base/random.h"
 #include "generate/filters.h"
 #include "inference/model.h"
@@ -71,9 +72,11 @@ void generate(Predictor& predictor, const std::vector<std::int64_t>& prompt, con
   check_ids(prompt, predictor.vocab_size(), "the prompt");
   if (sample.tokens == 0) return;
   Samples samples{predictor, sample, seed, on_token, on_logits};
-  const std::int64_t at_once = predictor.at_once();
-  for (std::int64_t first = 0; first < sample.num_samples; first += at_once)
-    samples.run(prompt, first_sample + first, std::min(at_once, sample.num_samples - first));
+  const std::int64_t at_once = predictor.at_once(), batches = (sample.num_samples + at_once - 1) / at_once;
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    const Part part = part_of(sample.num_samples, batches, batch);
+    samples.run(prompt, first_sample + part.begin, part.size);
+  }
 }
 
 }  // namespace chargpt

@@ -59,15 +59,16 @@ Predictor::Rows NetworkPredictor::advance(std::span<const std::int64_t> rows, st
 
 /// As many as leave the keys and values of each thread's sequences in its part of the caches, as every new symbol reads
 /// them all. Where the weights alone fill the caches they come from memory anyway: then as many as make reading the
-/// weights, once for all of the thread's sequences, a quarter of the work.
+/// weights, once for all of the thread's sequences, a quarter of the work. As many for each thread, or one would wait
+/// for another at every symbol.
 std::int64_t NetworkPredictor::at_once() const {
   constexpr double of_caches = 3.5 * (1 << 20), large = 16 << 20, most = 256 << 20;  // bytes
   const auto bytes_of = [](std::int64_t floats) { return static_cast<double>(floats) * sizeof(float); };
   const cpu::Plan& plan = model_.plan();
   const double weights = bytes_of(plan.packed_floats), of_thread = weights > large ? 4 * weights : of_caches;
   const double sequence = std::max(1.0, bytes_of(cpu::SequenceCache(plan).floats()));
-  const auto of_all = static_cast<std::int64_t>(std::min(threads_ * of_thread, most) / sequence);
-  return std::max<std::int64_t>(threads_, of_all);
+  const auto for_thread = static_cast<std::int64_t>(std::min(of_thread, most / threads_) / sequence);
+  return threads_ * std::max<std::int64_t>(1, for_thread);
 }
 
 // ---- windows

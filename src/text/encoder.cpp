@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 
@@ -60,6 +61,11 @@ void refuse_binary(std::string_view piece, TextPlace place, const TextSource& so
               "; convert it (iconv -f WINDOWS-1252 -t UTF-8)", as_bytes);
 }
 
+/// Bytes to set aside for those expected: a file can say any size, as one with holes does.
+std::uint64_t room_for(std::uint64_t bytes) {
+  return std::min(bytes, static_cast<std::uint64_t>(available_memory()));
+}
+
 /// function(Id{}) for the type of ids of this width.
 template <class Function>
 void with_id_type(int width, Function&& function) {
@@ -87,7 +93,7 @@ Encoder::Encoder(Units units, std::int64_t max_symbols, const std::optional<Voca
       index_(symbols_),
       width_(narrowest_width(std::ssize(symbols_))),
       run_(run_ids) {
-  bytes_->reserve(bytes);
+  bytes_->reserve(room_for(bytes));
 }
 
 bool Encoder::read(const TextSource& source) {
@@ -172,7 +178,7 @@ void Encoder::flush() {
 /// All ids so far in a greater width.
 void Encoder::widen(int width) {
   auto wider = std::make_shared<std::vector<std::byte>>();
-  wider->reserve(bytes_->capacity() / static_cast<std::size_t>(width_) * static_cast<std::size_t>(width));
+  wider->reserve(room_for(bytes_->capacity() / static_cast<std::size_t>(width_) * static_cast<std::size_t>(width)));
   wider->resize(static_cast<std::size_t>(stored_ * width));
   with_id_type(width_, [&]<class From>(From) {
     with_id_type(width, [&]<class To>(To) {

@@ -225,6 +225,19 @@ TEST_CASE("anything in place of one of a run's files or folders is answered by e
   check_cases(300);
 }
 
+TEST_CASE("a kept text that says it is 256 GiB long is read as far as it is a text") {
+  for (const char* command : {"eval", "audit"}) {
+    const Case hostile;
+    fs::remove(hostile.path() / "text.txt");  // the run's own is read in its place
+    hostile.put("kept-text.txt", Case::huge_file);
+    const Answer answer = answer_of(hostile.path(), {command, "runs/mine", "--threads", "1"});
+    INFO("status " << answer.status << ": " << answer.output.substr(0, 2000));
+    REQUIRE(WIFEXITED(answer.status));
+    CHECK(WEXITSTATUS(answer.status) == 65);
+    CHECK(answer.output.find("it has a NUL byte at offset 0") != std::string::npos);
+  }
+}
+
 TEST_CASE("ten thousand hostile run folders", "[soak]") {
   check_cases(10000);
 }
