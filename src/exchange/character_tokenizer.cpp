@@ -176,7 +176,8 @@ std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& sou
                        code_point_name(next));
     characters.push_back(next++);
   }
-  if (!replaced.empty()) notices.push_back("what is no character became one of private use: " + some_of(replaced));
+  if (!replaced.empty())
+    notices.push_back("tokens that are no characters became private-use characters: " + some_of(replaced));
   return characters;
 }
 

@@ -242,7 +242,7 @@ class HostileTest(ExchangeTest):
         vocab = {("[UNK]" if token == "Q" else token): id for token, id in good["model"]["vocab"].items()}
         self.change("out", "tokenizer.json", model={**good["model"], "vocab": vocab, "unk_token": "[UNK]"})
         imported = self.json("import", "out", "--run", "back", "--quiet")
-        self.assertEqual(imported["notices"], ["what is no character became one of private use: '[UNK]' is U+F0000"])
+        self.assertEqual(imported["notices"], ["tokens that are no characters became private-use characters: '[UNK]' is U+F0000"])
         self.assertAlmostEqual(self.loss("back"), self.loss("gpt2"), places=6)
 
     def test_dropout_rates_become_one_rate_and_the_places_where_it_acts(self):

@@ -161,6 +161,10 @@ class PageFileTest(ProgramTest):
     def test_a_place_that_cannot_be_written_is_named(self):
         self.assertIn("no/page.html", self.fail_with(74, "page", "run", "-o", "no/page.html"))
 
+    def test_what_the_model_alone_has_is_refused_without_it(self):
+        for option in ("--prompt", "--checkpoint", "--weights"):
+            self.assertIn(f"--no-model excludes {option}", self.fail_with(2, "page", "run", "--no-model", option, "trained"))
+
     def test_a_model_that_is_too_large_is_refused_with_the_way_out(self):
         self.train("large", "ladder/masked", 1, "--n_embd", "65536", "--units", "bytes")
         self.assertEqual(self.fail_with(2, "page", "large"), "the model has 34.1M parameters, and a page holds 33.6M; --no-model leaves them out")

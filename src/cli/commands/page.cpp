@@ -47,10 +47,13 @@ void add_page(Options& options) {
       .help("run folders; the model in the page is that of the first (default: the newest in runs/)");
   options.add("-o,--output", arguments.file, "the file to write (default: page.html in the first run)")
       .value_name("FILE");
-  options.flag("--no-model", arguments.no_model, "leave the weights out: curves, samples and facts alone");
+  const Option& no_model =
+      options.flag("--no-model", arguments.no_model, "leave the weights out: curves, samples and facts alone");
   options.gone("--stored-as", "a page keeps weights as float16");
   options.add("--prompt", arguments.prompt, "the prompt that the page opens with").may_be_empty();
   add_weights_options(options, arguments);
+  for (const char* of_the_model : {"--prompt", "--checkpoint", "--weights"})
+    options.find(of_the_model).excludes(no_model);
   add_output_arguments(options, arguments.output);
 }
 

@@ -215,7 +215,7 @@ std::string unit_word(Units units) {
 }
 
 std::string tokens_text(std::int64_t tokens, Units units) {
-  return format_count(tokens) + " " + unit_word(units) + "s";
+  return format_count(tokens, unit_word(units));
 }
 
 Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
