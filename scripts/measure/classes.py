@@ -20,7 +20,7 @@ import time
 
 from compressors import restarted_ppmd, zpaq
 from texts import TEXTS, fetch
-from workbench import ROOT, Program, parsed, parser_for, processor, replace_file, write_part
+from workbench import ROOT, Program, parsed, parser_for, processor, refuse_unknown, replace_file, write_part
 
 BEGIN, END = "<!-- classes: begin (scripts/measure/classes.py writes this table) -->", "<!-- classes: end -->"
 OWN = {"tinyshakespeare": ROOT / "data/tinyshakespeare.txt", "`data/sample.txt`": ROOT / "data/sample.txt"}
@@ -121,8 +121,10 @@ def main():
     parser.add_argument("--only", action="append", metavar="NAME", help="measure this text alone; may be repeated")
     parser.add_argument("--seconds", type=float, default=60, help="of training, at most")
     options, given = parsed(parser)
+    texts = given or [*OWN.items(), *((name, options.work / f"{TEXTS[name][0]}.txt") for name in TEXTS)]
+    refuse_unknown(options.only, [path.stem for _, path in texts])
     measured = []
-    for name, path in given or [*OWN.items(), *((name, options.work / f"{TEXTS[name][0]}.txt") for name in TEXTS)]:
+    for name, path in texts:
         wanted = not options.only or path.stem in options.only
         if wanted and name in TEXTS:
             fetch(name, options.work)

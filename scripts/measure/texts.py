@@ -24,7 +24,7 @@ import subprocess
 import tempfile
 
 from presets import mean
-from workbench import ROOT, Program, parsed, parser_for, replace_file, write_part
+from workbench import ROOT, Program, parsed, parser_for, refuse_unknown, replace_file, write_part
 
 BEGIN, END = "<!-- other texts: begin (scripts/measure/texts.py writes this table) -->", "<!-- other texts: end -->"
 PRESETS = ["quick", "default", "five-minutes", "half-hour"]
@@ -146,6 +146,7 @@ def parse_arguments():
 
 def main():
     options, own = parse_arguments()
+    refuse_unknown(options.only, [path.stem for _, path in own] or [package for package, *_ in TEXTS.values()])
     texts = [(name, path, "") for name, path in own] or [(name, *fetch(name, options.work)) for name in TEXTS]
     lines = ["| text | preset | seconds | loss | in windows of 64 | `nanogpt-cpu` in as many seconds |", "|---|---|---|---|---|---|"]
     days = set()

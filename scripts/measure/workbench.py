@@ -66,6 +66,13 @@ def parsed(parser):
     return options, [(name, pathlib.Path(path).resolve()) for name, path in given]
 
 
+def refuse_unknown(only, names):
+    """A name of --only that is none of the texts."""
+    for name in only or []:
+        if name not in names:
+            raise SystemExit(f"--only {name}: no such text; there is {', '.join(names)}")
+
+
 def replace_file(path, text):
     """Whole or not at all."""
     path = pathlib.Path(path)

@@ -75,7 +75,7 @@ Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows
                       .gzip = nats_per_token(gzip_bytes(vocabulary, {measured}, gzip), measured.size()),
                       .measured = measured.size(),
                       .shared = shared.tokens};
-  if (!held_out) baselines.left_out = train.size() - total_tokens(shared.rest);
+  if (!held_out) baselines.left_out = shared.left_out;
   if (baselines.left_out > most_left_out * static_cast<double>(train.size())) return baselines;
   const std::vector<TokenView> counted = beginning(held_out ? std::vector{train} : shared.rest);
   baselines.counted = total_tokens(counted);

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "text/documents.h"
+
 namespace chargpt {
 namespace {
 
@@ -83,30 +85,84 @@ class Stretches {
   std::size_t next_ = 0;                 ///< the one expected; in_order_.size(): none
 };
 
+struct Stretch {
+  std::int64_t begin, end;
+};
+
+/// To ranges in ascending order; those that meet are one.
+void add(std::vector<Stretch>& ranges, Stretch range) {
+  if (ranges.empty() || range.begin > ranges.back().end)
+    ranges.push_back(range);
+  else
+    ranges.back().end = std::max(ranges.back().end, range.end);
+}
+
+/// What stands in both of two texts.
+struct Shared {
+  std::vector<Stretch> in_scored, in_counted;
+};
+
+Shared shared_stretches(TokenView scored, TokenView counted) {
+  const std::int64_t length = std::min(shared_stretch, scored.size());
+  if (2 * length < shared_stretch) return {};
+  Stretches stretches(scored, length);
+  Shared shared;
+  each_stretch(counted, length, [&](std::int64_t begin, std::uint64_t hash) {
+    if (stretches.meet(hash)) add(shared.in_counted, {begin, begin + length});
+  });
+  const std::vector<bool> met = stretches.met();
+  for (std::int64_t begin = 0; begin < std::ssize(met); ++begin)
+    if (met[static_cast<std::size_t>(begin)]) add(shared.in_scored, {begin, begin + length});
+  return shared;
+}
+
+/// The documents of `text` that are known, each with the id behind it.
+std::vector<Stretch> documents_in(TokenView text, const KnownDocuments& known) {
+  std::vector<Stretch> ranges;
+  std::vector<std::int64_t> ids;
+  for (std::int64_t i = 1; i < text.size(); ++i) {
+    if (text[i] != text.document()) {
+      ids.push_back(text[i]);
+      continue;
+    }
+    if (known.contain(ids)) add(ranges, {i - std::ssize(ids), i + 1});
+    ids.clear();
+  }
+  return ranges;
+}
+
+/// Documents may be shorter than a stretch, and have other neighbours here and there.
+Shared shared_documents(TokenView scored, TokenView counted) {
+  if (scored.document() == TokenView::no_document) return {};
+  return {documents_in(scored, KnownDocuments(counted)), documents_in(counted, KnownDocuments(scored))};
+}
+
+std::vector<Stretch> united(const std::vector<Stretch>& some, const std::vector<Stretch>& others) {
+  std::vector<Stretch> all = some, ranges;
+  all.insert(all.end(), others.begin(), others.end());
+  std::ranges::sort(all, {}, &Stretch::begin);
+  for (const Stretch& range : all) add(ranges, range);
+  return ranges;
+}
+
 }  // namespace
 
 SharedText shared_text(TokenView scored, TokenView counted) {
-  const std::int64_t length = std::min(shared_stretch, scored.size());
-  if (2 * length < shared_stretch) return {.tokens = 0, .rest = {counted}};
-  Stretches stretches(scored, length);
+  const Shared stretches = shared_stretches(scored, counted), documents = shared_documents(scored, counted);
   SharedText result;
-  std::int64_t clean_from = 0;  // nothing from here on is shared, so far
+  for (const Stretch& range : united(stretches.in_scored, documents.in_scored))
+    result.tokens += range.end - range.begin;
+  std::int64_t clean_from = 0;
   const auto keep_until = [&](std::int64_t end) {
-    if (end > clean_from) result.rest.push_back(counted.slice(clean_from, end - clean_from));
+    const bool only_an_id_between = end == clean_from + 1 && counted[clean_from] == counted.document();
+    if (end > clean_from && !only_an_id_between) result.rest.push_back(counted.slice(clean_from, end - clean_from));
   };
-  each_stretch(counted, length, [&](std::int64_t begin, std::uint64_t hash) {
-    if (!stretches.meet(hash)) return;
-    keep_until(begin);
-    clean_from = begin + length;
-  });
-  keep_until(counted.size());
-  std::int64_t covered_to = 0;
-  const std::vector<bool> met = stretches.met();
-  for (std::int64_t begin = 0; begin < std::ssize(met); ++begin) {
-    if (!met[static_cast<std::size_t>(begin)]) continue;
-    result.tokens += begin + length - std::max(begin, covered_to);
-    covered_to = begin + length;
+  for (const Stretch& range : united(stretches.in_counted, documents.in_counted)) {
+    keep_until(range.begin);
+    clean_from = range.end;
+    result.left_out += range.end - range.begin;
   }
+  keep_until(counted.size());
   return result;
 }
 

@@ -13,14 +13,15 @@ namespace chargpt {
 constexpr std::int64_t shared_stretch = 64;
 
 struct SharedText {
-  std::int64_t tokens = 0;           ///< of `scored`, that lie in a stretch which stands in `counted`
-  std::vector<TokenView> rest = {};  ///< of `counted`, all that lies in no stretch which stands in `scored`, in order
+  std::int64_t tokens = 0;           ///< of `scored`, that stand in `counted` too
+  std::int64_t left_out = 0;         ///< of `counted`, that stand in `scored`
+  std::vector<TokenView> rest = {};  ///< of `counted`, the others, in order
 };
 
 /// Looks up every stretch of shared_stretch tokens of one text in the other (the whole of a `scored` that is shorter;
-/// under half of that nothing is called shared), by hashes of 64 bits. 16 bytes and a bit filter of 8 to 16 more for
-/// each token of `scored`; a few nanoseconds for each of `counted`. Source: containment of documents by their shingles,
-/// Broder (1997); rolling hash of Karp & Rabin (1987).
+/// under half of that nothing is called shared), and every document, by hashes of 64 bits. 16 bytes and a bit filter of
+/// 8 to 16 more for each token of `scored`; a few nanoseconds for each of `counted`. Source: containment of documents
+/// by their shingles, Broder (1997); rolling hash of Karp & Rabin (1987).
 SharedText shared_text(TokenView scored, TokenView counted);
 
 }  // namespace chargpt

@@ -141,7 +141,8 @@ Distance distance_of(std::size_t which, const std::vector<Part>& parts, double s
   for (const Pairs& third : thirds) by_thirds += nats(part.all, model(third)) / 3;
   const double pairs = part.all.total(), loss = nats(part.all, of_rest) / pairs;
   const double gain = std::max(0.0, by_rest - by_own) / (part.halves[0].total() + part.halves[1].total());
-  return {by_thirds / pairs / (loss - gain) - 1, loss};
+  const double best = loss - gain;  // 0 of a text of one symbol, whose parts are alike
+  return {best > 0 ? by_thirds / pairs / best - 1 : 0, loss};
 }
 
 using Line = std::vector<char32_t>;

@@ -195,4 +195,15 @@ bool assign_option(Config& config, std::string_view section, std::string_view ke
   return known;
 }
 
+bool is_string_option(std::string_view section, std::string_view key) {
+  bool is_string = false;
+  Config config;
+  Config::visit(config, [&](std::string_view section_name, auto& options) {
+    options.visit(options, [&]<class Member>(std::string_view name, Member&, const auto&...) {
+      is_string = is_string || (std::is_same_v<Member, std::string> && section_name == section && name == key);
+    });
+  });
+  return is_string;
+}
+
 }  // namespace chargpt

@@ -17,6 +17,7 @@ struct Document {
   bool is_preset = false;
   std::filesystem::path folder;  ///< of the file, or of the preset's name
   std::string name;              ///< of the config where its text gives none
+  std::size_t most_bytes = max_config_bytes;
 };
 
 /// By its present name or an earlier one; null if there is none.

@@ -82,5 +82,7 @@ std::string takes(const T& member, const Range& range) {
 /// another type, is out of range or is not one of the choices.
 bool assign_option(Config& config, std::string_view section, std::string_view key, const Value& value,
                    const std::string& place, const Source& source);
+/// Whether config.SECTION.KEY is there, and a string.
+bool is_string_option(std::string_view section, std::string_view key);
 
 }  // namespace chargpt

@@ -49,7 +49,7 @@ class Layers {
 
 void Layers::add(const Document& document) {
   constexpr std::size_t max_chain = 32;
-  const Value root = read_json(document.text, document.source);
+  const Value root = read_json(document.text, document.source, document.most_bytes);
   if (root.kind != Kind::object)
     reject(document.source.place(root.line), "a config is an object { ... }, not " + kind_name(root));
   open_.push_back(document.identity);
@@ -131,17 +131,19 @@ void Layers::add(std::span<const Override> overrides) {
   resolved_.given.insert(given_.begin(), given_.end());
 }
 
-/// A bare word, or JSON if it starts like a string, a list or an object.
-Value override_value(const Override& setting, const Source& source) {
-  const bool is_json = !setting.value.empty() && std::string_view("\"[{").find(setting.value[0]) != std::string::npos;
+/// A bare word, or JSON if it starts like a string, or, where the option takes no string, like a list or an object.
+Value override_value(const Override& setting, bool takes_string, const Source& source) {
+  const std::string_view beginnings = takes_string ? "\"" : "\"[{";
+  const bool is_json = !setting.value.empty() && beginnings.find(setting.value[0]) != std::string::npos;
   if (is_json) return read_json(setting.value, source);
   return {.kind = Kind::bare, .text = setting.value, .items = {}, .members = {}};
 }
 
 void Layers::add_override(const Override& setting) {
   const Source source{setting.flag.empty() ? "--set" : printable(setting.flag), false};
-  const Value value = override_value(setting, source);
   const auto [section, key, holders] = named_option(setting.key);
+  const bool takes_string = setting.key == "name" || (holders.size() == 1 && is_string_option(holders[0], key));
+  const Value value = override_value(setting, takes_string, source);
   if (setting.key == "name") {
     say_once(key, setting);
     return set_name(value, source.label);
@@ -288,6 +290,7 @@ ResolvedConfig parse_config(std::string_view text, const std::string& source, co
   document.identity = "text of " + source;
   document.folder = folder;
   document.name = name_of_file(source);
+  document.most_bytes = max_kept_config_bytes;
   return resolve(document, overrides);
 }
 

@@ -18,9 +18,9 @@
 namespace chargpt {
 
 /// One `--set KEY=VALUE` or `--KEY VALUE`. Key: "train.learning_rate", or "learning_rate" if only one section has it
-/// (`-` and `_` are the same), or "name". Value: JSON if it starts with `"`, `[` or `{`; else a word of whatever
-/// type the option has (`.5` and `mlp,norm` work), so a list of file names is best passed as JSON. `flag` is how the
-/// user spelled it, for messages.
+/// (`-` and `_` are the same), or "name". Value: JSON if it starts with `"`, or, unless the option is a string, with
+/// `[` or `{`; else a word of whatever type the option has (`.5` and `mlp,norm` work), so a list of file names is best
+/// passed as JSON. `flag` is how the user spelled it, for messages.
 struct Override {
   std::string key;
   std::string value;

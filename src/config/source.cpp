@@ -237,9 +237,9 @@ const Value* Value::find(std::string_view key) const {
   return found == members.end() ? nullptr : &found->value;
 }
 
-Value read_json(std::string_view text, const Source& source) {
-  if (text.size() > max_config_bytes)
-    throw Error(ExitCode::usage, source.label, " has ", text.size(), " bytes; a config has at most ", max_config_bytes);
+Value read_json(std::string_view text, const Source& source, std::size_t most) {
+  if (text.size() > most)
+    throw Error(ExitCode::usage, source.label, " has ", text.size(), " bytes; a config has at most ", most);
   // The parser would take a NUL as the end of the text.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
     throw Error(ExitCode::usage, source.place(line_at(text, nul + 1)),

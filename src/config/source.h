@@ -44,11 +44,12 @@ struct Member {
   Value value;
 };
 
-constexpr std::size_t max_config_bytes = 1 << 20;
+/// Of a config that people write, and of one that a run keeps, where each of many texts has a line.
+constexpr std::size_t max_config_bytes = 1 << 20, max_kept_config_bytes = 16 << 20;
 
 /// The value that `text` holds, which may have comments (// and /* */). Error usage, which names source, line and path
-/// of keys, if it is longer than that, not JSON, gives a key twice, nests deeper than 16 or holds a NUL.
-Value read_json(std::string_view text, const Source& source);
+/// of keys, if it is longer than `most`, not JSON, gives a key twice, nests deeper than 16 or holds a NUL.
+Value read_json(std::string_view text, const Source& source, std::size_t most = max_config_bytes);
 
 /// For messages: `5`, `"four"`, `["mlp", "norm"]`, `{...}`, cut if long.
 std::string shown(const Value& value);

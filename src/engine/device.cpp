@@ -27,8 +27,7 @@ Error no_such_device(const std::string& name) {
   const TorchModule& torch = torch_module("--device " + name);
   const std::int64_t count = torch.cuda_devices();
   if (count > 0)
-    return Error(ExitCode::unavailable, "--device ", name, ": there are only ", count,
-                 " CUDA devices, numbered from cuda:0; choose one of those");
+    return Error(ExitCode::unavailable, "--device ", name, ": the last CUDA device here is cuda:", count - 1);
   return Error(ExitCode::unavailable, "--device ", name, ": ", torch.why_no_cuda(), "; use --device cpu or auto");
 }
 
@@ -38,8 +37,8 @@ std::int64_t cuda_device_count() {
   return has_torch_module() && may_have_gpu() ? torch_module("a GPU").cuda_devices() : 0;
 }
 
-std::string choose_device(const std::string& name) {
-  if (name == "cpu") return name;
+std::string choose_device(const std::string& name, const std::string& engine) {
+  if (name == "cpu" || (name == "auto" && engine == "cpu")) return "cpu";
   if (name == "auto") return cuda_device_count() > 0 ? "cuda:0" : "cpu";
   const std::int64_t index = cuda_index(name);
   if (index < 0) throw Error(ExitCode::usage, "--device " + name + ": not a device; use auto, cpu, cuda or cuda:N");

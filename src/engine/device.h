@@ -10,9 +10,9 @@
 
 namespace chargpt {
 
-/// auto | cpu | cuda | cuda:N becomes "cpu" or "cuda:N". Error unavailable where a CUDA device was asked for and there
-/// is none, usage for another name.
-std::string choose_device(const std::string& name);
+/// auto | cpu | cuda | cuda:N becomes "cpu" or "cuda:N"; auto beside the engine cpu "cpu". Error unavailable where a
+/// CUDA device was asked for and there is none, usage for another name.
+std::string choose_device(const std::string& name, const std::string& engine = "auto");
 
 /// choose_device() would take it.
 bool is_device_here(const std::string& name);

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/paths.h"
-#include "base/utf8.h"
+#include "base/quote.h"
 #include "inference/model_types.h"
 #include "report/json_text.h"
 #include "run/checkpoints.h"
@@ -83,7 +83,9 @@ const Format& format_of(std::string_view name) {
 ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::filesystem::path& folder,
                                const std::string& source) {
   const std::string name = name_of_path(folder);
-  sections["name"] = is_utf8(name) ? name : "imported";
+  constexpr std::size_t longest = 100;  // name that a config can have
+  const bool usable = !name.empty() && name.size() <= longest && printable(name, 4 * longest) == name;
+  sections["name"] = usable ? name : "imported";
   sections["data"] = {{"text", "unknown:imported"}};  // no file, so that it is asked for where one is needed
   try {
     ResolvedConfig config = parse_config(sections.dump(), source, {});

@@ -157,7 +157,7 @@ std::string losses(const ExportedModel& model) {
 
 /// The name of the file or folder alone: those above it are private.
 std::string file_name(const std::filesystem::path& path) {
-  return printable(name_of_path(path));
+  return name_of_path(path);
 }
 
 /// Of its run, whose checkpoint the config names.
@@ -168,16 +168,15 @@ std::string teacher_name(const std::string& teacher) {
 std::string training(const ExportedModel& model) {
   std::string names, options;
   for (const std::string& text : model.config().data.text) {
-    names += (names.empty() ? "`" : ", `") + file_name(text) + "`";
+    names += (names.empty() ? "`" : ", `") + printable(file_name(text)) + "`";
     options += " " + shell_quoted(file_name(text));
   }
   for (const std::string& teacher : model.config().train.teacher)
     options += " --teacher " + shell_quoted(teacher_name(teacher));
   return "## Training\n\n" + names + ", " + format_count(model.state().data.tokens, unit_of(model)) +
          " (CRC-64 of the ids " + json_hex(model.state().data.crc64) + "), " +
-         format_count(model.state().step, "step") + " of " + model.state().program_version +
-         ". With the same options, which are in `chargpt.json`:\n\n```sh\n" + "chargpt train chargpt.json --text" +
-         options + "\n```\n";
+         format_count(model.state().step, "step") + ". With the same options, which are in `chargpt.json`:\n\n```sh\n" +
+         "chargpt train chargpt.json --text" + options + "\n```\n";
 }
 
 std::string use(const ExportedModel& model) {
@@ -206,7 +205,7 @@ std::string model_card(const ExportedModel& model) {
   return "---\nlicense: " + printable(model.license) +
          "\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n# " + printable(model.config().name) +
          "\n\nA language model that reads and writes one " + unit_of(model) +
-         " at a time, trained by chargpt: " + format_count(model.state().parameters, "parameter") + ", " +
+         " at a time, written by chargpt: " + format_count(model.state().parameters, "parameter") + ", " +
          format_count(model.vocabulary().size(), "symbol") + ", a context of " +
          format_count(model.options().block_size) + ".\n\n" + losses(model) + "\n" +
          (model.state().data != Fingerprint{} ? training(model) + "\n" : "") + use(model);

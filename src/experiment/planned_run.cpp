@@ -28,6 +28,7 @@
 #include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
+#include "text/documents.h"
 #include "text/text_place.h"
 #include "train/conditions.h"
 
@@ -276,8 +277,14 @@ Corpus train_split_of(const Corpus& corpus) {
   check_separator(corpus);
   const auto whole = std::make_shared<Corpus>(corpus);
   const double part = corpus.holdout().fraction > 0 ? corpus.holdout().fraction : DataConfig{}.val_fraction;
-  return {whole->vocabulary(),      whole->train(),  whole, {.fraction = part, .most = whole->holdout().most},
-          whole->listing().notices, whole->listing()};
+  const TokenView train = whole->train();
+  return {whole->vocabulary(),
+          train,
+          whole,
+          {.fraction = part, .most = whole->holdout().most},
+          whole->listing().notices,
+          whole->listing(),
+          whole->documents().count > 0 ? split_of_documents(train, part) : DocumentSplit()};
 }
 
 void refuse_teachers_of_train_split(const ResolvedConfig& config) {

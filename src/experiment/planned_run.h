@@ -2,7 +2,7 @@
 //
 // Its losses on every token of the validation split are kept beside it, so that later comparisons need no model:
 //   RUN/val_losses.f32   little-endian float32, one per token in the order of the text
-//   RUN/val_losses.json  {"version":2,"count","crc64","config","seed","loss",…}; written last, so its presence means
+//   RUN/val_losses.json  {"version":2,"count","crc64","seed","loss",…}; written last, so its presence means
 //   all is there
 #pragma once
 

@@ -42,8 +42,10 @@ std::vector<std::string> differences(const fs::path& run, const Config& wanted) 
   if (!kept.gone.empty()) return {kept.gone};
   std::vector<std::string> lines = changed_options(kept.config, wanted);
   leave_out(lines, {"data.text"});
-  if (wanted.train.max_seconds > 0 || wanted.train.max_epochs > 0)
-    leave_out(lines, {"train.max_iters", "train.decay_steps"});
+  if (kept.config.train.max_seconds > 0) leave_out(lines, {"train.decay_steps"});
+  const std::int64_t asked = wanted.train.max_iters, settled = kept.config.train.max_iters;
+  if (length_set_by(kept) != "train.max_iters" && (asked == 0 || asked >= settled))
+    leave_out(lines, {"train.max_iters"});
   if (limits_evaluations(kept)) leave_out(lines, {"eval.eval_iters"});
   return lines;
 }
@@ -107,6 +109,9 @@ class Child {
  public:
   Child(const PlannedRun& run, const std::function<std::unique_ptr<ChildProcess>(const PlannedRun&)>& start)
       : shown_{.run = &run}, metrics_(run.folder / "metrics.jsonl") {
+    std::error_code gone;
+    if (list_checkpoints(run.folder).empty() && !is_locked(run.folder))
+      fs::remove(run.folder / "metrics.jsonl", gone);  // which begins anew
     MetricsReader earlier(run.folder / "metrics.jsonl");
     earlier.read([] {}, [this](const Json& row) { plans_before_ += row["kind"] == "plan" ? 1 : 0; });
     begun_ = steady_seconds();

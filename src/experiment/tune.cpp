@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/cpu_engine.h"
 #include "engine/device.h"
+#include "engine/engine.h"
 #include "experiment/planned_run.h"
 #include "inference/model_types.h"
 #include "learner/step.h"
@@ -48,7 +48,11 @@ Config for_search(Config config, const Corpus& corpus) {
 class Search {
  public:
   Search(const ResolvedConfig& config, const Corpus& corpus, const TuneOptions& options)
-      : options_(options), begun_(now()), given_(config), corpus_(train_split_of(corpus)) {
+      : options_(options),
+        device_(choose_device(options.trainer.device, options.trainer.engine)),
+        begun_(now()),
+        given_(config),
+        corpus_(train_split_of(corpus)) {
     if (!(options.seconds > 0)) throw Error(ExitCode::usage, "--minutes must be above 0");
     check_model_config(config.config.model);
     refuse_teachers_of_train_split(config);
@@ -78,10 +82,12 @@ class Search {
  private:
   std::int64_t memory_of(const Config& config) const {
     const std::int64_t vocab_size = corpus_.vocabulary().size(), threads = options_.trainer.threads;
+    const std::string engine = chosen_engine(options_.trainer.engine, config.model, config.train, device_);
     return resident_ + memory_estimate(config, {.vocab_size = vocab_size,
                                                 .parameters = count_parameters(config.model, vocab_size),
                                                 .threads = threads > 0 ? threads : physical_cores(),
-                                                .cpu_engine = cpu_engine_lacks(config.model, config.train).empty()});
+                                                .cpu_engine = engine == "cpu",
+                                                .device = device_ == "cpu" ? "" : device_});
   }
 
   bool allowed(const Config& config) const {
@@ -162,7 +168,7 @@ class Search {
       if (i == 2) count = steps_of_range_test((now() - begun) / 3);
     }
     tuning_.centre = centre_of(tuning_.range);
-    options_.told("range test of " + std::to_string(tuning_.range.size()) + " steps: searching around " +
+    options_.told("range test of " + format_count(std::ssize(tuning_.range), "step") + ": searching around " +
                   format_fixed(tuning_.centre, tuning_.centre < 1 ? 3 : 1) + " times the config's learning rates");
   }
 
@@ -250,6 +256,7 @@ class Search {
   }
 
   const TuneOptions& options_;
+  std::string device_;
   double begun_;
   ResolvedConfig given_;
   Corpus corpus_;

@@ -2,7 +2,7 @@
  * include chargpt.hpp, which stands on this. Nothing here trains, prints, logs or ends the process.
  *
  * A model may be used by several threads at once. Texts are UTF-8 and come with a length in bytes; nothing needs a zero
- * at its end but paths and names. Sizes of arrays are in elements.
+ * at its end but paths, names and stop strings. Sizes of arrays are in elements.
  *
  * Functions return CHARGPT_OK or what was wrong, which chargpt_last_error() says in one line. Then nothing is written
  * to what their arguments point to. */

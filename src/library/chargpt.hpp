@@ -98,7 +98,10 @@ class Model {
 
   void generate(const GenerateOptions& options, const OnText& on_text) const {
     std::vector<const char*> stops;
-    for (const std::string& stop : options.stops) stops.push_back(stop.c_str());
+    for (const std::string& stop : options.stops) {
+      if (stop.find('\0') != std::string::npos) throw Error(CHARGPT_USAGE, "a stop string contains a null character");
+      stops.push_back(stop.c_str());
+    }
     chargpt_generate_options given{};
     given.size = sizeof given;
     check(chargpt_generate_defaults(get(), &given));

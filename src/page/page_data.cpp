@@ -214,7 +214,7 @@ Json symbols_of(const Vocabulary& vocabulary) {
   Json symbols = Json::array();
   const bool bytes = vocabulary.units() == Units::bytes;
   for (std::int64_t id = 0; id < vocabulary.size(); ++id)  // a byte may be half a character by itself
-    symbols.push_back(bytes && id >= 128 ? "\xEF\xBF\xBD" : vocabulary.symbol(id));
+    symbols.push_back(bytes && id >= 128 && id != vocabulary.document() ? "\xEF\xBF\xBD" : vocabulary.symbol(id));
   return symbols;
 }
 

@@ -128,7 +128,7 @@ void ProgressPrinter::on(const SampleEvent& event) {
 void ProgressPrinter::on(const NoticeEvent& event) {
   const std::string_view prefix = "chargpt: ";
   const std::string lines =
-      fitted(escape_for_terminal(event.line), prefix.size(), options_.is_terminal ? options_.width : 0);
+      fitted(line_for_terminal(event.line), prefix.size(), options_.is_terminal ? options_.width : 0);
   print_line(std::string(prefix) + colored(lines, options_.color ? yellow : ""));
 }
 

@@ -35,6 +35,8 @@ std::string_view first_columns(std::string_view text, std::size_t columns);
 /// separators and direction overrides as \u202e, so that a text can neither move the cursor nor retitle the window nor
 /// disguise its order. A symbol cut by the end of `text` counts as bytes that are not UTF-8.
 std::string escape_for_terminal(std::string_view text);
+/// The same as one line: \n too.
+std::string line_for_terminal(std::string_view text);
 
 /// Text between tags of HTML or SVG: nothing in it is markup.
 std::string text_in_markup(std::string_view text);

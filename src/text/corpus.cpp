@@ -68,7 +68,8 @@ std::string description_of(const ArrangedDocuments& documents) {
   if (documents.test > 0) text += line_of(", and ", documents.test, " for the test");
   if (repeats > 0) {
     const std::string percent = 100 * repeats < count ? "under 1" : std::to_string(100 * repeats / count);
-    text += line_of("; ", repeats, " (", percent, " %) repeat another one: equal documents are on the same side");
+    text += line_of("; ", repeats, " (", percent, repeats == 1 ? " %) repeats" : " %) repeat",
+                    " another one: equal documents are on the same side");
   }
   return text;
 }
@@ -130,14 +131,20 @@ std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int
   return std::nullopt;
 }
 
-/// The ways out, most useful last: another text, other windows, another split.
+/// The ways out, most useful last: another text, other windows, another split. Where whole documents are held out,
+/// their lengths decide what a longer text or another fraction comes to.
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   std::vector<std::string> choices;
   const double test = corpus.holdout().test;
+  const bool documents = corpus.documents().count > 0;
   const bool limited = (corpus.val().size() < needed && corpus.val_tokens() >= needed) ||
                        (corpus.test().size() < needed && corpus.test_tokens() >= needed);
   if (limited)
     choices.push_back("set data.max_val_tokens to " + std::to_string(needed) + " or more");
+  else if (documents && corpus.holdout().fraction == 0)
+    choices.push_back("set data.val_fraction above 0, such as 0.1");
+  else if (documents)
+    choices.push_back("add documents");
   else if (const auto length = sufficient_length(needed, corpus.holdout()))
     choices.push_back("use a text of at least " + std::to_string(*length) + " tokens");
   std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
@@ -145,10 +152,11 @@ std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   const std::int64_t half = corpus.all().size() / 2;
   if (shortest >= 2) {
     choices.push_back("set model.block_size to " + std::to_string(shortest - 1) + " or less");
-  } else if (half >= 2 && test == 0 && !limited) {
+  } else if (half >= 2 && test == 0 && !limited && !documents) {
     choices.push_back("set data.val_fraction to 0.5 and model.block_size to " + std::to_string(half - 1) + " or less");
   }
-  if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size(), test); fraction && !limited)
+  if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size(), test);
+      fraction && !limited && !documents)
     choices.push_back("set data.val_fraction to " + *fraction);
   if (choices.empty()) return "use a longer text";
   return joined(choices, ", or ");
@@ -213,16 +221,16 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
   if (corpus.train().size() >= needed && corpus.val().size() >= needed && (!tests || corpus.test().size() >= needed))
     return;
   const bool documents = corpus.documents().count > 0, none = corpus.documents().held_out == 0;
-  if (documents && tests && (none || corpus.test_tokens() == 0))
-    throw Error(ExitCode::data, "the text has ", corpus.documents().count,
-                " documents, too few to hold out some for validation and others for the test; add to it, or leave out "
+  const std::int64_t count = corpus.documents().count;
+  if (documents && tests && corpus.holdout().fraction > 0 && (none || corpus.test_tokens() == 0))
+    throw Error(ExitCode::data, "the text has ", count, count == 1 ? " document" : " documents",
+                ", too few to hold out some for validation and others for the test; add to it, or leave out "
                 "data.test_fraction");
   if (documents && none && corpus.holdout().fraction > 0)
-    throw Error(ExitCode::data, "the text has ",
-                corpus.documents().count == 1 ? "one document" : "only equal documents",
+    throw Error(ExitCode::data, "the text has ", count == 1 ? "one document" : "only equal documents",
                 ", and validation needs another one; add to it, or train on it as it is: --documents none");
-  throw Error(ExitCode::data, "the text has ", corpus.all().size(), " tokens, ", corpus.train().size(),
-              tests ? " to train on, " : " to train on and ", corpus.val().size(),
+  throw Error(ExitCode::data, "the text has ", corpus.all().size(), corpus.all().size() == 1 ? " token, " : " tokens, ",
+              corpus.train().size(), tests ? " to train on, " : " to train on and ", corpus.val().size(),
               tests ? line_of(" to validate on and ", corpus.test().size(), " to test on") : " to validate on",
               ", but each needs at least model.block_size + 1 = ", needed, ": ", what_would_do(corpus, needed));
 }

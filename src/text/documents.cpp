@@ -154,9 +154,17 @@ struct Renumbering {
   std::vector<std::int64_t> ids;  ///< by those of the text; empty: they are the same
 };
 
+struct EqualPieces {
+  const TokenView& tokens;
+  bool operator()(const Piece& a, const Piece& b) const {
+    bool same = a.size() == b.size();
+    for (std::int64_t i = 0; same && i < a.size(); ++i) same = tokens[a.begin + i] == tokens[b.begin + i];
+    return same;
+  }
+};
+
 /// int((1 - fraction) * n), to the nearest document of which the ones before have no copy: how many come before.
-template <class Equal>
-std::size_t held_out_from(std::span<const Piece> pieces, double fraction, const Equal& equal) {
+std::size_t held_out_from(std::span<const Piece> pieces, double fraction, const EqualPieces& equal) {
   std::int64_t all = 0, before = 0;
   for (const Piece& piece : pieces) all += piece.size() + 1;
   const auto wanted = static_cast<std::int64_t>(std::llround((1 - fraction) * static_cast<double>(all)));
@@ -208,13 +216,10 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
   }
   std::vector<Piece> pieces = cutter.pieces();
   if (pieces.empty())
-    throw Error(ExitCode::data, source, " holds blank lines only; a text needs documents to learn from");
+    throw Error(ExitCode::data, source, data.separator.empty() ? " holds blank lines" : " holds separators",
+                " only; a text needs documents to learn from");
   sort_by_content(pieces, at, static_cast<std::uint64_t>(data.split_seed));
-  const auto equal = [&](const Piece& a, const Piece& b) {
-    bool same = a.size() == b.size();
-    for (std::int64_t i = 0; same && i < a.size(); ++i) same = tokens[a.begin + i] == tokens[b.begin + i];
-    return same;
-  };
+  const EqualPieces equal{tokens};
   ArrangedDocuments arranged;
   DocumentSplit& split = arranged.split;
   split.count = std::ssize(pieces);
@@ -241,6 +246,18 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
   if (arranged.test == 0) split.test_begin = size - 1;
   arranged.text = {symbols.vocabulary, ids, TokenView(ids->data(), width, size, document)};
   return arranged;
+}
+
+DocumentSplit split_of_documents(const TokenView& text, double fraction) {
+  std::vector<Piece> pieces;
+  for (std::int64_t begin = 1, i = 1; i < text.size(); ++i)
+    if (text[i] == text.document()) pieces.push_back({std::exchange(begin, i + 1), i});
+  const std::size_t first = held_out_from(pieces, fraction, EqualPieces{text});
+  const std::int64_t last = text.size() - 1;
+  return {.count = std::ssize(pieces),
+          .held_out = std::ssize(pieces) - static_cast<std::int64_t>(first),
+          .held_out_begin = first < pieces.size() ? pieces[first].begin - 1 : last,
+          .test_begin = last};
 }
 
 KnownDocuments::KnownDocuments(const TokenView& text) {

@@ -42,6 +42,10 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
                                     const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
                                     const std::string& source);
 
+/// The same for documents that are arranged already: `text` begins and ends with the id between them, and `fraction` of
+/// it is held out.
+DocumentSplit split_of_documents(const TokenView& text, double fraction);
+
 /// The documents that `text` holds, whose first and last id is the one between them. Each is known by 64 bits of what
 /// it holds: of a million documents, one in 10^13 others passes for one of them.
 class KnownDocuments {

@@ -59,6 +59,7 @@ void refuse_another_text(const Checkpoint& checkpoint, const Corpus& corpus) {
 }
 
 TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then) {
+  if (asked.device == "auto" && asked.engine == "cpu") asked.device = "cpu";
   if (asked.device == "auto" && is_device_here(then.device)) asked.device = then.device;
   if (asked.threads == 0 && then.threads <= usable_processors()) asked.threads = then.threads;
   // On another device its engine is not the run's, or a slow choice; that of the CPU is auto's choice where it can be.

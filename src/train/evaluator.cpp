@@ -111,10 +111,10 @@ void limit_evaluations_of_long_split(ResolvedConfig& resolved, std::int64_t val_
   const auto between = static_cast<double>(config.eval.eval_interval) * static_cast<double>(tokens_per_step(config));
   const double times_scored = (config.train.ema > 0 ? 2 : 1) + 0.25;  // averaged weights too; a quarter for train
   const double affordable = most_of_run * passes_of_step * between / times_scored;
+  if (affordable >= static_cast<double>(val_tokens)) return;
   const double batch = static_cast<double>(config.train.batch_size * config.model.block_size);
   resolved.config.eval.eval_iters =
-      std::lround(std::clamp(affordable, static_cast<double>(least_scored), static_cast<double>(val_tokens)) / batch);
-  resolved.config.eval.eval_iters = std::max<std::int64_t>(1, resolved.config.eval.eval_iters);
+      std::max(1L, std::lround(std::max(affordable, static_cast<double>(least_scored)) / batch));
   resolved.origin[key] = long_split_origin;
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/paths.h"
+#include "report/format.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {
@@ -79,7 +80,8 @@ bool NonfinitePolicy::accepts(const StepResult& result) {
 
 bool NonfinitePolicy::takes_back(double val_loss) {
   if (std::isfinite(val_loss) || policy_ == OnNonfinite::skip) return false;
-  const std::string what = line_of("the validation loss after ", progress_.step, " steps is ", std::abs(val_loss));
+  const std::string what =
+      line_of("the validation loss after ", format_count(progress_.step, "step"), " is ", std::abs(val_loss));
   if (!rolls_back()) diverged(what);
   roll_back(what);
   return true;
@@ -134,7 +136,7 @@ std::string NonfinitePolicy::diagnosed(const StepResult& result) const {
 }
 
 std::string NonfinitePolicy::of_weights() const {
-  return line_of("after ", progress_.step, " steps some weights are not finite");
+  return line_of("after ", format_count(progress_.step, "step"), " some weights are not finite");
 }
 
 void NonfinitePolicy::diverged(const std::string& what) const {

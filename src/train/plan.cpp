@@ -23,8 +23,8 @@ void append(std::vector<std::string>& lines, const std::vector<std::string>& mor
 std::vector<std::string> machine_notices(const TrainConfig& train, const Learner& learner, std::int64_t threads) {
   std::vector<std::string> lines;
   if (threads > physical_cores())
-    lines.push_back(line_of(threads, " threads on ", physical_cores(),
-                            " physical cores: more threads than cores slow training down"));
+    lines.push_back(line_of(threads, " threads on ", format_count(physical_cores(), "physical core"),
+                            ": more threads than cores slow training down"));
   if (learner.device != "cpu") return lines;
   if (const std::string missing = missing_instructions(); !missing.empty()) lines.push_back(missing);
   if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it means float32");
@@ -36,13 +36,14 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
 
 /// A text that is read this often is memorized before the run ends, by all that was measured (configs/README.md); by a
 /// model of the ladder, with few parameters for its text, it is not.
-std::string short_text_warning(const PlanEvent& plan) {
+std::string short_text_warning(const PlanEvent& plan, std::int64_t patience) {
   constexpr double often = 20;
   if (plan.epochs < often || plan.parameters < plan.train_tokens) return "";
   return "this run reads its " + format_count(plan.train_tokens) + " tokens " +
          format_count(static_cast<std::int64_t>(plan.epochs)) + " times and has " + format_count(plan.parameters) +
-         " parameters, so it will overfit: validation loss will rise well before the end; give a longer text, "
-         "--max_epochs 5, or --patience 3";
+         " parameters, so it will overfit: validation loss will rise well before the end" +
+         (patience > 0 ? " (train.patience ends the run then); give a longer text"
+                       : "; give a longer text, --max_epochs 5, or --patience 3");
 }
 
 std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads,
@@ -100,12 +101,12 @@ double one_moment_parameters(const Config& config, std::int64_t vocab_size) {
 std::vector<std::string> schedule_warnings(const TrainConfig& train, std::int64_t steps) {
   std::vector<std::string> lines;
   if (train.warmup_iters >= steps && steps > 0)
-    lines.push_back(line_of("train.warmup_iters = ", train.warmup_iters, " is not below the run's ", steps,
-                            " steps: the learning rate never reaches its peak"));
+    lines.push_back(line_of("train.warmup_iters = ", train.warmup_iters, " is not below the run's ",
+                            format_count(steps, "step"), ": the learning rate never reaches its peak"));
   if (train.lr_schedule != LrSchedule::constant && train.decay_steps.empty() && train.lr_decay_iters > steps)
     lines.push_back(
-        line_of("train.lr_decay_iters = ", train.lr_decay_iters, " is beyond the run's ", steps,
-                " steps: the learning rate never comes down to min_lr (0 makes the decay follow the run's length)"));
+        line_of("train.lr_decay_iters = ", train.lr_decay_iters, " is beyond the run's ", format_count(steps, "step"),
+                ": the learning rate never comes down to min_lr (0 makes the decay follow the run's length)"));
   return lines;
 }
 
@@ -137,7 +138,8 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   plan.disk_bytes = disk_estimate(config, plan.vocab_size, plan.parameters);
   plan.leaks = leaks(learner.model);
   plan.notices = notices_of(resolved, learner, state.threads, state.max_iters);
-  if (const std::string line = short_text_warning(plan); !line.empty()) plan.notices.push_back(line);
+  if (const std::string line = short_text_warning(plan, config.train.patience); !line.empty())
+    plan.notices.push_back(line);
   return plan;
 }
 

@@ -12,7 +12,6 @@ namespace chargpt {
 /// What follows the last step, in seconds; evaluations on the way take as much.
 struct ClosingSeconds {
   double evaluation = 0, sample = 0, save = 0;
-  double all() const { return evaluation + sample + save; }
 };
 
 /// The same times told give the same steps. Times are seconds of the run, summed over its processes.

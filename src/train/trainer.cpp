@@ -57,7 +57,7 @@ std::int64_t checked_memory(const Config& config, const Corpus& corpus, const st
 Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& options)
     : ranks_(options.ranks != nullptr ? *options.ranks : alone_),
       threads_(set_threads(options.threads)),
-      device_(choose_device(options.device)),
+      device_(choose_device(options.device, options.engine)),
       corpus_(std::move(corpus)),
       teachers_(config.config, corpus_, options.run, threads_),
       memory_bytes_(checked_memory(config.config, corpus_, device_, threads_, options) +

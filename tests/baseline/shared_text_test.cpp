@@ -74,6 +74,16 @@ TEST_CASE("a stretch that lies across two runs of reading is found") {
   CHECK(shared.rest[1].size() == 200'000 - 65'536 - 40);
 }
 
+TEST_CASE("documents shorter than a stretch are found, whatever their neighbours") {
+  const auto documents = [](const std::string& text) { return TokenView(text.data(), 1, std::ssize(text), '|'); };
+  const std::string counted = "|anna|bert|carla|dora|", scored = "|dora|eva|bert|";
+  const SharedText shared = shared_text(documents(scored), documents(counted));
+  CHECK(shared.left_out == 10);
+  CHECK(shared.tokens == 10);  // "dora|" and "bert|"
+  CHECK(texts_of(shared.rest) == std::vector<std::string>{"|anna|", "carla|"});
+  CHECK(shared_text(view(scored), view(counted)).tokens == 0);
+}
+
 TEST_CASE("ids of any width and value are told apart") {
   std::vector<std::uint16_t> counted(300), scored(100);
   for (std::size_t i = 0; i < counted.size(); ++i) counted[i] = static_cast<std::uint16_t>(i * 211);

@@ -119,6 +119,13 @@ TEST_CASE("a distance differs where it is large, or clear beside those of the tr
   CHECK_FALSE(differs(0.09, 0.01, true));
 }
 
+TEST_CASE("a text of one symbol is like itself") {
+  const SplitCheck check = check_of(std::string(20'000, 'a'));
+  CHECK(check.held_out == 0);
+  CHECK(check.most == 0);
+  CHECK_FALSE(check.differs());
+}
+
 TEST_CASE("parts of fewer than a thousand tokens say nothing") {
   const std::string text(9999, 'a');
   CHECK_FALSE(check_split(corpus_from_text(text, {}, "text")));

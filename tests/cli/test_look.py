@@ -142,6 +142,7 @@ class AttentionTest(LookTest):
         found = self.json("attention", "run", "--prompt", "the sea")
         self.assertEqual(found["symbols"], ["t", "h", "e", "\u2423", "s", "e", "a"])
         self.assertEqual((found["layers"], found["heads"]), (1, 2))
+        self.assertTrue(found["checkpoint"]["best"])
         for head in found["weights"][0]:
             for i, row in enumerate(head):
                 self.assertAlmostEqual(sum(row), 1, places=5)
@@ -156,6 +157,7 @@ class AttentionTest(LookTest):
 
     def test_what_cannot_be_shown_is_named(self):
         self.assertRegex(self.fail_with(65, "attention", "run", "--prompt", "\u263a"), r"U\+263A.*; leave them out$")
+        self.assertIn("--layer excludes --json", self.fail_with(2, "attention", "run", "--prompt", "a", "--layer", "1", "--json"))
         self.assertIn("--layer 2 is not there; the model has 1", self.fail_with(2, "attention", "run", "--prompt", "a", "--layer", "2"))
         self.assertIn("--prompt is empty", self.fail_with(2, "attention", "run", "--prompt="))
         self.train("pairs", "ladder/bigram", 1)

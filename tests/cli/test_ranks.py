@@ -126,5 +126,5 @@ class RanksTest(RanksCase):
     def test_a_signal_to_one_rank_saves_and_ends_all(self):
         process = self.running("run")
         os.kill(self.rank_process(1), signal.SIGUSR1)
-        process.communicate(timeout=30)
+        self.ended(process, 128 + signal.SIGUSR1, timeout=30)
         self.assertEqual(self.ending("run"), "stopped")

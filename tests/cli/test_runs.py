@@ -28,6 +28,17 @@ class RunsTest(TwoRunsTest):
         self.assertEqual([line.split()[0] for line in lines[sample + 2:]], ["long", "short", "leaking"])
         self.assertIn("(leaks)", lines[-1])
 
+    def test_losses_of_other_held_out_parts_stand_apart(self):
+        self.train("less", "ladder/bigram", 20, "--max_val_tokens", "1000")
+        self.train("a", "ladder/bigram", 20, "--documents", "lines")
+        self.train("b", "ladder/bigram", 20, "--documents", "lines", "--split_seed", "7", "--val_fraction", "0.125")
+        out = self.succeed("runs", ".").out
+        self.assertEqual(out.count("sample.txt: "), 4)
+        self.assertIn(", 12.5 % of its documents held out", out)
+        for pair in (("long", "less"), ("a", "b")):
+            self.assertIn("do not compare the losses", self.succeed("inspect", *pair).out)
+        self.assertNotIn("do not compare the losses", self.succeed("inspect", "long", "short").out)
+
     def test_a_list_fits_its_terminal(self):
         self.train_others()
         for columns in (60, 80, 120):
@@ -117,7 +128,7 @@ class NamesTest(ProgramTest):
 
     def test_without_a_run_the_newest_is_taken_and_named(self):
         for command in (["eval"], ["sample"], ["page"], ["watch"], ["resume"], ["audit"], ["score"], ["inspect", "--verify"],
-                        ["export", "--out", "x"], ["attention", "--prompt", "a"], ["explain", "--prompt", "a"]):
+                        ["export", "--out", "x"], ["attention", "--prompt", "a"], ["explain", "--prompt", "a"], ["bench", "sample"]):
             error = self.fail_with(66, *command)
             self.assertEqual(error, "there is no run in runs/, and none was named: name a run's folder, or train one with `chargpt train`")
         self.train("runs/first", "nanogpt-cpu", 4, *SMALL)
@@ -128,7 +139,7 @@ class NamesTest(ProgramTest):
         (self.folder / "runs/second.old-1/run.json").touch()
         for command in (["eval"], ["sample", "--tokens", "3"], ["sample", "-"], ["page"], ["watch"], ["audit", "--samples", "1", "--tokens", "50"], ["score"],
                         ["score", "-"], ["score", SAMPLE_TEXT], ["inspect", "--verify"], ["export", "--out", "x"], ["attention", "--prompt", "a"],
-                        ["explain", "--prompt", "a"], ["resume", "--max_iters", "9"]):
+                        ["explain", "--prompt", "a"], ["bench", "sample", "--repeats", "1", "--tokens", "3"], ["resume", "--max_iters", "9"]):
             self.assertIn("chargpt: run: runs/second, the newest\n", self.succeed(*command, stdin=b"The").err, command)
         self.assertEqual(self.succeed("sample", "-", "--tokens", "3", "--quiet", stdin=b"The").out[:3], "The")
         self.assertIn(" characters of standard input", self.succeed("score", "-", stdin=b"The").out)

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/source.h"
+
 #include "failure.h"
 #include "test_folder.h"
 
@@ -365,6 +367,8 @@ TEST_CASE("a flag takes a word of its option's type, or JSON") {
   CHECK(set("bias_places", "[]").config.model.bias_places.empty());
   CHECK(set("groups", R"([{"match": "wte"}])").config.train.groups.size() == 1);
   CHECK(set("name", "trial").config.name == "trial");
+  CHECK(set("separator", "[SEP]").config.data.separator == "[SEP]");
+  CHECK(set("separator", R"("{\n")").config.data.separator == "{\n");
   CHECK(set_complaint("bias_places", "mlp,") ==
         "--set: model.bias_places[1] = \"\" is not one of embedding, attention, attention_output, mlp, norm, head");
   CHECK(parse("{}", {{"n_layer", "2", "--n-layer"}}).origin.at("model.n_layer") == "--n-layer");
@@ -391,6 +395,14 @@ TEST_CASE("a text, an archive or weights in place of a config are called what th
 
 TEST_CASE("a word that is not UTF-8 is refused, since a config could not hold it") {
   CHECK(set_complaint("text", "a\xFF") == "--set: data.text = a\\xFF is not UTF-8");
+}
+
+TEST_CASE("the config of a run with more texts than a config of people may name is read back") {
+  ResolvedConfig resolved = parse("{}");
+  for (int i = 0; i < 60'000; ++i) resolved.config.data.text.push_back("texts/" + std::to_string(i) + ".txt");
+  const std::string kept = to_json(resolved).dump(2);
+  REQUIRE(kept.size() > max_config_bytes);
+  CHECK(to_json(parse_config(kept, "config.json", {}).config) == to_json(resolved.config));
 }
 
 TEST_CASE("a name names a folder") {

@@ -29,6 +29,7 @@ ExitCode code_of(const std::string& device) {
 TEST_CASE("devices are chosen by name") {
   CHECK(choose_device("cpu") == "cpu");
   CHECK(choose_device("auto") == (cuda_device_count() > 0 ? "cuda:0" : "cpu"));
+  CHECK(choose_device("auto", "cpu") == "cpu");
   for (const char* name : {"gpu", "", "cuda:", "cuda:x", "cuda:-1", "cuda:0x", "CUDA", "cuda:99999999999999999999"}) {
     INFO(name);
     CHECK(code_of(name) == ExitCode::usage);

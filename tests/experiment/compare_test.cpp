@@ -147,6 +147,20 @@ TEST_CASE_METHOD(Bench, "a folder that holds a run of other options is refused b
   CHECK(read_file(out / "a-seed50" / "val_losses.json") == before);
 }
 
+TEST_CASE_METHOD(Bench, "of two limits, a run that one of them ended is no run of another such limit") {
+  const auto of_steps = [this](const char* steps) {
+    ResolvedConfig config = config_of("a");
+    apply_overrides(config, std::vector<Override>{{"train.max_iters", steps, ""}, {"train.max_epochs", "50", ""}});
+    return config;
+  };
+  compared({of_steps("8")}, options_for(1));
+  Record again;
+  compare({of_steps("8")}, options_for(1), again.hooks());
+  CHECK(again.reused == Names{"a-seed50"});
+  CHECK_THAT(message_of(ExitCode::busy, [&] { compared({of_steps("12")}, options_for(1)); }),
+             Catch::Contains("holds a run of other options (train.max_iters 8 -> 12)"));
+}
+
 TEST_CASE_METHOD(Bench, "a run in use by another process is refused") {
   const ResolvedConfig config = config_of("a");
   fs::create_directories(out / "a-seed50");

@@ -64,6 +64,14 @@ TEST_CASE("on a terminal a line is broken between words, and what follows stands
         "chargpt: the run is saved;\n         chargpt eval r gives\n         its figures\nchargpt: a short one\n");
 }
 
+TEST_CASE("a message is one line, whatever the names in it hold") {
+  const std::string lines = written([] {
+    start_log(LogLevel::normal, false, 0);
+    log_error("x\nchargpt: error: forged does not exist");
+  });
+  CHECK(lines == "chargpt: error: x\\nchargpt: error: forged does not exist\n");
+}
+
 TEST_CASE("a progress line is cleared before a message, once, and left alone by one that is not shown") {
   const std::string lines = written([] {
     write_progress("\rstep 5\x1b[K");

@@ -91,6 +91,16 @@ TEST_CASE("too few documents for a validation and a test split are refused") {
   CHECK_THAT(message_of(ExitCode::data, [&] { check_splits(corpus, 4); }), Catch::Contains("2 documents, too few"));
 }
 
+TEST_CASE("advice on splits of documents that are too short promises no fraction and no length") {
+  std::string text;
+  for (char c = 'a'; c < 'u'; ++c) text += std::string(30, c) + "\n";
+  CHECK(error_of([&] { check_splits(corpus_of_lines(text), 64); }) ==
+        data_error("the text has 621 tokens, 559 to train on and 63 to validate on, but each needs at least "
+                   "model.block_size + 1 = 65: add documents, or set model.block_size to 62 or less"));
+  CHECK_THAT(error_of([&] { check_splits(corpus_of_lines(text, {.val_fraction = 0, .test_fraction = 0.1}), 16); }).line,
+             Catch::EndsWith("17: set data.val_fraction above 0, such as 0.1"));
+}
+
 TEST_CASE("the split is drawn by the seed and by what documents hold, not by their order in the text") {
   const Corpus corpus = corpus_of_lines(lines(300));
   Texts sorted = documents_in(lines(300), cut_at(Documents::lines));
@@ -127,7 +137,25 @@ TEST_CASE("a text without the separator is one document, which nothing is traine
   CHECK(one.documents().count == 1);
   CHECK(error_of([&] { check_splits(one, 1); }) ==
         data_error("data.separator = '<|>' does not occur in the text; see --documents for other ways to cut it"));
-  CHECK_THAT(error_of([] { corpus_of_lines(" \n\n"); }).line, Catch::Contains("blank lines only"));
+  CHECK_THAT(error_of([] { corpus_of_lines(" \n\n"); }).line, Catch::Contains("holds blank lines only"));
+  CHECK_THAT(error_of([] { corpus_from_text("<|><|>", cut_at(Documents::none, "<|>"), "my.txt"); }).line,
+             Catch::Contains("holds separators only"));
+}
+
+TEST_CASE("documents that are arranged already are cut between two that differ") {
+  const Corpus corpus = corpus_of_lines(lines(50) + lines(50));
+  const TokenView train = corpus.train();
+  const DocumentSplit split = split_of_documents(train, 0.2);
+  CHECK(split.count == std::ssize(documents_in(corpus, train)));
+  CHECK(split.test_begin == train.size() - 1);
+  const auto cut = split.held_out_begin;
+  const Texts before = documents_in(corpus, train.slice(0, cut + 1)),
+              behind = documents_in(corpus, train.slice(cut, train.size() - cut));
+  CHECK(std::ssize(behind) == split.held_out);
+  CHECK(std::ssize(before) + std::ssize(behind) == split.count);
+  for (const std::string& name : behind) CHECK(std::ranges::find(before, name) == before.end());
+  CHECK(std::abs(static_cast<double>(train.size() - cut) / static_cast<double>(train.size()) - 0.2) < 0.05);
+  CHECK(split_of_documents(train, 0).held_out == 0);
 }
 
 TEST_CASE("documents of bytes have the id 256 between them") {

@@ -362,7 +362,7 @@ TEST_CASE_METHOD(TestFolder, "where max_seconds end before the first update one 
   const ResolvedConfig kept = last_checkpoint(path()).config;
   CHECK(kept.config.eval.eval_iters == 1);
   CHECK(kept.origin.at("eval.eval_iters") == "train.max_seconds, instead of 0 (default)");
-  CHECK(run->recorder->noticed("train.warmup_iters = 2 is not below the run's 1 steps"));
+  CHECK(run->recorder->noticed("train.warmup_iters = 2 is not below the run's 1 step"));
 }
 
 TEST_CASE("a text that the seconds read too often is named before training") {

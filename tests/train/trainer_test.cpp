@@ -377,7 +377,7 @@ TEST_CASE("evaluations of a long split score what keeps them within a tenth of t
   CHECK(batches(1'000'000, 250, 0, "default") == 60);
   CHECK(batches(1'000'000, 250, 0.99, "preset default") == 33);
   CHECK(batches(1'000'000, 25, 0, "default") == 32);
-  CHECK(batches(140'000, 100'000, 0, "default") == 137);
+  CHECK(batches(140'000, 100'000, 0, "default") == 0);  // which it can afford to score whole
   CHECK(batches(1'000'000, 250, 0, "--eval_iters") == 0);
   CHECK(batches(1'000'000, 250, 0, "mine.json:3") == 0);
 }

@@ -32,15 +32,15 @@ _FIRST, _LAST = ("kind", "step", "rank", "config", "loss", "val_loss"), ("versus
 Table = Union["pandas.DataFrame", "list[dict[str, Any]]"]  # a data frame where pandas is installed
 
 
-def train(config: Path = "default", *, text: Path | Sequence[Path] | None = None, run: Path | None = None, progress: bool = True,
+def train(config: Path | None = None, *, text: Path | Sequence[Path] | None = None, run: Path | None = None, progress: bool = True,
           **options: Any) -> Run:
     """Trains a new model: `chargpt train`, whose options are named as there: max_seconds=30, n_layer=2, overwrite=True, ...
 
-    config: a preset's name or the path of a config. text: one or more files; None: the config's. run: its folder; None:
-    runs/CONFIG-N. progress: shows what the program says, on sys.stderr.
+    config: a preset's name or the path of a config; None: default, or with minutes= the preset that is best in that time. text: one or
+    more files; None: the config's. run: its folder; None: runs/CONFIG-N. progress: shows what the program says, on sys.stderr.
     Ctrl-C saves a checkpoint before KeyboardInterrupt is raised; resume() continues.
     """
-    return Run(json.loads(_output("train", _words({"text": text, "run": run, **options}, config), progress))["run"])
+    return Run(json.loads(_output("train", _words({"text": text, "run": run, **options}, *([] if config is None else [config])), progress))["run"])
 
 
 def resume(run: Path, *, progress: bool = True, **options: Any) -> Run:

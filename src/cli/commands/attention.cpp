@@ -65,8 +65,11 @@ void print_matrix(const AttentionWeights& weights, const PromptWindow& window, s
   }
 }
 
-void print_as_json(const AttentionWeights& weights, const PromptWindow& window) {
-  nlohmann::ordered_json json = {{"symbols", window.symbols}, {"layers", weights.layers}, {"heads", weights.heads}};
+void print_as_json(const LoadedRun& run, const AttentionWeights& weights, const PromptWindow& window) {
+  nlohmann::ordered_json json = {{"symbols", window.symbols},
+                                 {"layers", weights.layers},
+                                 {"heads", weights.heads},
+                                 {"checkpoint", checkpoint_json(run)}};
   const auto T = static_cast<std::size_t>(weights.T);
   for (std::int64_t layer = 0; layer < weights.layers; ++layer) {
     nlohmann::ordered_json& heads = json["weights"].emplace_back();
@@ -92,7 +95,7 @@ void run_attention(const Arguments& arguments) {
   check_place("--layer", arguments.layer, weights.layers);
   check_place("--head", arguments.head, weights.heads);
   if (leaks(run.config().model)) log_note("this model leaks: every character looks at the whole window");
-  if (arguments.output.json) return print_as_json(weights, window);
+  if (arguments.output.json) return print_as_json(run, weights, window);
   if (arguments.layer == 0 && arguments.head == 0) return print_last_rows(weights, window);
   print_matrix(weights, window, std::max<std::int64_t>(1, arguments.layer) - 1,
                std::max<std::int64_t>(1, arguments.head) - 1);
@@ -104,11 +107,14 @@ void add_attention(Options& options) {
   Arguments& arguments = arguments_for(options, run_attention);
   add_run_argument(options, arguments.run);
   options.add("--prompt", arguments.prompt, "the text to look at").required().may_be_empty();
-  options.add("--layer", arguments.layer, "show one head whole: its layer, counted from 1").non_negative();
-  options.add("--head", arguments.head, "show one head whole: its number, counted from 1").non_negative();
+  const Option& layer =
+      options.add("--layer", arguments.layer, "show one head whole: its layer, counted from 1").non_negative();
+  const Option& head =
+      options.add("--head", arguments.head, "show one head whole: its number, counted from 1").non_negative();
   options.gone("--svg", "explain --page FILE draws all heads; --json has every weight");
   add_weights_options(options, arguments);
   add_output_arguments(options, arguments.output);
+  options.find("--json").excludes(layer).excludes(head);  // it has every weight
 }
 
 }  // namespace chargpt

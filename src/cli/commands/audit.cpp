@@ -269,7 +269,7 @@ void print_for_people(const Audit& audit, const std::string& unit, const std::st
   const std::size_t columns = terminal_columns(STDOUT_FILENO);
   const auto print = [](const std::string& text) { print_lines(text + "\n"); };
   print_new_shares(audit, unit);
-  print("\nlongest stretch copied: " + format_count(audit.samples.longest) + " " + unit + "s, from " +
+  print("\nlongest stretch copied: " + format_count(audit.samples.longest, unit) + ", from " +
         (line > 0 ? "line " + format_count(line) + " of " : "") + "the training text");
   std::string shown;
   for (const char c : longest) shown += c == '\n' ? std::string("\\n") : std::string(1, c);

@@ -207,7 +207,7 @@ double median_of(const std::vector<Times>& all, const Value& value) {
 }
 
 nlohmann::ordered_json bench_sample(const Arguments& arguments) {
-  const std::string folder = run_meant(arguments.subject);
+  const std::string folder = arguments.subject.empty() ? run_left_out() : run_meant(arguments.subject);
   if (!std::filesystem::is_directory(folder))
     throw Error(ExitCode::usage, "bench sample measures a trained model; give a run's folder in place of '" +
                                      printable(arguments.subject) + "'");
@@ -241,6 +241,7 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   json["threads"] = thread_count(threads.front());
   json["repeats"] = arguments.repeats;
   json["config"] = folder;
+  json["checkpoint"] = checkpoint_json(run);
   return json;
 }
 
@@ -339,7 +340,8 @@ void add_bench(Options& options) {
       .stands_for(measurement_meant)
       .one_of({"train", "sample"});
   const Option& subject =
-      options.add("SUBJECT", arguments.subject, "train: preset or path (default nanogpt-cpu); sample: run folder");
+      options.add("SUBJECT", arguments.subject,
+                  "train: preset or path (default nanogpt-cpu); sample: run folder (default: the newest in runs/)");
   settle_preset(options, arguments.subject);
   options.add("--warmup", arguments.warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments.steps, "train: steps measured").positive();

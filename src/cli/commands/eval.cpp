@@ -71,8 +71,8 @@ TokenView chosen_split(const Corpus& corpus, const std::string& name, bool own) 
                           : own            ? corpus.without_test()
                                            : corpus.all();
   if (split.size() < 2)
-    throw Error(ExitCode::data, "the ", name, " split has ", split.size(), " ", unit_word(corpus.vocabulary().units()),
-                "s; scoring needs at least 2");
+    throw Error(ExitCode::data, "the ", name, " split has ", tokens_text(split.size(), corpus.vocabulary().units()),
+                "; scoring needs at least 2");
   return split;
 }
 

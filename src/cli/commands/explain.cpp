@@ -274,8 +274,9 @@ std::string page_of(const Arguments& arguments, const LoadedRun& run, const Prom
                    steps);
 }
 
-void print_as_json(const PromptWindow& window, const std::vector<Operation>& operations) {
-  nlohmann::ordered_json json = {{"symbols", window.symbols}, {"ids", window.ids}};
+void print_as_json(const LoadedRun& run, const PromptWindow& window, const std::vector<Operation>& operations) {
+  nlohmann::ordered_json json = {
+      {"symbols", window.symbols}, {"ids", window.ids}, {"checkpoint", checkpoint_json(run)}};
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Operation& operation : operations)
     all.push_back(
@@ -293,13 +294,13 @@ void run_explain(const Arguments& arguments) {
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const PromptWindow window = prompt_window(run, arguments.prompt);
   const std::vector<Operation> operations = walk(*run.model, window.ids);
-  if (arguments.output.json && arguments.page.empty()) return print_as_json(window, operations);
+  if (arguments.output.json && arguments.page.empty()) return print_as_json(run, window, operations);
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (!arguments.page.empty()) {
     write_page(arguments.page, page_of(arguments, run, window, operations, weights));
     log_note("wrote ", arguments.page);
   }
-  if (arguments.output.json) return print_as_json(window, operations);
+  if (arguments.output.json) return print_as_json(run, window, operations);
   if (arguments.page.empty()) print_for_people(arguments, run, window, operations, weights);
 }
 

@@ -67,12 +67,18 @@ std::string command_to_train_on(const std::string& run, const ImportedModel& mod
 }
 
 void run_import(const Arguments& arguments) {
+  const std::string& folder_asked = arguments.run.empty() ? arguments.out : arguments.run;
+  if (arguments.overwrite && folder_asked.empty())
+    throw Error(ExitCode::usage,
+                "--overwrite needs --run DIR, the folder to start over in; without one the run gets a new folder");
   const fs::path path = arguments.path;
   const Format& format = format_at(path);
   ImportedModel model = format.read(path);
   const std::optional<Corpus> corpus = given_text(arguments, model);
-  NewRun run(arguments.run.empty() ? arguments.out : arguments.run, model.config.config.name,
-             {.allowed = arguments.overwrite});
+  Overwrite overwrite{.allowed = arguments.overwrite};
+  if (corpus)
+    for (const TextFile& file : corpus->listing().files) overwrite.files.push_back(file.path);
+  NewRun run(folder_asked, model.config.config.name, overwrite);
   run.begin();
   if (const fs::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));

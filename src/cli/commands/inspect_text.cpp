@@ -115,7 +115,7 @@ std::string percent(double part) {
 
 std::string split_text(const Json& json) {
   std::string text =
-      format_count(json["train"]) + " characters to train on, " + format_count(json["val"]) + " to validate";
+      format_count(json["train"], "character") + " to train on, " + format_count(json["val"]) + " to validate";
   if (!json["val_tokens_in_train"].is_number()) return text;
   const auto shared = json["val_tokens_in_train"].get<double>(),
              measured = json["baselines"]["measured_tokens"].get<double>();
@@ -134,7 +134,8 @@ void print_symbols(const Json& json, bool all) {
   }
   print_table(table);
   if (!all && symbols.size() > some)
-    print_lines("and " + std::to_string(symbols.size() - some) + " rarer symbols; --all lists them\n");
+    print_lines("and " + format_count(std::ssize(symbols) - static_cast<std::int64_t>(some), "rarer symbol") +
+                "; --all lists them\n");
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ void add_page(Options& options) {
   const Option& no_model =
       options.flag("--no-model", arguments.no_model, "leave the weights out: curves, samples and facts alone");
   options.gone("--stored-as", "a page keeps weights as float16");
-  options.add("--prompt", arguments.prompt, "the prompt that the page opens with").may_be_empty();
+  options.add("--prompt", arguments.prompt, "the prompt that the page opens with");
   add_weights_options(options, arguments);
   for (const char* of_the_model : {"--prompt", "--checkpoint", "--weights"})
     options.find(of_the_model).excludes(no_model);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -27,6 +29,7 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_name.h"
+#include "text/documents.h"
 
 namespace chargpt {
 
@@ -76,6 +79,7 @@ std::optional<Row> row_of(const fs::path& path) {
     if (type != fs::file_type::directory || !is_run(path)) return std::nullopt;
     const Checkpoint checkpoint = load_checkpoint(path, "last");
     row.state = checkpoint.state;
+    if (std::isnan(row.state.best_val_loss)) row.state.best_val_loss = std::numeric_limits<double>::infinity();
     row.config = checkpoint.config.config;
     row.leaks = leaks(row.config.model);
     row.ended = ending_of(path, row.state);
@@ -110,11 +114,20 @@ std::string time_text(std::time_t time, const char* form, bool local) {
   return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
 }
 
-/// Losses of one group are of the same held-out part of the same text.
-std::string group_of(const Row& row) {
+/// Its heading, and what else tells held-out parts apart: losses of one group are of the same part of the same text.
+using Group = std::tuple<std::string, std::uint64_t, double, double, std::int64_t>;
+
+Group group_of(const Row& row) {
   const DataConfig& data = row.config.data;
-  return text_of(row.state, data) + ", the last " + format_fixed(100 * data.val_fraction, 0) + " % held out" +
-         (data.test_fraction > 0 ? ", before " + format_fixed(100 * data.test_fraction, 0) + " % for the test" : "");
+  const auto percent = [](double fraction) { return short_number(100 * fraction) + " %"; };
+  const std::string held_out = has_documents(data) ? percent(data.val_fraction) + " of its documents held out"
+                                                   : "the last " + percent(data.val_fraction) + " held out",
+                    test = data.test_fraction > 0 ? ", and " + percent(data.test_fraction) + " for the test" : "",
+                    scored = data.max_val_tokens < DataConfig{}.max_val_tokens
+                                 ? ", of which at most " + format_count(data.max_val_tokens) + " are scored"
+                                 : "";
+  return {text_of(row.state, data) + ", " + held_out + test + scored, row.state.data.crc64, data.val_fraction,
+          data.test_fraction, data.max_val_tokens};
 }
 
 nlohmann::ordered_json to_json(const Row& row) {
@@ -155,14 +168,14 @@ void print_group(const std::vector<const Row*>& rows) {
 }
 
 void print_list(const std::vector<Row>& rows) {
-  std::map<std::string, std::vector<const Row*>> groups;
+  std::map<Group, std::vector<const Row*>> groups;
   Table problems({"run", "problem"});
   for (const Row& row : rows)
     row.problem.empty() ? groups[group_of(row)].push_back(&row) : problems.add({row.name, row.problem});
   const char* gap = "";
-  for (const auto& [name, group] : groups) {
-    print_lines(std::exchange(gap, "\n") + printable(name, std::string::npos) + "\n");
-    print_group(group);
+  for (const auto& [group, members] : groups) {
+    print_lines(std::exchange(gap, "\n") + printable(std::get<0>(group), std::string::npos) + "\n");
+    print_group(members);
   }
   if (std::ranges::all_of(rows, [](const Row& row) { return row.problem.empty(); })) return;
   print_text(gap);

@@ -206,18 +206,21 @@ bool is_new(const StreamedText& sample, const std::string& prompt, const Corpus&
 /// How many of the documents are new, where the run's text is at hand, and how many were not written to their end.
 void note_documents(const LoadedRun& run, const std::string& prompt, const std::vector<StreamedText>& samples,
                     const OutputArguments& output) {
-  if (run.checkpoint.vocabulary.document() < 0) return;
+  if (run.checkpoint.vocabulary.document() < 0 || output.quiet) return;
   const std::int64_t ended = std::ranges::count_if(samples, &StreamedText::ended),
                      cut = std::ssize(samples) - ended - std::ranges::count_if(samples, &StreamedText::stopped);
   if (cut > 0)
-    log_note(cut, " of ", samples.size(), " documents stop before their end: more --tokens let them reach it");
+    log_note(cut, " of ", format_count(std::ssize(samples), "document"),
+             cut == 1 ? " stops before its end: more --tokens let it reach it"
+                      : " stop before their end: more --tokens let them reach it");
   if (ended == 0) return;
   try {
     const Corpus corpus = text_of_run(run, run.config().data, output);
     const KnownDocuments known(corpus.all());
     const std::int64_t fresh = std::ranges::count_if(
         samples, [&](const StreamedText& sample) { return is_new(sample, prompt, corpus, known); });
-    log_note(fresh, " of ", ended, " whole documents are new: the text has none like them");
+    log_note(fresh, " of ", format_count(ended, "whole document"), fresh == 1 ? " is new" : " are new",
+             fresh == 0 ? "" : ": not in the text");
   } catch (const Error& error) {
     log_detail(error.what());  // the text is gone, or another one
   }
@@ -325,7 +328,7 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
   }
   if (!arguments.output.json && !kept.empty()) print_text(prompt + kept.front().text());
   print_samples(arguments, run, prompt, kept, {});
-  log_note(kept.size(), " new documents, of ", written, " written");
+  log_note(format_count(std::ssize(kept), "new document"), ", of ", written, " written");
 }
 
 /// What --learn-weights and --counts learn from the training text.

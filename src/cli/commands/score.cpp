@@ -163,7 +163,7 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
                 " is not a finite number, so the model's weights have diverged; choose others with --checkpoint");
   if (vocabulary.document() >= 0)
     score.by_context = losses_by_place(score.ids, score.losses, vocabulary.document());
-  else if (!arguments.adapt)
+  else if (!arguments.adapt && !arguments.counts)  // these know the text before the window too
     score.by_context = losses_by_context(run.predictor(), score.ids, block_size, line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
   score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'), vocabulary.document());
@@ -262,7 +262,8 @@ void print_text_lines(const Arguments& arguments, const LoadedRun& run, const Sc
     std::printf("\n");
   }
   if (const std::int64_t more = std::ssize(score.ids) - arguments.show; more > 0)
-    std::printf("... %s more characters; --show takes another number\n", format_count(more).c_str());
+    std::printf("... %s; --show takes another number\n",
+                format_count(more, "more " + unit_word(run.checkpoint.vocabulary.units())).c_str());
   std::printf("\n");
 }
 

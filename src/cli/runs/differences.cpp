@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 
 #include "base/names.h"
 #include "base/quote.h"
+#include "checkpoint/strict_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
@@ -34,6 +36,8 @@ Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
   const fs::path run = run_place(path, "").run;
   Json json = {{"run", run.string()}, {"leaks", leaks(config.model)}, {"text", text_of(checkpoint.state, config.data)}};
   json.update(outcome_json(checkpoint.state, config.data, ending_of(run, checkpoint.state)));
+  json["text_crc64"] = json_hex(checkpoint.state.data.crc64);
+  json["max_val_tokens"] = config.data.max_val_tokens;
   return json;
 }
 
@@ -150,7 +154,8 @@ void print_differences(const Json& json) {
       table.add({name, figure_of(name, runs[0]), figure_of(name, runs[1])});
   }
   print_table(table);
-  if (differ_in(runs, "text") || differ_in(runs, "val_fraction") || differ_in(runs, "test_fraction"))
+  constexpr std::array held_out{"text", "text_crc64", "val_fraction", "test_fraction", "max_val_tokens"};
+  if (std::ranges::any_of(held_out, [&](const char* name) { return differ_in(runs, name); }))
     print_lines("\nTheir texts or held-out parts differ: do not compare the losses.\n");
 }
 

@@ -47,7 +47,9 @@ std::string chosen_text(const ChosenConfig& chosen, const Config& config, double
   return line_of("chose ", chosen.preset, " (", model.n_layer, " layers of width ", model.n_embd, ", batches of ",
                  train.batch_size, " x ", model.block_size, "): the best preset for ", format_duration(60 * minutes),
                  " of this machine and ", format_count(train_tokens), " training tokens",
-                 train.max_epochs > 0 ? line_of(", of which it makes at most ", train.max_epochs, " epochs") : "");
+                 train.max_epochs > 0 ? line_of(", of which it makes at most ", train.max_epochs,
+                                                train.max_epochs == 1 ? " epoch" : " epochs")
+                                      : "");
 }
 
 }  // namespace chargpt

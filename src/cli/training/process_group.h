@@ -48,7 +48,7 @@ class ProcessGroup {
   void check(const Config& config, const Corpus& corpus) const;
   /// From here on a failure says how to continue this run.
   void trains(const std::filesystem::path& run) { *run_ = run; }
-  /// "2 ranks of 4 windows each, 1 thread each (…)"; empty where there is one.
+  /// "2 ranks, each with 4 of the 8 windows and 1 thread (…)"; empty where there is one.
   std::string notice(const Config& config) const;
 
   /// Runs `work` on every rank. A failure of one ends all, with its line and its exit code.

@@ -51,11 +51,10 @@ Heartbeat heartbeat_of(const Trainer& trainer, ProgressPrinter& progress, std::s
   };
 }
 
-/// What the best checkpoint writes from the start symbol: a text, or some documents.
-std::string final_sample(LoadedRun& best) {
+/// What the best checkpoint writes from the start symbol, by the options in force now: a text, or some documents.
+std::string final_sample(LoadedRun& best, SampleConfig sample) {
   constexpr std::int64_t documents = 10;
   const Vocabulary& vocabulary = best.checkpoint.vocabulary;
-  SampleConfig sample = best.config().sample;
   sample.num_samples = vocabulary.document() < 0 ? 1 : documents;
   std::vector<std::string> texts(static_cast<std::size_t>(sample.num_samples));
   generate(best.predictor(), {best.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t i, std::int64_t id) {
@@ -94,7 +93,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
     json["ended"] = enum_name(state.ended);
     json["seconds"] = state.seconds;
     write_file_atomically(run / "figures.json", json_text(json));
-    const std::string sample = final_sample(best);
+    const std::string sample = final_sample(best, trainer.config().config.sample);
     progress.finish();
     add_text(json, "sample", sample);
     if (as_json) return print_json(json);
@@ -171,10 +170,16 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
 
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   std::optional<std::int64_t> resume_step, ProcessGroup& group) {
-  if (!group.first()) {
-    const Ending ending = trainer.run();
+  // One rank may have been sent the signal that stops them all.
+  const auto finish_ranks = [&] {
+    const std::vector<int> signals = gathered<int>(group.ranks(), stopping_signal());
     group.ranks().finish();
-    if (ending == Ending::stopped) throw Stopped{stopping_signal()};
+    return std::ranges::max(signals);
+  };
+  if (!group.first()) {
+    const bool stopped = trainer.run() == Ending::stopped;
+    const int signal = finish_ranks();
+    if (stopped) throw Stopped{signal};
     return;
   }
   group.trains(run);
@@ -185,14 +190,14 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   if (!group.alone())
     log_note("summing, and waiting for each other, took the ranks ", format_duration(group.ranks().seconds()), " of ",
              format_duration(trainer.state().training_seconds), " of training");
-  group.ranks().finish();
+  const int signal = finish_ranks();
   const bool stopped = ending == Ending::stopped;
   log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
            "; to continue:");
   const std::int64_t threads = trainer.state().threads;  // more than this machine has are to be asked for
   log_hint(command_to_go_on(trainer.ended(), run.native()),
            threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
-  if (stopped) throw Stopped{stopping_signal()};
+  if (stopped) throw Stopped{signal};
   print_result(trainer, run, arguments.output.json, *progress);
 }
 

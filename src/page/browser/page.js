@@ -115,7 +115,6 @@ class Writing {
       if (place + unread >= hidden) this.append(id, true, expected);
       expected = reader.read(id);
     });
-    this.offset = hidden;
     while (this.running && wrote < settings.length) {
       const id = choose(expected.logits, settings, random);
       if (id === document) break;
@@ -132,7 +131,7 @@ class Writing {
 
   tell(wrote, began) {
     const seconds = (performance.now() - began) / 1000;
-    this.status.textContent = `${count(wrote)} ${unit}s, ${count(wrote / seconds)} a second. Tap or click a character to see what else the model expected there.`;
+    this.status.textContent = `${count(wrote)} ${unit}${wrote === 1 ? "" : "s"}, ${count(wrote / seconds)} a second. Tap or click a character to see what else the model expected there.`;
   }
 
   append(id, isPrompt, expected) {
@@ -179,9 +178,8 @@ class Writing {
     const text = element("div", {class: "look"});
     const draw = () => {
       const {weights} = heads[select.selectedIndex], largest = Math.max(...weights);
-      const last = index + this.offset;  // the character before `index` is the last that was read
       text.replaceChildren(...Array.from(weights, (weight, j) => {
-        const place = last - weights.length + j - this.offset;
+        const place = index - weights.length + j;  // the character before `index` is the last that was read
         const symbol = place < 0 ? this.model.symbols[data.model.start_symbol] : this.model.symbols[this.characters[place].id];
         return element("span", {title: `${(100 * weight).toFixed(1)} %`, style: `background: rgba(var(--surprise), ${(weight / largest * 0.9).toFixed(2)})`},
                        {"\n": "↵\n", "": "·"}[symbol] ?? symbol);
@@ -302,7 +300,7 @@ function factsSection() {
     if (several) made.append(element("h3", {}, run.name));
     made.append(
       table([], run.facts.map(([name, value]) => [[element("b", {}, ...words(name))], value])),
-      element("p", {}, "To repeat it:"), element("pre", {}, run.command),
+      element("p", {}, "The same options, from the start:"), element("pre", {}, run.command),
       element("details", {}, element("summary", {}, "every option"), element("pre", {}, JSON.stringify(run.config, null, 2))));
   }
   made.append(element("p", {class: "soft"}, `Written by chargpt ${data.version}.`));
