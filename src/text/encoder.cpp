@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 
@@ -61,9 +60,10 @@ void refuse_binary(std::string_view piece, TextPlace place, const TextSource& so
               "; convert it (iconv -f WINDOWS-1252 -t UTF-8)", as_bytes);
 }
 
-/// Bytes to set aside for those expected: a file can say any size, as one with holes does.
+/// Bytes to set aside for those expected, so that few are copied as they become more: a file can say any size, as one
+/// with holes does.
 std::uint64_t room_for(std::uint64_t bytes) {
-  return std::min(bytes, static_cast<std::uint64_t>(available_memory()));
+  return std::min(bytes, std::uint64_t{4} << 30);
 }
 
 /// function(Id{}) for the type of ids of this width.
