@@ -85,21 +85,21 @@ class Stretches {
   std::size_t next_ = 0;                 ///< the one expected; in_order_.size(): none
 };
 
-struct Stretch {
+struct Interval {
   std::int64_t begin, end;
 };
 
-/// To ranges in ascending order; those that meet are one.
-void add(std::vector<Stretch>& ranges, Stretch range) {
-  if (ranges.empty() || range.begin > ranges.back().end)
-    ranges.push_back(range);
+/// To intervals in ascending order; those that meet are one.
+void add(std::vector<Interval>& intervals, Interval next) {
+  if (intervals.empty() || next.begin > intervals.back().end)
+    intervals.push_back(next);
   else
-    ranges.back().end = std::max(ranges.back().end, range.end);
+    intervals.back().end = std::max(intervals.back().end, next.end);
 }
 
 /// What stands in both of two texts.
 struct Shared {
-  std::vector<Stretch> in_scored, in_counted;
+  std::vector<Interval> in_scored, in_counted;
 };
 
 Shared shared_stretches(TokenView scored, TokenView counted) {
@@ -117,18 +117,15 @@ Shared shared_stretches(TokenView scored, TokenView counted) {
 }
 
 /// The documents of `text` that are known, each with the id behind it.
-std::vector<Stretch> documents_in(TokenView text, const KnownDocuments& known) {
-  std::vector<Stretch> ranges;
+std::vector<Interval> documents_in(TokenView text, const KnownDocuments& known) {
+  std::vector<Interval> found;
   std::vector<std::int64_t> ids;
-  for (std::int64_t i = 1; i < text.size(); ++i) {
-    if (text[i] != text.document()) {
-      ids.push_back(text[i]);
-      continue;
-    }
-    if (known.contain(ids)) add(ranges, {i - std::ssize(ids), i + 1});
-    ids.clear();
-  }
-  return ranges;
+  each_document(text, [&](std::int64_t begin, std::int64_t end) {
+    ids.resize(static_cast<std::size_t>(end - begin));
+    text.copy(begin, end - begin, ids.data());
+    if (known.contain(ids)) add(found, {begin, end + 1});
+  });
+  return found;
 }
 
 /// Documents may be shorter than a stretch, and have other neighbours here and there.
@@ -137,12 +134,12 @@ Shared shared_documents(TokenView scored, TokenView counted) {
   return {documents_in(scored, KnownDocuments(counted)), documents_in(counted, KnownDocuments(scored))};
 }
 
-std::vector<Stretch> united(const std::vector<Stretch>& some, const std::vector<Stretch>& others) {
-  std::vector<Stretch> all = some, ranges;
+std::vector<Interval> united(const std::vector<Interval>& some, const std::vector<Interval>& others) {
+  std::vector<Interval> all = some, merged;
   all.insert(all.end(), others.begin(), others.end());
-  std::ranges::sort(all, {}, &Stretch::begin);
-  for (const Stretch& range : all) add(ranges, range);
-  return ranges;
+  std::ranges::sort(all, {}, &Interval::begin);
+  for (const Interval& one : all) add(merged, one);
+  return merged;
 }
 
 }  // namespace
@@ -150,14 +147,14 @@ std::vector<Stretch> united(const std::vector<Stretch>& some, const std::vector<
 SharedText shared_text(TokenView scored, TokenView counted) {
   const Shared stretches = shared_stretches(scored, counted), documents = shared_documents(scored, counted);
   SharedText result;
-  for (const Stretch& range : united(stretches.in_scored, documents.in_scored))
+  for (const Interval& range : united(stretches.in_scored, documents.in_scored))
     result.tokens += range.end - range.begin;
   std::int64_t clean_from = 0;
   const auto keep_until = [&](std::int64_t end) {
     const bool only_an_id_between = end == clean_from + 1 && counted[clean_from] == counted.document();
     if (end > clean_from && !only_an_id_between) result.rest.push_back(counted.slice(clean_from, end - clean_from));
   };
-  for (const Stretch& range : united(stretches.in_counted, documents.in_counted)) {
+  for (const Interval& range : united(stretches.in_counted, documents.in_counted)) {
     keep_until(range.begin);
     clean_from = range.end;
     result.left_out += range.end - range.begin;

@@ -43,7 +43,7 @@ struct SeedRun {
   std::int64_t lowest_step = 0;                                  ///< of that evaluation
   std::int64_t jobs = 1;  ///< trainings that shared the machine; more than one: times compare with nothing
   std::filesystem::path run = {};
-  std::optional<Error> failure = {};          ///< why there is no loss; if it did not diverge, training again may help
+  std::optional<Error> failure = {};          ///< of a run without a loss: what went wrong
   std::vector<float> losses = {};             ///< of every token, in the order of the text
   std::optional<double> test_loss = {};       ///< of the best checkpoint, where a test split is held out
   std::int64_t test_scores = 0;               ///< how often the run's test split has been scored by now

@@ -107,6 +107,12 @@ RunPlace run_place(const fs::path& run_or_checkpoint, const std::string& which) 
   return {run.empty() ? fs::path(".") : run, path.filename().string()};
 }
 
+void refuse_overwrite_without_run(bool overwrite, const std::string& run) {
+  if (overwrite && run.empty())
+    throw Error(ExitCode::usage,
+                "--overwrite needs --run DIR, the folder to start over in; without one the run gets a new folder");
+}
+
 void refuse_occupied(const fs::path& folder, const Overwrite& overwrite) {
   if (!is_there(folder)) return;
   make_folder(folder);  // makes none, as there is something; says so where that is a file

@@ -43,6 +43,9 @@ struct Overwrite {
   std::vector<std::filesystem::path> files{};
 };
 
+/// Error usage for --overwrite without a folder: the run would get a new one, where nothing is overwritten.
+void refuse_overwrite_without_run(bool overwrite, const std::string& run);
+
 /// What NewRun would refuse, without touching anything: for a dry run. Errors: those of NewRun.
 void refuse_occupied(const std::filesystem::path& folder, const Overwrite& overwrite);
 

@@ -250,8 +250,7 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
 
 DocumentSplit split_of_documents(const TokenView& text, double fraction) {
   std::vector<Piece> pieces;
-  for (std::int64_t begin = 1, i = 1; i < text.size(); ++i)
-    if (text[i] == text.document()) pieces.push_back({std::exchange(begin, i + 1), i});
+  each_document(text, [&](std::int64_t begin, std::int64_t end) { pieces.push_back({begin, end}); });
   const std::size_t first = held_out_from(pieces, fraction, EqualPieces{text});
   const std::int64_t last = text.size() - 1;
   return {.count = std::ssize(pieces),
@@ -261,15 +260,11 @@ DocumentSplit split_of_documents(const TokenView& text, double fraction) {
 }
 
 KnownDocuments::KnownDocuments(const TokenView& text) {
-  Hash hash;
-  for (std::int64_t i = 1; i < text.size(); ++i) {
-    if (text[i] != text.document()) {
-      hash.add(static_cast<std::uint64_t>(text[i]));
-      continue;
-    }
+  each_document(text, [&](std::int64_t begin, std::int64_t end) {
+    Hash hash;
+    for (std::int64_t i = begin; i < end; ++i) hash.add(static_cast<std::uint64_t>(text[i]));
     hashes_.push_back(hash.value);
-    hash = {};
-  }
+  });
   std::ranges::sort(hashes_);
   hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
 }

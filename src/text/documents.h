@@ -46,6 +46,16 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
 /// it is held out.
 DocumentSplit split_of_documents(const TokenView& text, double fraction);
 
+/// visit(begin, end) for each document of a text that begins with the id between them, without the ids around it.
+template <class Visit>
+void each_document(const TokenView& text, const Visit& visit) {
+  for (std::int64_t begin = 1, i = 1; i < text.size(); ++i) {
+    if (text[i] != text.document()) continue;
+    visit(begin, i);
+    begin = i + 1;
+  }
+}
+
 /// The documents that `text` holds, whose first and last id is the one between them. Each is known by 64 bits of what
 /// it holds: of a million documents, one in 10^13 others passes for one of them.
 class KnownDocuments {

@@ -68,9 +68,7 @@ std::string command_to_train_on(const std::string& run, const ImportedModel& mod
 
 void run_import(const Arguments& arguments) {
   const std::string& folder_asked = arguments.run.empty() ? arguments.out : arguments.run;
-  if (arguments.overwrite && folder_asked.empty())
-    throw Error(ExitCode::usage,
-                "--overwrite needs --run DIR, the folder to start over in; without one the run gets a new folder");
+  refuse_overwrite_without_run(arguments.overwrite, folder_asked);
   const fs::path path = arguments.path;
   const Format& format = format_at(path);
   ImportedModel model = format.read(path);

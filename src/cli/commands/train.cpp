@@ -135,9 +135,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
 }
 
 void train(const Arguments& arguments, ProcessGroup& group) {
-  if (arguments.overwrite && arguments.run.empty())
-    throw Error(ExitCode::usage,
-                "--overwrite needs --run DIR, the folder to start over in; without one the run gets a new folder");
+  refuse_overwrite_without_run(arguments.overwrite, arguments.run);
   const bool chooses = arguments.preset.empty() && arguments.minutes > 0;
   ResolvedConfig config =
       load_config(arguments.preset.empty() ? default_preset : arguments.preset, given_options(arguments));
