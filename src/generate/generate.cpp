@@ -32,12 +32,16 @@ struct Samples {
   /// One more id for each sample. How many go on: their rows and ids are the first of `rows` and `ids`, they themselves
   /// the first of `samples`.
   std::size_t draw(const Predictor::Rows& logits) {
-    for (std::size_t row = 0; row < samples.size(); ++row) {
-      const std::span of_row(logits.first + static_cast<std::int64_t>(row) * logits.stride,
-                             static_cast<std::size_t>(predictor.vocab_size()));
-      if (on_logits) on_logits(samples[row].index, of_row);
-      ids[row] = sampler.choose(of_row, samples[row].random);
-    }
+    const auto of_row = [&](std::size_t row) {
+      return std::span(logits.first + static_cast<std::int64_t>(row) * logits.stride,
+                       static_cast<std::size_t>(predictor.vocab_size()));
+    };
+    if (on_logits)
+      for (std::size_t row = 0; row < samples.size(); ++row) on_logits(samples[row].index, of_row(row));
+    predictor.each_row(std::ssize(samples), [&](std::int64_t number, int thread) {
+      const auto row = static_cast<std::size_t>(number);
+      ids[row] = samplers[static_cast<std::size_t>(thread)].choose(of_row(row), samples[row].random);
+    });
     std::size_t left = 0;
     for (std::size_t row = 0; row < samples.size(); ++row) {
       if (!on_token(samples[row].index, ids[row])) continue;
@@ -58,7 +62,7 @@ struct Samples {
   std::uint64_t seed;
   const TokenCallback& on_token;
   const LogitsCallback& on_logits;
-  Sampler sampler{config, predictor.vocab_size()};
+  std::vector<Sampler> samplers{static_cast<std::size_t>(predictor.threads()), Sampler(config, predictor.vocab_size())};
   std::vector<Sample> samples{};
   std::vector<std::int64_t> rows{}, ids{};
 };

@@ -1,6 +1,8 @@
 #include "predict/network.h"
 
 #include <algorithm>
+#include <exception>
+#include <mutex>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -69,6 +71,21 @@ std::int64_t NetworkPredictor::at_once() const {
   const double sequence = std::max(1.0, bytes_of(cpu::SequenceCache(plan).floats()));
   const auto for_thread = static_cast<std::int64_t>(std::min(of_thread, most / threads_) / sequence);
   return threads_ * std::max<std::int64_t>(1, for_thread);
+}
+
+void NetworkPredictor::each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) {
+  if (rows == 1) return body(0, 0);  // no thread is woken for it
+  std::exception_ptr failure;
+  std::mutex guard;
+  team().run([&](int thread) {
+    try {
+      for (std::int64_t row = rows * thread / threads_; row < rows * (thread + 1) / threads_; ++row) body(row, thread);
+    } catch (...) {
+      const std::lock_guard lock(guard);
+      failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
 }
 
 // ---- windows

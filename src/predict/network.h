@@ -44,7 +44,8 @@ class NetworkPredictor : public Predictor {
   /// Without the logits ever lying in memory all at once.
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
-  int threads() const { return threads_; }
+  int threads() const override { return threads_; }
+  void each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) override;
   /// After each change of the model's weights. Sequences begun before it must be started anew.
   void take_weights();
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,11 @@ class Predictor : public WindowScorer {
   virtual Rows advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) = 0;
   /// Sequences that memory allows in one batch.
   virtual std::int64_t at_once() const = 0;
+  virtual int threads() const { return 1; }
+  /// body(row, thread) for each of so many rows of a batch, on all threads() at the same time. What it throws ends it.
+  virtual void each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) {
+    for (std::int64_t row = 0; row < rows; ++row) body(row, 0);
+  }
 
   /// Of every position of the windows: (B, T, V), float32. Errors as check_windows.
   virtual void logits(const WindowBatch& windows, std::span<float> logits) = 0;

@@ -96,6 +96,30 @@ TEST_CASE("a context slides where positions are told apart by distance, and that
   }
 }
 
+TEST_CASE("keys and values of all sequences at once take 256 MB at most, but every thread has a sequence") {
+  ModelConfig config = small_config();
+  config.n_embd = 512;  // 25 MB of weights, which come from memory: four times as much for each thread's sequences
+  config.block_size = 64;
+  const DrawnModel wide(config);
+  constexpr double bytes = 2 * 2 * 64 * 512 * sizeof(float);  // of a sequence: keys and values of two layers
+  CHECK(static_cast<double>(NetworkPredictor(wide.model, 8).at_once()) * bytes <= 256 << 20);
+  config = small_config();
+  config.position = Position::none;
+  config.block_size = 2'000'000;  // 768 MB
+  const DrawnModel lengthy(config);
+  CHECK(NetworkPredictor(lengthy.model, 3).at_once() == 3);
+}
+
+TEST_CASE_METHOD(DrawnModel, "what the work on a row throws is thrown, whichever thread did it") {
+  NetworkPredictor network(model, 3);
+  for (const std::int64_t bad : {0, 4, 8})
+    CHECK_THROWS_AS(network.each_row(9,
+                                     [&](std::int64_t row, int) {
+                                       if (row == bad) throw Error(ExitCode::diverged, "row ", row);
+                                     }),
+                    Error);
+}
+
 TEST_CASE("half of an odd context is rounded down") {
   CHECK(kept_tokens(Context::half, 9) == 4);
   CHECK(kept_tokens(Context::full, 9) == 8);
