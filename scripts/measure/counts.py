@@ -9,14 +9,11 @@ of `sample` with --counts less those without; microseconds for each character ar
 """
 
 import argparse
-import os
 import pathlib
 import re
-import subprocess
 import tempfile
-import time
 
-from workbench import PROGRAM, Program, processor
+from workbench import PROGRAM, Program, cost_of, processor
 
 SCORED, WRITTEN = 100_000, 4000  # characters
 
@@ -47,16 +44,8 @@ class Run:
     def sampled(self, *options):
         """Processor seconds and peak bytes, and characters a second."""
         command = [self.program.path, "sample", self.run, "--tokens", WRITTEN, "--verbose", *self.threads, *options]
-        peak, ended = 0, 0
-        with tempfile.TemporaryFile("w+") as told:
-            process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=told)
-            while ended == 0:  # ru_maxrss would be this script's own, which the child begins with
-                status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-                peak = max([peak, *map(int, re.findall(r"VmHWM:\s*(\d+) kB", status))])
-                time.sleep(0.01)
-                ended, _, usage = os.wait4(process.pid, os.WNOHANG)
-            told.seek(0)
-            return usage.ru_utime + usage.ru_stime, 1024 * peak, int(re.search(r"(\d+) a second", told.read())[1])
+        cost = cost_of(command)
+        return cost.processor_seconds, cost.peak, int(re.search(r"(\d+) a second", cost.told)[1])
 
     def scored(self, *options):
         """Microseconds for each character."""

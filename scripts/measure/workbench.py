@@ -2,11 +2,15 @@
 no measurement."""
 
 import argparse
+import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("CHARGPT", str(ROOT / "build" / "chargpt"))
@@ -35,6 +39,27 @@ def processor():
     if "model name" not in of_first:
         return os.uname().machine
     return ", ".join([of_first["model name"]] + [f"{number} {of_first[key]}" for number, key in (("family", "cpu family"), ("model", "model")) if key in of_first])
+
+
+Cost = collections.namedtuple("Cost", "seconds processor_seconds peak told")
+
+
+def cost_of(command):
+    """Of a command: seconds, those of its processors, its peak of memory in bytes, and what it said on stderr."""
+    peak, ended = 0, 0
+    with tempfile.TemporaryFile("w+") as told:
+        begun = time.perf_counter()
+        process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=told)
+        while ended == 0:  # ru_maxrss would be this script's own, which the child begins with
+            now = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            peak = max([peak, *map(int, re.findall(r"VmHWM:\s*(\d+) kB", now))])
+            time.sleep(0.01)
+            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        seconds = time.perf_counter() - begun
+        told.seek(0)
+        if status != 0:
+            raise SystemExit(f"{pathlib.Path(sys.argv[0]).stem}: {' '.join(map(str, command))} failed: {told.read().strip()}")
+        return Cost(seconds, usage.ru_utime + usage.ru_stime, 1024 * peak, told.read())
 
 
 def in_turns(pairs, first, second):
