@@ -26,9 +26,7 @@
 namespace chargpt {
 
 void add_output_arguments(Options& options, OutputArguments& output, const char* json) {
-  const Option& quiet =
-      options.flag("--quiet", output.quiet, "only errors on stderr, and warnings of damaged checkpoints")
-          .group("Output");
+  const Option& quiet = options.flag("--quiet", output.quiet, "only errors and warnings on stderr").group("Output");
   options.flag("--verbose", output.verbose, "more on stderr, with backtraces of internal errors")
       .excludes(quiet)
       .group("Output");

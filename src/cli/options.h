@@ -37,7 +37,7 @@ struct OptionText {
   bool takes_value() const { return !positional() && !value.empty(); }
   /// With dashes, as people are shown it; underscores, as in the keys of a config, are understood too.
   std::string shown_name() const;
-  /// The first clause of the help.
+  /// The first clause of the help, with the condition that stands before it: "train: steps measured".
   std::string in_brief() const;
 };
 

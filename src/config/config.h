@@ -176,7 +176,7 @@ using Groups = std::vector<GroupConfig>;
   OPTION(std::int64_t, gradient_accumulation_steps, 1, between(1, 65536), "micro-batches per step")                    \
   OPTION(std::int64_t, max_iters, 2000, between(0, 1e12),                                                              \
          "training steps (0 with max_epochs or max_seconds: they alone decide)")                                       \
-  OPTION(double, max_epochs, 0.0, at_least(0.0), "most passes over the train split; lowers max_iters (0: no limit)")   \
+  OPTION(double, max_epochs, 0.0, at_least(0.0), "most passes over the train split (0: no limit)")                     \
   OPTION(double, max_seconds, 0.0, at_least(0.0),                                                                      \
          "seconds from process start to the last save; the decay starts late enough to end then (0: no limit)")        \
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0), "peak learning rate")                                      \
@@ -226,7 +226,7 @@ CHARGPT_OPTIONS(EvalConfig, CHARGPT_EVAL_OPTIONS);
 
 #define CHARGPT_SAMPLE_OPTIONS(OPTION)                                                                          \
   OPTION(std::int64_t, tokens, 500, between(0, 1e12), "characters to generate after the prompt")                \
-  OPTION(std::int64_t, num_samples, 1, between(1, 65536), "samples, decoded as one batch")                      \
+  OPTION(std::int64_t, num_samples, 1, between(1, 65536), "samples")                                            \
   OPTION(double, temperature, 0.8, between(0.0, 1000.0),                                                        \
          "divides the logits; 0: always pick the most probable symbol")                                         \
   OPTION(std::int64_t, top_k, 0, between(0, 1e9), "keep the k most probable symbols; 0: all",                   \

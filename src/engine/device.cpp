@@ -18,11 +18,6 @@ std::int64_t cuda_index(const std::string& name) {
   return whole_number(std::string_view(name).substr(5)).value_or(-1);
 }
 
-/// Whether a driver has made a device, which costs no loading of LibTorch to know.
-bool may_have_gpu() {
-  return is_there("/dev/nvidiactl") || is_there("/dev/dxg");
-}
-
 Error no_such_device(const std::string& name) {
   const TorchModule& torch = torch_module("--device " + name);
   const std::int64_t count = torch.cuda_devices();
@@ -32,6 +27,10 @@ Error no_such_device(const std::string& name) {
 }
 
 }  // namespace
+
+bool may_have_gpu() {
+  return is_there("/dev/nvidiactl") || is_there("/dev/dxg");
+}
 
 std::int64_t cuda_device_count() {
   return has_torch_module() && may_have_gpu() ? torch_module("a GPU").cuda_devices() : 0;

@@ -17,6 +17,9 @@ std::string choose_device(const std::string& name, const std::string& engine = "
 /// choose_device() would take it.
 bool is_device_here(const std::string& name);
 
+/// Whether a driver has made a device, which costs no loading of LibTorch to know.
+bool may_have_gpu();
+
 /// CUDA devices that the program can use; 0 without LibTorch.
 std::int64_t cuda_device_count();
 

@@ -87,6 +87,18 @@ OrderedJson train_options(const Json& config) {
   return train;
 }
 
+/// train.py takes a min_lr above learning_rate, to which the rate then rises; here it is constant instead. Returns a
+/// notice where that is so.
+std::vector<std::string> keep_from_rising(OrderedJson& train) {
+  const auto rate = train.find("learning_rate"), least = train.find("min_lr");
+  if (rate == train.end() || least == train.end() || !rate->is_number() || !least->is_number() || *least <= *rate)
+    return {};
+  const std::string notice = line_of("min_lr = ", least->dump(), " is above learning_rate = ", rate->dump(),
+                                     ", to which train.py lets the rate rise; a run that goes on keeps it there");
+  *least = *rate;
+  return {notice};
+}
+
 /// Step of AdamW, as our optimizer.safetensors has it.
 OwnTensor read_step(const ForeignTensors& tensors) {
   const std::string& source = tensors.source();
@@ -262,15 +274,18 @@ ImportedModel read_nanogpt(const fs::path& path) {
   const StrictObject args = about.object("model_args");
   const Json& config = about.field("config");
   if (!config.is_object()) throw Error(ExitCode::data, source, ": config is no object");
+  OrderedJson train = train_options(config);
+  std::vector<std::string> notices = keep_from_rising(train);
   const OrderedJson sections = {{"model", model_options(args)},
-                                {"train", train_options(config)},
+                                {"train", train},
                                 {"eval", kept_options(config, {"eval_interval", "log_interval"})}};
   ImportedSymbols symbols = read_symbols(about, args.integer("vocab_size", 1), source);
   ImportedModel model{.config = imported_config(sections, path, source),
                       .vocabulary = symbols.vocabulary,
                       .parameters = {},
                       .step = about.integer("iter_num", 0),
-                      .what = "GPT of nanoGPT"};
+                      .what = "GPT of nanoGPT",
+                      .notices = std::move(notices)};
   const ModelConfig& shape = model.config.config.model;
   model.parameters = read_parameters(path / "model.safetensors", shape, symbols);
   const fs::path optimizer = path / "optimizer.safetensors";

@@ -189,6 +189,8 @@ void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs
           name +
           " was scored by an earlier version at its best evaluation on this split, which flatters it beside "
           "runs that are scored at their end; give another --out to train it again");
+    if (run.scored == ScoredAt::named)
+      lines.push_back(name + " is scored at step " + format_count(run.step) + ", the checkpoint that was named");
     if (run.scored == ScoredAt::end && run.lowest_loss < run.loss - clearly)
       lines.push_back(name + " overfitted: " + format_fixed(run.lowest_loss, 4) + " after step " +
                       std::to_string(run.lowest_step) + ", " + format_fixed(run.loss, 4) +

@@ -208,7 +208,8 @@ class Training {
     options.process_started = 0;
     options.stop = &overseer_->stop;
     if (begun_) options = options_to_resume(options, begun_->state);
-    if (!training_.replays.empty()) {
+    // A first run that failed has only guessed its length.
+    if (std::string ignored; !training_.replays.empty() && kept_losses(training_.replays, ignored)) {
       const Config first = config_of_run_folder(training_.replays).config;
       options.settled = {.decay_steps = first.train.decay_steps, .eval_iters = first.eval.eval_iters};
     }

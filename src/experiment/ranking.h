@@ -20,8 +20,8 @@ namespace chargpt {
 
 /// Which weights of a run were scored. end: those it ended with, averaged where train.ema averages; nothing was chosen
 /// by the split they are scored on. best: those of its lowest validation loss, as earlier programs scored; the lowest
-/// of many flatters.
-CHARGPT_ENUM(ScoredAt, end, best);
+/// of many flatters. named: those of a checkpoint that was named.
+CHARGPT_ENUM(ScoredAt, end, best, named);
 
 /// The first evaluation that found a loss at or under a target.
 struct ReachedTarget {

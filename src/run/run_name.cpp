@@ -70,6 +70,10 @@ std::string list_of(std::vector<std::string> names) {
   return some_of(names, 5);
 }
 
+bool names_preset(const std::string& name) {
+  return find_preset(name) != nullptr || find_preset("ladder/" + name) != nullptr;
+}
+
 }  // namespace
 
 std::vector<std::string> names_of_runs(const fs::path& folder) {
@@ -91,8 +95,7 @@ std::string run_meant(const std::string& given) {
 }
 
 std::string config_or_run_meant(const std::string& given) {
-  const bool names_preset = find_preset(given) != nullptr || find_preset("ladder/" + given) != nullptr;
-  return is_there(given) || names_preset ? given : run_meant(given);
+  return is_there(given) || names_preset(given) ? given : run_meant(given);
 }
 
 std::string newest_run() {
@@ -119,6 +122,8 @@ std::string runs_near(const fs::path& missing) {
       return "; did you mean " + printable_path(folder == "." ? fs::path(*nearest) : folder / *nearest) + "?";
     if (!names.empty() && listed.empty()) listed = "; runs in " + printable_path(folder) + ": " + list_of(names);
   }
+  if (const std::string name = missing.string(); names_preset(name))
+    listed.insert(0, "; it is a preset, which becomes a run by chargpt train " + name);
   return listed;
 }
 

@@ -53,15 +53,17 @@ std::optional<TextListing> last_place(const fs::path& run) {
   return std::nullopt;
 }
 
+constexpr const char* how_to_say_where = "say where it is with --text FILE to eval or resume, and the run remembers it";
+
 [[noreturn]] void refuse_missing(const KnownText& known) {
   if (std::ranges::count(known.data.text, standard_input_name) > 0)
-    throw Error(ExitCode::missing, "the text of ", known.run,
-                " came from standard input and is not kept in the run; pass it with --text FILE");
+    throw Error(ExitCode::missing, "the text of ", known.run, " came from standard input and is not kept in the run; ",
+                how_to_say_where);
   Strings names;
   for (const std::string& name : known.data.text) names.push_back(printable_path(name));
   throw Error(ExitCode::missing, joined(names, ", "), ", the text of ", known.run,
-              ", is neither there nor where it was last; pass it with --text FILE, wherever it is now (relative paths "
-              "start at the working folder)");
+              ", is neither there nor where it was last (relative paths start at the working folder); ",
+              how_to_say_where);
 }
 
 [[noreturn]] void refuse_another(const KnownText& known, const std::string& what, const std::string& how) {
@@ -184,8 +186,8 @@ std::string text_difference(const KnownText& one, const KnownText& other) {
 }
 
 std::string advice_for_another_text(const fs::path& run) {
-  return "pass that one with --text FILE, wherever it is now; or train on this one with a fresh optimizer, as a new "
-         "run: chargpt train --init_from " +
+  return std::string(how_to_say_where) +
+         "; or train on this one with a fresh optimizer, as a new run: chargpt train --init_from " +
          shell_quoted(run.native()) + " --text FILE";
 }
 

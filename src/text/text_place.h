@@ -58,7 +58,7 @@ std::string difference_of(const Fingerprint& then, const Fingerprint& now);
 /// where both have learned from the same part of the same text.
 std::string text_difference(const KnownText& one, const KnownText& other);
 
-/// What to do about a text that is not the one a run was trained on: "pass that one with --text FILE, …".
+/// What to do about a text that is not the one a run was trained on: "say where it is with --text FILE …; or …".
 std::string advice_for_another_text(const std::filesystem::path& run);
 
 }  // namespace chargpt

@@ -62,8 +62,10 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
     throw Error(ExitCode::data, error.what(), "; --init_from needs the same model",
                 differences(from.config.config, config));
   }
+  const std::size_t forgotten = static_cast<std::size_t>(from.vocabulary.size()) - symbols.size();
   return line_of(which == Weights::averaged ? "averaged weights from " : "weights from ", from.path.string(),
-                 ", which knows ", symbols.size(), " of ", vocabulary.size(), " symbols");
+                 ", which knows ", symbols.size(), " of ", vocabulary.size(), " symbols",
+                 forgotten == 0 ? "" : "; this text lacks " + std::to_string(forgotten) + " of its own, left out");
 }
 
 }  // namespace chargpt

@@ -18,7 +18,34 @@ constexpr const char* steps_key = "train.max_iters";
 constexpr const char* epochs_key = "train.max_epochs";
 constexpr const char* decay_key = "train.decay_steps";
 constexpr const char* evaluations_key = "eval.eval_iters";
-const std::string lowered_by = "lowered by ";
+constexpr const char* lowered_by = "lowered by ";  ///< train.max_epochs, in runs that do not say what it was before
+
+/// The origin of a value that `option` has put in the place of `before`: "train.max_seconds, instead of 20
+/// (--eval_iters)".
+std::string instead_of(const std::string& option, std::int64_t before, const std::string& origin) {
+  return line_of(option, ", instead of ", before, " (", origin, ")");
+}
+
+/// The value that was there before, whose origin `origin` becomes; 0 where it does not say.
+std::int64_t take_back(std::string& origin) {
+  std::int64_t before = 0;
+  int begin = 0;
+  std::sscanf(origin.c_str(), "%*[^,], instead of %12" SCNd64 " (%n", &before, &begin);
+  origin = begin > 0 ? origin.substr(begin, origin.size() - 1 - begin) : "default";
+  return begin > 0 ? std::max<std::int64_t>(0, before) : 0;
+}
+
+bool is_lowered(const std::string& origin, const std::string& option) {
+  return origin.starts_with(option + ", instead of ") || origin == lowered_by + option;
+}
+
+/// What train.max_epochs made of max_iters on another text, or with another limit, does not count here.
+void lift_limit_of_steps(ResolvedConfig& resolved) {
+  if (resolved.config.train.max_epochs == 0 || !is_lowered(origin_of(resolved, steps_key), epochs_key)) return;
+  std::string& origin = resolved.origin[steps_key];
+  resolved.config.train.max_iters = take_back(origin);
+  if (resolved.config.train.max_iters == 0) origin = epochs_key;
+}
 
 }  // namespace
 
@@ -50,21 +77,15 @@ bool limits_evaluations(const ResolvedConfig& resolved) {
   return origin_of(resolved, evaluations_key).starts_with(seconds_key);
 }
 
-/// The origin says what was there before: "train.max_seconds, instead of 20 (--eval_iters)".
 void lift_limit_of_evaluations(ResolvedConfig& resolved) {
-  if (!limits_evaluations(resolved)) return;
-  std::string& origin = resolved.origin[evaluations_key];
-  std::int64_t before = 0;
-  int begin = 0;
-  std::sscanf(origin.c_str(), "train.max_seconds, instead of %10" SCNd64 " (%n", &before, &begin);
-  resolved.config.eval.eval_iters = std::max<std::int64_t>(0, before);
-  origin = begin > 0 ? origin.substr(begin, origin.size() - 1 - begin) : "default";
+  if (limits_evaluations(resolved)) resolved.config.eval.eval_iters = take_back(resolved.origin[evaluations_key]);
 }
 
 void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int64_t steps) {
+  std::int64_t& now = resolved.config.train.max_iters;
   const bool lowers = length_limits(resolved).front() == steps_key;
-  resolved.config.train.max_iters = steps;
-  resolved.origin[steps_key] = (lowers ? lowered_by : "") + option;
+  resolved.origin[steps_key] = lowers ? instead_of(option, now, origin_of(resolved, steps_key)) : option;
+  now = steps;
 }
 
 std::string length_set_by(const ResolvedConfig& resolved) {
@@ -74,7 +95,7 @@ std::string length_set_by(const ResolvedConfig& resolved) {
       (train.max_iters == 0 || train.decay_steps.back() < train.max_iters))
     return seconds_key;
   for (const char* option : {epochs_key, seconds_key})
-    if (origin == option || origin == lowered_by + option) return option;
+    if (origin == option || is_lowered(origin, option)) return option;
   return steps_key;
 }
 
@@ -105,6 +126,7 @@ void RunLength::resume(const TrainConfig& earlier) {
 
 void RunLength::settle() {
   lift_limit_of_evaluations(config_);
+  lift_limit_of_steps(config_);
   const std::vector<std::string> limits = length_limits(config_);
   budget_.reset();
   if (limits.front() == seconds_key) settle_steps(config_, seconds_key, 0);
@@ -158,8 +180,7 @@ double RunLength::seconds_for_evaluation(bool last) const {
 void RunLength::limit_evaluations(std::int64_t eval_iters) {
   std::int64_t& now = config_.config.eval.eval_iters;
   if (!limits_evaluations(config_))
-    config_.origin[evaluations_key] =
-        line_of(seconds_key, ", instead of ", now, " (", origin_of(config_, evaluations_key), ")");
+    config_.origin[evaluations_key] = instead_of(seconds_key, now, origin_of(config_, evaluations_key));
   now = eval_iters;
 }
 

@@ -80,6 +80,8 @@ class Trainer {
   StepEvent step();
 
   const RunState& state() const { return state_; }
+  /// Why no further step would be made; none if one would.
+  std::optional<Ending> reason_to_end() const;
   /// Why run() ended.
   EndEvent ended() const;
   /// Since process start, over all processes.
@@ -104,7 +106,6 @@ class Trainer {
 
   Ending run_to_end();
   StepEvent make_step();
-  std::optional<Ending> reason_to_end() const;
   void evaluate();
   EvaluationLosses scored();
   std::optional<SampleEvent> sample();

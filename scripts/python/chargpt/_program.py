@@ -43,7 +43,7 @@ def train(config: Path | None = None, *, text: Path | Sequence[Path] | None = No
     return Run(json.loads(_output("train", _words({"text": text, "run": run, **options}, *([] if config is None else [config])), progress))["run"])
 
 
-def resume(run: Path, *, progress: bool = True, **options: Any) -> Run:
+def resume(run: Path, /, *, progress: bool = True, **options: Any) -> Run:
     """Continues a run exactly where it stopped: `chargpt resume`."""
     return Run(json.loads(_output("resume", _words(options, run), progress))["run"])
 

@@ -217,7 +217,7 @@ void compare_beside_first(const Arguments& arguments, const std::vector<Resolved
   }
 }
 
-/// Error usage for options that do not go group.
+/// Error usage for options that do not go together.
 void check_arguments(const Arguments& arguments, const std::optional<Launch>& launched) {
   form_of(arguments);
   if (arguments.stop_at_target && arguments.target == 0)
@@ -264,6 +264,7 @@ void compare_configs(const Arguments& arguments, const std::optional<Launch>& la
   std::optional<LadderReport> report;  // of the ladder as such
   if (arguments.presets == std::vector{std::string(ladder_word)} && arguments.varied.empty())
     report = ladder_report(comparison, *corpus, configs.front().config.model.block_size);
+  if (report) write_file_atomically(folder.path() / "compare.json", json_text(to_json(comparison, report)));
   print_comparison(comparison, form_of(arguments), report);
   if (arguments.page) write_comparison_page(comparison, folder.path());
   log_note("saved in ", folder.path().string());
@@ -290,7 +291,8 @@ void add_compare(Options& options) {
       options
           .add("CONFIG", arguments.presets,
                "presets or paths; ladder: every preset of the ladder; or runs, which are compared as they are")
-          .stands_for(config_or_run_meant)
+          .stands_for(
+              [](const std::string& given) { return given == ladder_word ? given : config_or_run_meant(given); })
           .required();
   settle_presets(options, arguments.presets);
   arguments.options = &options;

@@ -35,11 +35,11 @@ std::string slower_for_lack_of() {
   return missing_instructions();
 }
 
-/// Why LibTorch's part of the program cannot be used; empty where it can. Loads it.
+/// Why LibTorch's part of the program, or a GPU with it, cannot be used; empty where they can. Loads it.
 std::string problem_of_libtorch() {
   try {
-    torch_module("training on a GPU, or of what the CPU engine does not cover,");
-    return "";
+    const TorchModule& torch = torch_module("training on a GPU, or of what the CPU engine does not cover,");
+    return may_have_gpu() && torch.cuda_devices() == 0 ? "the GPU is not used: " + torch.why_no_cuda() : "";
   } catch (const Error& error) {
     return error.what();
   }

@@ -1,4 +1,4 @@
-// `chargpt explain RUN --prompt TEXT`: one window walked through a model, operation by operation.
+// `chargpt explain RUN [--prompt TEXT]`: one window walked through a model, operation by operation.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
+#include "cli/runs/run_text.h"
 #include "generate/filters.h"
 #include "inference/model_types.h"
 #include "inference/walk.h"
@@ -32,6 +33,7 @@ constexpr const char *scores_name = "scores of the last token", *weights_name = 
 
 struct Arguments : ModelArguments {
   std::string prompt, page;
+  const Option* prompt_option = nullptr;
   bool all = false;
 };
 
@@ -290,9 +292,23 @@ void print_as_json(const LoadedRun& run, const PromptWindow& window, const std::
   print_json(json, -1);
 }
 
+/// Without --prompt the first window of the validation split.
+PromptWindow window_of(const Arguments& arguments, const LoadedRun& run) {
+  if (arguments.prompt_option->given()) return prompt_window(run, arguments.prompt);
+  const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
+  PromptWindow window;
+  for (std::int64_t i = 0; i < std::min(run.model->block_size(), corpus.val().size()); ++i) {
+    window.ids.push_back(corpus.val()[i]);
+    window.symbols.push_back(visible_symbol(corpus.vocabulary().symbol(window.ids.back())));
+  }
+  log_note("no --prompt: the first window of the validation split, ",
+           format_count(std::ssize(window.ids), "character"));
+  return window;
+}
+
 void run_explain(const Arguments& arguments) {
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
-  const PromptWindow window = prompt_window(run, arguments.prompt);
+  const PromptWindow window = window_of(arguments, run);
   const std::vector<Operation> operations = walk(*run.model, window.ids);
   if (arguments.output.json && arguments.page.empty()) return print_as_json(run, window, operations);
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
@@ -309,7 +325,11 @@ void run_explain(const Arguments& arguments) {
 void add_explain(Options& options) {
   Arguments& arguments = arguments_for(options, run_explain);
   add_run_argument(options, arguments.run);
-  options.add("--prompt", arguments.prompt, "the text to walk through the model").required().may_be_empty();
+  arguments.prompt_option =
+      &options
+           .add("--prompt", arguments.prompt,
+                "the text to walk through the model (default: the first window of the validation split)")
+           .may_be_empty();
   options.add("--page", arguments.page, "a web page instead, each matrix as a picture").value_name("FILE");
   options.flag("--all", arguments.all, "every operation of every layer, not only of the first");
   add_weights_options(options, arguments);

@@ -160,10 +160,9 @@ Json describe_text(const std::string& path, const OutputArguments& output) {
                {"split_check", nullptr},
                {"val_tokens_in_train", nullptr},
                {"baselines", nullptr}};
-  if (const auto check = check_split(corpus)) {
-    json["split_check"] = to_json(*check);
-    if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
-  }
+  const auto check = check_split(corpus);
+  if (check) json["split_check"] = to_json(*check);
+  if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
   if (corpus.val().size() < 2) return json;
   WorkLine line(output);
   const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()},

@@ -208,7 +208,7 @@ void add_reproduce(Options& options) {
   options.add("--text", arguments.text, "its text, if that is not where it was").takes_words().value_name("TEXT");
   options.add("--run", arguments.again,
               "folder to train in, and keep (default runs/<name>-again-<n>, removed where the bits are the same)");
-  options.add("--engine", arguments.engine, "auto (the run's), cpu or libtorch").group("Machine");
+  options.add("--engine", arguments.engine, "auto, which is the run's, cpu or libtorch").group("Machine");
   add_device_arguments(options, arguments.device);
   add_output_arguments(options, arguments.output);
 }

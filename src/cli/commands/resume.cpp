@@ -139,6 +139,13 @@ std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arg
       options_to_resume(trainer_options(arguments, run, group, config.config, corpus), from.state);
   auto trainer = std::make_unique<Trainer>(config, std::move(corpus), options);
   trainer->resume_from(from);
+  const std::vector<std::string> changes = changed_training(from.config.config, config.config);
+  const std::optional<Ending> ending = trainer->reason_to_end();
+  if (!changes.empty() && ending && *ending != Ending::stopped)
+    throw Error(ExitCode::usage, from.path.string(),
+                " is the end of its training, so changed options have no effect: ", joined(changes, ", "),
+                "; to train on, add --max_iters N, above ", from.state.step,
+                *ending == Ending::patience ? ", and --patience 0" : "");
   return trainer;
 }
 
@@ -204,6 +211,7 @@ void add_resume(Options& options) {
       .default_text("last");
   options.add("--run", arguments.new_run, "begin a new run in this folder instead of continuing RUN");
   add_training_arguments(options, arguments);
+  add_rank_timeout(options, arguments);
   options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N (GPU support is untested)");
   options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");
   options.find("--engine").help("auto (the run's), cpu or libtorch");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "baseline/split_check.h"
 #include "cli/commands.h"
@@ -49,7 +50,6 @@ void refuse_words_of_nanogpt(const std::string& init_from) {
                 "of chargpt");
 }
 
-/// The vocabulary of a fine-tuned run is its own text's, grown by the symbols of the run it starts from.
 /// None without --init_from. Read before the run's folder is made, which may be the same one.
 std::optional<Checkpoint> starting_point(const Arguments& arguments) {
   if (arguments.init_from.empty()) return std::nullopt;
@@ -134,11 +134,17 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
   log_note(chosen_text(chosen, config.config, arguments.minutes, corpus.train().size()));
 }
 
+/// Left out, the config is that of the run to start from, whose model its weights fit.
+std::string config_named(const Arguments& arguments) {
+  if (!arguments.preset.empty()) return arguments.preset;
+  const std::filesystem::path config = run_place(arguments.init_from, "").run / "config.json";
+  return !arguments.init_from.empty() && is_file(config) ? config.string() : default_preset;
+}
+
 void train(const Arguments& arguments, ProcessGroup& group) {
   refuse_overwrite_without_run(arguments.overwrite, arguments.run);
-  const bool chooses = arguments.preset.empty() && arguments.minutes > 0;
-  ResolvedConfig config =
-      load_config(arguments.preset.empty() ? default_preset : arguments.preset, given_options(arguments));
+  const bool chooses = arguments.preset.empty() && arguments.init_from.empty() && arguments.minutes > 0;
+  ResolvedConfig config = load_config(config_named(arguments), given_options(arguments));
   check_model(config);
   choose_text(config);
   log_loading(settle_teachers(config));
@@ -187,17 +193,21 @@ void add_train(Options& options) {
           .default_text(default_preset);
   settle_preset(options, arguments.preset);
   options.add("--run", arguments.run, "run folder (default runs/<config>-<n>)");
-  options.add("--init_from", arguments.init_from, "start from this run's weights with a fresh optimizer (fine-tuning)")
+  options
+      .add("--init_from", arguments.init_from,
+           "start from this run's weights with a fresh optimizer (fine-tuning); without CONFIG, by its config")
       .stands_for(run_meant);
   options.flag("--overwrite", arguments.overwrite,
                "start over: a run in DIR is renamed to DIR.old-N; nothing is deleted");
   options.flag("--dry-run", arguments.dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
   options
       .add("--minutes", arguments.minutes,
-           "train for this long, as --max-seconds; without CONFIG, chooses a preset for the time and the text's size")
+           "train for this long, as --max-seconds; without CONFIG and --init-from, chooses a preset for the time and "
+           "the text's size")
       .range(0, 1'000'000)
       .positive();
   add_training_arguments(options, arguments);
+  add_rank_timeout(options, arguments);
   arguments.config.help_shows(options, config, default_preset);
 }
 

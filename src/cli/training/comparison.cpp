@@ -49,17 +49,26 @@ void refuse_another_text(const CommonText& common, const std::string& run, const
                 "run on another one");
 }
 
+/// Before any run is scored, which counts where that is its test split.
+CommonText common_text(const std::vector<std::string>& runs, const OutputArguments& output) {
+  std::optional<CommonText> common;
+  for (const std::string& name : runs) {
+    const auto [run, which] = run_place(name, "best");
+    const Checkpoint checkpoint = load_checkpoint(run, which);
+    const DataConfig& data = checkpoint.config.config.data;
+    if (!common) common = {name, data, text_of_run(checkpoint, data, run, output)};
+    refuse_another_text(*common, name, checkpoint);
+  }
+  log_notices(common->corpus);
+  return *std::move(common);
+}
+
 /// The whole run's time and end; of the weights scored, only the step.
-TrainedRun scored_run(const std::string& name, const TrainingArguments& arguments, std::optional<CommonText>& common) {
+TrainedRun scored_run(const std::string& name, const TrainingArguments& arguments, const Corpus& corpus) {
   LoadedRun run = load_run(name, "", {.machine = arguments.device});
   const Config& config = run.config();
-  if (!common) {
-    common = {name, config.data, text_of_run(run, config.data, arguments.output)};
-    log_notices(common->corpus);
-  }
-  refuse_another_text(*common, name, run.checkpoint);
   const RunState &scored = run.checkpoint.state, last = load_checkpoint(run.folder, "last").state;
-  SplitLoss loss = split_loss(run.predictor(), common->corpus.val(), config.model.block_size);
+  SplitLoss loss = split_loss(run.predictor(), corpus.val(), config.model.block_size);
   if (!std::isfinite(loss.mean))
     throw Error(ExitCode::diverged, run.checkpoint.path.string(), " has no finite loss: its weights have diverged");
   TrainedRun trained{.name = name,
@@ -72,14 +81,14 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
                               .step = scored.step,
                               .steps = last.step,
                               .ended = last.ended,
-                              .scored = ScoredAt::best,
+                              .scored = run_place(name, "").checkpoint.empty() ? ScoredAt::best : ScoredAt::named,
                               .run = run.folder,
                               .losses = std::move(loss.losses)}};
   if (last.training_seconds > 0)
     trained.seed.tokens_per_second = static_cast<double>(last.step * tokens_per_step(config)) / last.training_seconds;
   if (config.data.test_fraction > 0) {
     trained.seed.test_scores = count_test_score(run.folder);
-    trained.seed.test_loss = split_loss(run.predictor(), common->corpus.test(), config.model.block_size).mean;
+    trained.seed.test_loss = split_loss(run.predictor(), corpus.test(), config.model.block_size).mean;
   }
   log_note(name, ", step ", format_count(trained.seed.step), ": ", format_loss(trained.seed.loss));
   return trained;
@@ -89,7 +98,7 @@ void refuse_twice(const std::vector<std::string>& runs) {
   std::set<fs::path> seen;
   for (const std::string& run : runs)
     if (std::error_code ignored; !seen.insert(fs::weakly_canonical(run_place(run, "").run, ignored)).second)
-      throw Error(ExitCode::usage, run, " is given twice; give each run once");
+      throw Error(ExitCode::usage, run, " is of a run given before; give each run, or one of its checkpoints, once");
 }
 
 /// What counting reaches on the text of the comparison, to measure the rungs by.
@@ -140,12 +149,12 @@ bool names_run(const std::string& word) {
 
 Comparison compare_runs(const std::vector<std::string>& runs, const TrainingArguments& arguments) {
   refuse_twice(runs);
-  std::optional<CommonText> common;
+  const CommonText common = common_text(runs, arguments.output);
   std::vector<TrainedRun> trained;
-  for (const std::string& run : runs) trained.push_back(scored_run(run, arguments, common));
+  for (const std::string& run : runs) trained.push_back(scored_run(run, arguments, common.corpus));
   std::vector<std::string> remarks;
   std::vector<ConfigRuns> configs = group_by_config(std::move(trained), remarks);
-  Comparison comparison = rank_configs(std::move(configs), common->corpus.val());
+  Comparison comparison = rank_configs(std::move(configs), common.corpus.val());
   comparison.notes = std::move(remarks);
   comparison.trained_before = true;
   return comparison;
@@ -155,14 +164,18 @@ LadderReport ladder_report(const Comparison& comparison, const Corpus& corpus, s
   return {climb(comparison), counted_on(corpus, block_size)};
 }
 
+nlohmann::ordered_json to_json(const Comparison& comparison, const std::optional<LadderReport>& ladder) {
+  nlohmann::ordered_json json = to_json(comparison);
+  if (ladder) json["ladder"] = to_json(ladder->rungs, ladder->counted);
+  return json;
+}
+
 void print_comparison(const Comparison& comparison, ComparisonForm form, const std::optional<LadderReport>& ladder) {
   const bool markdown = form == ComparisonForm::markdown;
   const std::string sentence = verdict(comparison), blank = comparison.ended_at_target ? "" : "\n";
-  if (form == ComparisonForm::json) {
-    nlohmann::ordered_json json = to_json(comparison);
-    if (ladder) json["ladder"] = to_json(ladder->rungs, ladder->counted);
-    print_json(json);
-  } else if (ladder)
+  if (form == ComparisonForm::json)
+    print_json(to_json(comparison, ladder));
+  else if (ladder)
     print(to_table(ladder->rungs, ladder->counted), markdown);
   else if (!comparison.ended_at_target)
     print(to_table(comparison), markdown);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct LadderReport {
 /// The rungs of `comparison`, which must outlive the report, beside what counting reaches on the validation split of
 /// `corpus`, with all the text before each character and within windows of `block_size`.
 LadderReport ladder_report(const Comparison& comparison, const Corpus& corpus, std::int64_t block_size);
+
+/// What `compare --json` prints, and compare.json holds.
+nlohmann::ordered_json to_json(const Comparison& comparison, const std::optional<LadderReport>& ladder);
 
 /// The comparison on stdout, what a reader of it must know on stderr.
 void print_comparison(const Comparison& comparison, ComparisonForm form,

@@ -140,13 +140,16 @@ std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::file
 void add_training_arguments(Options& options, TrainingArguments& arguments) {
   arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
   options.add("--engine", arguments.engine, "auto, cpu or libtorch").group("Machine");
+  add_device_arguments(options, arguments.device);
+  add_output_arguments(options, arguments.output);
+}
+
+void add_rank_timeout(Options& options, TrainingArguments& arguments) {
   options
       .add("--rank-timeout", arguments.rank_timeout,
            "of several processes (mpirun, srun): seconds to wait for one that hangs before all end")
       .positive()
       .group("Machine");
-  add_device_arguments(options, arguments.device);
-  add_output_arguments(options, arguments.output);
 }
 
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run) {

@@ -20,8 +20,10 @@ struct TrainingArguments {
   double rank_timeout = 60;  ///< s
 };
 
-/// --engine, --rank-timeout, device, output and config options.
+/// --engine, device, output and config options.
 void add_training_arguments(Options& options, TrainingArguments& arguments);
+/// --rank-timeout, of a command whose training several processes may share.
+void add_rank_timeout(Options& options, TrainingArguments& arguments);
 
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run);
 /// The same of a training that several processes may share, whose `run` is rank 0's, and that ends with figures and a
