@@ -64,6 +64,15 @@ TEST_CASE("shared stretches are those that a search finds, in texts longer than 
   }
 }
 
+TEST_CASE("one token between two shared stretches is left") {
+  RandomStream random(6, Purpose::windows);
+  const std::string one = random_letters(random, 80, 4), other = random_letters(random, 80, 4);
+  const std::string counted = one + "x" + other, scored = other + "!" + one;
+  const SharedText shared = shared_text(view(scored), view(counted));
+  CHECK(shared.left_out == 160);
+  CHECK(texts_of(shared.rest) == std::vector<std::string>{"x"});
+}
+
 TEST_CASE("a stretch that lies across two runs of reading is found") {
   RandomStream random(4, Purpose::windows);
   const std::string counted = random_letters(random, 200'000, 4), scored = counted.substr(65'536 - 40, 80);

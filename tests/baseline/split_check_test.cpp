@@ -69,6 +69,13 @@ TEST_CASE("a sorted list differs from the rest, the same list shuffled does not"
   CHECK_FALSE(check_of(lines_of(names)).sorted);
 }
 
+TEST_CASE("lines of two words are those of a list, too") {
+  const std::vector<std::string> names = made_names(many, 5000);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); i += 2) text += names[i] + " " + names[i + 1] + "\n";
+  CHECK(notice_of(text).starts_with("the lines are short, as those of a list: "));
+}
+
 TEST_CASE("another text at the end differs, also where the train part has some of it") {
   const std::string first = lines_of(made_names(many.substr(0, 9), 10000)), second = lines_of(made_names(many, 12000));
   const std::string other = lines_of(made_names(many.substr(9), 10000));
@@ -88,6 +95,16 @@ TEST_CASE("another text at the end differs, also where the train part has some o
   CHECK(notice_of(text, {.val_fraction = 0.1, .test_fraction = 0.1})
             .starts_with("the held-out part (10 % of the text, before its test split) differs"));
   CHECK_FALSE(check_of(second.substr(0, 60'000)).differs());
+}
+
+TEST_CASE("of a long held-out part the very end is looked at, too") {
+  const std::string first = lines_of(made_names(many.substr(0, 9), 10000)).substr(0, 50'000);
+  const std::string other = lines_of(made_names(many.substr(9), 10000)).substr(0, 50'000);
+  std::string text;
+  for (int i = 0; i < 19; ++i) text += first;
+  const SplitCheck alike = check_of(text + first, {.val_fraction = 0.8});
+  const SplitCheck changed = check_of(text + other, {.val_fraction = 0.8});  // of 800,000 the last 50,000
+  CHECK(changed.loss > 1.3 * alike.loss);
 }
 
 TEST_CASE("prose is like the rest of it, in characters and in bytes") {

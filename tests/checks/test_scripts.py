@@ -37,6 +37,21 @@ class ScriptsTest(unittest.TestCase):
                                      check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "scripts/measure")}).stdout
             self.assertEqual(printed, f"{pathlib.Path(folder).resolve() / 'a.txt'}\n")
 
+    def test_train_passes_its_arguments_on_and_names_the_sample_where_nothing_names_a_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            checkout = pathlib.Path(folder)
+            for path, text in {"scripts/train.sh": (ROOT / "scripts/train.sh").read_text(encoding="utf-8"), "build/chargpt": "#!/bin/sh\necho \"$@\"\n",
+                               "scripts/setup.sh": "build() { :; }\nget_text() { return 1; }\nsay() { :; }\n",
+                               "mine.json": '{"data": {"text": "a.txt"}}', "other.json": '{"extends": "quick"}'}.items():
+                (checkout / path).parent.mkdir(exist_ok=True)
+                (checkout / path).write_text(text, encoding="utf-8")
+            (checkout / "build/chargpt").chmod(0o755)
+            for arguments, names_one in (([], False), (["--minutes", "5"], False), (["--max_iters", "5", "quick"], False), (["other.json"], False),
+                                         (["mine.json"], True), (["--text", "a.txt"], True), (["quick", "--text=a.txt"], True), (["--init-from", "r"], True)):
+                with self.subTest(arguments):
+                    printed = subprocess.run(["bash", checkout / "scripts/train.sh", *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
+                    self.assertEqual(printed.split(), ["train", *arguments, *([] if names_one else ["--text=data/sample.txt"])])
+
     def test_mpi_after_an_ordinary_build_configures_again_once(self):
         with tempfile.TemporaryDirectory() as folder:
             checkout, programs = pathlib.Path(folder) / "checkout", pathlib.Path(folder) / "bin"

@@ -187,9 +187,11 @@ TEST_CASE("short help has a line for each of the first dozen options, cut at its
   Declared declared;
   bool several[10]{};
   for (int i = 0; i < 10; ++i)
-    declared.options.flag("--flag-" + std::to_string(i), several[i], "short: and what else is to be said");
+    declared.options.flag("--flag-" + std::to_string(i), several[i],
+                          i == 5 ? "with --json: two words; and more" : "short words: and what else is to be said");
   const std::string brief = short_help(declared.options, {"plays", "chargpt play r"});
-  CHECK(brief.find("  --flag-6                  short\n") != std::string::npos);
+  CHECK(brief.find("  --flag-5                  with --json: two words\n") != std::string::npos);
+  CHECK(brief.find("  --flag-6                  short words\n") != std::string::npos);
   CHECK(brief.find("--flag-7") == std::string::npos);
   CHECK(brief.ends_with("\nall 16 options with ranges and defaults: chargpt play --help\n"));
 }

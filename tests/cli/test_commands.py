@@ -120,6 +120,8 @@ class UsageTest(ProgramTest):
                 if line.startswith("  -"):
                     self.assertRegex(line if len(line) > 28 and line[27] == " " else after, r"^.{28}[A-Za-z].{2,}")
             self.assertIn(f"chargpt {command} --help", screen[-1])
+        self.assertIn("  --steps INT               train: steps measured", self.lines_at(80, "bench", "-h"))
+        self.assertIn("  --temperature FLOAT       temperature of the samples", self.lines_at(80, "audit", "-h"))
 
     def test_screens_break_between_words_and_never_within_a_command(self):
         self.train("run", "ladder/bigram", 5)
@@ -135,10 +137,12 @@ class UsageTest(ProgramTest):
             self.assertIn(f"\nchargpt: → chargpt resume r{columns} --max_iters 60\r", shown)
 
     def test_complete_offers_what_may_stand_for_the_last_word(self):
-        (self.folder / "runs/mine/checkpoints").mkdir(parents=True)
+        for run in ("mine", "the_second"):
+            (self.folder / f"runs/{run}/checkpoints").mkdir(parents=True)
         for words, candidates in ((["tra"], ["train"]), (["help", "tr"], ["train"]), (["train", "--max_it"], ["--max-iters"]), (["resume", "m"], ["mine"]),
                                   (["sample", "--color", ""], ["auto", "always", "never"]), (["sample", "--color", "=", "al"], ["always"]),
-                                  (["train", "nanogpt-c"], ["nanogpt-cpu"]), (["train", "--text", ""], []), (["nothing", ""], None)):
+                                  (["train", "nanogpt-c"], ["nanogpt-cpu"]), (["train", "--text", ""], []), (["nothing", ""], None),
+                                  (["eval", "the_"], ["the_second"])):
             with self.subTest(words=words):
                 outcome = self.run_program("complete", *words)
                 self.assertEqual(outcome.code, 2 if candidates is None else 0, outcome.err)
@@ -303,6 +307,17 @@ class PlanTest(ProgramTest):
         self.assertIn("--init_from needs the same model", self.fail_with(65, "train", "nanogpt-cpu", "--dry-run", "--init_from", "r", "--text", SAMPLE_TEXT))
         notices = self.json("train", "ladder/bigram", "--init_from", "r", "--dry-run", "--text", SAMPLE_TEXT)["notices"]
         self.assertIn("weights from r/checkpoints/step-00000003", notices[0])
+
+    def test_without_a_config_it_starts_by_that_of_the_run(self):
+        self.train("r", "ladder/bigram", 3, "--n_embd", "8")
+        self.write("other.txt", "to be or not to be " * 400)
+        for run in ("r", "r/checkpoints/step-00000003"):
+            with self.subTest(run):
+                tuned = self.succeed("train", "--init_from", run, "--text", "other.txt", "--run", "tuned", "--overwrite", "--json")
+                self.assertIn("weights from r/checkpoints/step-00000003, which knows 7 of 7 symbols; this text lacks ", tuned.err)
+                config = self.json_of("tuned/config.json")
+                self.assertEqual((config["name"], config["model"]["type"], config["model"]["n_embd"]), ("ladder/bigram", "bigram", 8))
+        self.fail_with(66, "train", "--init_from", "nowhere", "--text", "other.txt")
 
 
 class QuietTest(ProgramTest):

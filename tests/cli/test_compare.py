@@ -140,11 +140,29 @@ class RunsTest(CompareTest):
     def test_what_does_not_compare_is_refused_in_one_line(self):
         self.train("c", "ladder/bigram", 5, text="abcdefgh" * 400)
         for words, line in ((["a1", "ladder/masked"], "a1 is a run, and ladder/masked is none; compare runs with runs or configs with configs"),
-                            (["a1", "a1/"], "a1/ is given twice; give each run once"),
+                            (["a1", "a1/"], "a1/ is of a run given before; give each run, or one of its checkpoints, once"),
                             (["a1", "b1", "--seeds", "3"], "--seeds is for trainings, and runs are compared as they are; leave it out"),
                             (["a1", "b1", "--max_iters", "3"], "--max_iters is for trainings, and runs are compared as they are; leave it out")):
             self.assertEqual(self.fail_with(2, "compare", *words), line)
         self.assertIn("a1 and c differ in their text (data.text", self.fail_with(2, "compare", "a1", "c"))
+
+    def test_a_checkpoint_that_is_named_is_no_best_one(self):
+        self.train("more", "ladder/bigram", 20, "--seed", 3, "--n_embd", "8", "--eval_interval", "10", "--keep", "5")
+        early = "more/checkpoints/step-00000010"
+        outcome = self.json("compare", early, "b1")
+        scored = {seed["scored"]: seed["step"] for row in outcome["results"] for seed in row["seeds"]}
+        self.assertEqual(set(scored), {"named", "best"})
+        self.assertEqual(scored["named"], 10)
+        self.assertTrue(any("scored at step 10, the checkpoint that was named" in remark for remark in outcome["remarks"]), outcome["remarks"])
+        self.assertIn("is of a run given before", self.fail_with(2, "compare", early, "more"))
+
+    def test_a_refused_comparison_counts_no_score_of_a_test_split(self):
+        for run, text in (("x", TEXT), ("y", TEXT[:-9])):
+            self.train(run, "ladder/bigram", 5, "--test_fraction", "0.1", text=text)
+        self.fail_with(2, "compare", "x", "y")
+        self.assertFalse((self.folder / "x/test.json").exists())
+        self.succeed("eval", "x", "--split", "test")
+        self.assertTrue((self.folder / "x/test.json").exists())
 
     def test_a_terminal_of_80_columns_and_a_page(self):
         table = self.fitting_lines(80, "compare", "a1", "b1")
@@ -172,6 +190,12 @@ class FormsTest(CompareTest):
         self.assertRegex(sentence, r"^n_head=. is ahead (in |by )")
         self.assertNotIn("paired", outcome.err)
         self.assertIn("paired", self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1], "--verbose").err)
+
+    def test_a_notice_of_which_only_numbers_differ_is_told_once(self):
+        self.write("few.txt", TEXT[:300])
+        command = ["compare", "ladder/bigram", "--vary", "max_iters=200,300", "--out", "out", *TINY[:-3], "--text", "few.txt"]
+        err = self.succeed(*last_wins(command)).err
+        self.assertEqual(err.count("this run reads its 270 tokens "), 1, err)
 
     def test_markdown_is_the_table(self):
         command = ["ladder/bigram", "ladder/average", "--seeds", "2", "--out", "out", *TINY, "--markdown"]
@@ -219,8 +243,9 @@ class FormsTest(CompareTest):
 
 class LadderTest(CompareTest):
     def test_climbs_every_rung_and_says_what_each_adds(self):
-        command = ["compare", "ladder", "--max_iters", "6", "--out", "out", *QUICK, "--quiet"]
+        command = ["compare", "ladder", "--max_iters", "6", "--out", "runs/ladder", *QUICK, "--quiet"]
         report = self.json(*command)
+        self.assertEqual(self.json_of("runs/ladder/compare.json")["ladder"], report["ladder"])
         rungs = [row["config"] for row in report["ladder"]["rungs"]]
         self.assertEqual(rungs, [f"ladder/{name}" for name in ("bigram", "average", "average-causal", "masked", "attention", "attention-multihead",
                                                                 "transformer", "post-norm")])

@@ -43,6 +43,9 @@ class DocumentsTest(ProgramTest):
         self.assertEqual(len(new), 20)
         self.assertFalse(set(new) & set(self.names))
         self.assertTrue(all(name.startswith("ka") for name in self.succeed("sample", "run", "--num-samples", "5", "--prompt", "ka").out.splitlines()))
+        prompted = self.succeed("sample", "run", "--num-samples", "20", "--prompt", "ka")
+        fresh = sum(name not in self.names for name in prompted.out.splitlines())  # with what the prompt begins them
+        self.assertIn(f"{fresh} of 20 whole documents ", prompted.err)
         objects = [json.loads(line) for line in self.succeed("sample", "run", "--num-samples", "3", "--new", "--json").out.splitlines()]
         self.assertEqual([one["text"] for one in objects], new[:3])
         self.assertIn("4 of 4 documents stop before their end", self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1").err)

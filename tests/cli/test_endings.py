@@ -40,6 +40,13 @@ class EndingTest(ProgramTest):
         outcome = self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
         self.assertIn("finished after 20 steps; to continue:\nchargpt: → chargpt resume run --max_iters 40\n", outcome.err)
         self.assertEqual(self.how_it_ended("run"), "finished")
+        before = (self.folder / "run/config.json").read_bytes()
+        for options, changed in ((["--learning_rate", "5e-4"], "train.learning_rate"), (["--max_iters", "10"], "train.max_iters")):
+            error = self.fail_with(2, "resume", "run", *options)
+            self.assertIn("step-00000020 is the end of its training, so changed options have no effect: " + changed, error)
+            self.assertIn("to train on, add --max_iters N, above 20", error)
+        self.assertEqual((self.folder / "run/config.json").read_bytes(), before)
+        self.succeed("resume", "run", "--max_iters", "22", "--learning_rate", "5e-4")
 
     def test_a_run_that_diverged_is_listed_as_that(self):
         self.fail_with(80, "train", *SMALL, "--run", "run", "--max_iters", "500", "--eval_interval", "1", "--learning_rate", "1000",

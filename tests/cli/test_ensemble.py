@@ -75,6 +75,15 @@ class EnsembleTest(ProgramTest):
         self.assertEqual([member["adaptation"] for member in both["members"]], [self.json("score", run, "text.txt", "--adapt")["adaptation"] for run in "ab"])
         self.assertRegex(self.succeed("score", "a", "b", "text.txt", "--adapt").out, r"adapting\s+a at rate [^;]*;\s+b at\s+rate ")
 
+    def test_learned_weights_hold_while_each_adapts(self):
+        self.write("text.txt", TEXT[5000:5100])
+        alone, both = ([self.json("score", run, "text.txt", "--adapt")["losses"] for run in "ab"],
+                       self.json("score", "a", "b", "text.txt", "--adapt", "--learn-weights"))
+        first, second = (member["weight"] for member in both["members"])
+        self.assertNotAlmostEqual(first, 0.5, places=2)
+        for x, y, mean in zip(*alone, both["losses"]):
+            self.assertAlmostEqual(mean, -math.log(first * math.exp(-x) + second * math.exp(-y)), places=4)
+
     def test_one_run_twice_is_that_run(self):
         self.assertAlmostEqual(self.json("eval", "a", "a")["loss"], self.json("eval", "a")["loss"], places=6)
         sample = ["--tokens", "100", "--num-samples", "2", "--prompt", "The "]

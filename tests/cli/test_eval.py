@@ -49,6 +49,9 @@ class EvalTest(UsingTest):
             ours = self.succeed("eval", self.run_folder, "--text", "text.txt", "--unknown", policy, "--json")
             self.assertIn("(40 times)", ours.err)
             self.assertEqual(ours.json["loss"], self.json("eval", self.run_folder, "--text", same)["loss"])
+        self.write("many.txt", known + "".join(map(chr, range(0x10000, 0x10000 + 33000))))  # more than data.max_symbols
+        self.assertEqual(self.json("eval", self.run_folder, "--text", "many.txt", "--unknown", "skip")["loss"],
+                         self.json("eval", self.run_folder, "--text", "known.txt")["loss"])
         self.write("foreign.txt", "\u263a\u263b" * 50)
         self.assertIn("no character that the model knows", self.fail_with(65, "eval", self.run_folder, "--text", "foreign.txt", "--unknown", "skip"))
 
@@ -106,6 +109,16 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
         self.assertAlmostEqual(baselines["left_out_tokens"], len(part), delta=10)
         self.assertGreater(baselines["ngram"]["loss"], 1.5)  # 0.6 where the part is counted
         self.assertGreater(baselines["xz"], 1.5)
+
+    def test_a_text_of_which_a_little_is_new_is_not_known_whole(self):
+        self.write("almost.txt", self.TRAIN_TEXT + TEXT[:100][::-1])  # 99.6 %
+        self.assertIn("99 % of this text also appears in the training text", self.succeed("eval", self.run_folder, "--text", "almost.txt").out)
+
+    def test_a_part_of_another_text_is_held_out_from_no_training(self):
+        self.write("other.txt", TEXT[-2700:] + self.TRAIN_TEXT[3000:3300])  # whose last tenth is known
+        other = ["eval", self.run_folder, "--text", "other.txt", "--split", "val"]
+        self.assertIn("% of this text also appears in the training text", self.succeed(*other).out)
+        self.assertEqual(self.json(*other)["verdict"], [])
 
     def test_the_validation_split_is_as_before(self):
         outcome = self.succeed("eval", self.run_folder)

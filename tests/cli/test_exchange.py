@@ -46,6 +46,21 @@ class RoundTripTest(ExchangeTest):
         self.succeed("import", "out", "--run", "older", "--quiet")
         self.assertEqual(self.json_of("older/config.json")["model"]["rope_base"], 500)
 
+    def test_a_llama_that_does_not_say_whether_its_head_is_tied_has_one_of_its_own(self):
+        self.model("llama", 5)
+        self.export("llama", "out")
+        self.change("out", "config.json", tie_word_embeddings=None)  # null, as absent, is transformers' default: false
+        self.succeed("import", "out", "--run", "back", "--quiet")
+        self.assertFalse(self.json_of("back/config.json")["model"]["tie_weights"])
+        self.assertEqual(self.loss("back"), self.loss("llama"))
+
+    def test_a_qwen3_that_does_not_say_how_wide_its_heads_are_has_128_features(self):
+        self.train("wide", "standard", 2, *SIZE, "--head_size", "128")
+        self.export("wide", "out")
+        self.change("out", "config.json", head_dim=None)  # null, as absent, is transformers' default
+        self.succeed("import", "out", "--run", "back", "--quiet")
+        self.assertEqual(self.loss("back"), self.loss("wide"))
+
     def test_an_export_appears_whole_or_not_at_all_and_replaces_only_an_export(self):
         self.model("gpt2", 5)
         self.assertEqual(sorted(self.export("gpt2", "out/deep")["files"] + ["export.json"]), sorted(self.contents("out/deep")))
@@ -61,6 +76,23 @@ class RoundTripTest(ExchangeTest):
         self.write("file", "text")
         self.fail_with(75, "export", "gpt2", "--out", "file", "--overwrite")
         self.assertEqual([path.name for path in (self.folder / "out").iterdir()], ["deep"])
+
+    def test_a_link_that_has_the_name_of_an_exports_file_is_none(self):
+        self.model("gpt2", 3)
+        self.export("gpt2", "out")
+        card = self.folder / "out/README.md"
+        card.unlink()
+        card.symlink_to(self.write("mine.md", "mine"))
+        self.assertIn("files that no export wrote", self.fail_with(75, "export", "gpt2", "--out", "out", "--overwrite"))
+        self.assertEqual(card.read_text(), "mine")
+
+    def test_each_place_that_drops_in_a_gpt2_has_its_rate_there(self):
+        rates = ("embd_pdrop", "attn_pdrop", "resid_pdrop")
+        for place, name in (("embedding", "embd_pdrop"), ("attention", "attn_pdrop"), ("attention_output", "resid_pdrop"), ("mlp", "resid_pdrop")):
+            self.train("run", "nanogpt-cpu", 1, *SIZE, "--dropout", "0.2", "--dropout_places", place, "--overwrite")
+            self.export("run", "out", "--overwrite")
+            config = self.json_of("out/config.json")
+            self.assertEqual({rate: config[rate] for rate in rates}, {**dict.fromkeys(rates, 0), name: 0.2})
 
     def test_names_that_a_foreign_export_json_lists_are_never_removed(self):
         self.model("gpt2", 3)
@@ -251,3 +283,7 @@ class HostileTest(ExchangeTest):
             self.succeed("import", "out", "--run", name, "--quiet")
             model = self.json_of(f"{name}/config.json")["model"]
             self.assertEqual((model["dropout"], model["dropout_places"]), (0.2, places))
+        self.change("out", "config.json", embd_pdrop=0.1, attn_pdrop=0, resid_pdrop=0.3)
+        self.succeed("import", "out", "--run", "several", "--quiet")
+        model = self.json_of("several/config.json")["model"]
+        self.assertEqual((model["dropout"], model["dropout_places"]), (0.1, ["embedding", "attention_output", "mlp"]))  # of several the first

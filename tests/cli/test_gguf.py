@@ -66,6 +66,8 @@ class GgufTest(ExchangeTest):
     def test_rotary_models_keep_their_base_and_odd_tensors_their_place(self):
         file = self.exported("model", *HELD["qwen3"], "--rope_base", "500")
         self.assertEqual(file.values["qwen3.rope.freq_base"], 500)
+        widths = ("attention.key_length", "attention.value_length", "rope.dimension_count")
+        self.assertEqual([file.values[f"qwen3.{width}"] for width in widths], [10] * 3)  # --head_size, where 16 features have 2 heads
         self.assertEqual(file.tensors["blk.0.attn_q_norm.weight"], ([10], struct.pack("<10f", *[1] * 10)))  # 40 bytes, filled up to 64
         for name in ("output_norm.weight", "token_embd.weight"):
             self.assertIn(file.tensors[name][1], self.weights("model", 3), name)
@@ -81,7 +83,7 @@ class GgufTest(ExchangeTest):
     def test_bytes_are_spelled_as_bytes(self):
         tokens = self.exported("model", "nanogpt-cpu", "--units", "bytes").values["tokenizer.ggml.tokens"]
         self.assertEqual(len(tokens), 256)
-        self.assertEqual([tokens[i] for i in (0, 65, 92, 200)], ["\\x00", "A", "\\\\", "\\xc8"])
+        self.assertEqual([tokens[i] for i in (0, 65, 92, 127, 200)], ["\\x00", "A", "\\\\", "\\x7f", "\\xc8"])
 
     def test_the_end_of_a_document_begins_and_ends_texts_and_is_not_printed(self):
         plain = self.exported("plain", "nanogpt-cpu").values

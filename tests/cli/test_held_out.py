@@ -40,6 +40,14 @@ class HeldOutTest(ProgramTest):
         self.assertEqual((self.json("inspect", "run")["test"], self.json("inspect", "run")["test_scores"]), (len(TEXT) - begin, 3))
         self.assertRegex(self.succeed("inspect", "run").out, rf"\ntest +{len(TEXT) - begin:,}\ntest_scores +3\n")
 
+    def test_of_a_long_test_split_eval_too_scores_the_first_max_val_tokens(self):
+        self.train("run", "ladder/bigram", 20, *SPLIT, "--max_val_tokens", "1000")
+        begin = int(0.8 * len(TEXT))
+        self.write("part.txt", TEXT[begin:begin + 1000])
+        figures = self.json("eval", "run", "--split", "test")
+        self.assertEqual(figures["tokens"], 999)
+        self.assertAlmostEqual(figures["loss"], self.json("eval", "run", "--text", "part.txt")["loss"], places=6)
+
     def test_a_damaged_count_is_named_before_anything_is_scored(self):
         self.train("run", "nanogpt-cpu", 20, *SMALL, *SPLIT)
         self.write("run/test.json", "{}")

@@ -48,6 +48,11 @@ class ScoreTest(LookTest):
         one = self.succeed("score", "run", "line.txt", "--show", "50").out
         self.assertIn(f"{TEXT[:50]}\n... {len(TEXT) - 50} more characters; --show takes another number\n".replace("\n", " ", TEXT[:50].count("\n")), one)
 
+    def test_as_many_characters_are_shown_as_asked_for_and_no_line_beyond(self):
+        for show, shown in (("0", 0), (str(TEXT.index("\n") + 1), 1)):  # the first line with its end
+            lines = self.succeed("score", "run", "text.txt", "--show", show).out.splitlines()
+            self.assertEqual(lines[shown], f"... {len(TEXT) - int(show)} more characters; --show takes another number")
+
     def test_the_hardest_lines_come_first(self):
         lines, losses = [""], [[]]
         for one in self.json("score", "run")["scores"]:
@@ -214,6 +219,15 @@ class ExplainTest(ProgramTest):
                 operations = self.json("explain", "run", "--prompt", "the")["operations"]
                 self.assertEqual(sum(operation["parameters"] for operation in operations), self.json("inspect", "run")["parameters"])
 
+    def test_without_a_prompt_it_walks_the_first_window_of_the_validation_split(self):
+        self.train("run", "ladder/attention", 2)
+        outcome = self.succeed("explain", "run", "--json")
+        self.assertIn("the first window of the validation split, 8 characters", outcome.err)
+        scores = self.json("score", "run")["scores"]  # of the validation split
+        self.assertEqual(len(outcome.json["symbols"]), 8)
+        self.assertEqual([row["character"].replace(" ", "␣").replace("\n", "↵") for row in scores[:8]], outcome.json["symbols"])
+        self.assertIn("; it is a preset, which becomes a run by chargpt train ladder/attention", self.fail_with(66, "explain", "ladder/attention"))
+
     def test_each_kind_of_model_has_its_lesson(self):
         for config, lesson in (("bigram", "No operation looks back"), ("average", "Rows 1 to 6 of 7 see their own target: the model leaks"),
                                ("average-causal", "none sees its target"), ("masked", "A character's score with itself"),
@@ -229,6 +243,7 @@ class ExplainTest(ProgramTest):
         self.succeed("explain", "run", "--prompt", "a<b", "--page", "walk.html")
         html = (self.folder / "walk.html").read_text()
         self.assertIn("a&lt;b, walked through", html)
+        self.assertIn("<span>a</span><span>&lt;</span><span>b</span>", html)  # above a score for each
         operations = self.json("explain", "run", "--prompt", "a<b")["operations"]
         pictures = re.findall(r'width=(\d+) height=(\d+) [^>]*data-values="([^"]*)"', html)
         self.assertEqual(len(pictures), len(operations))
@@ -277,6 +292,13 @@ class AuditTest(ProgramTest):
         self.assertIn("It writes text of its own", shown)
         self.assertLess(max(len(line) for line in shown.splitlines()), 81)
         self.fitting_lines(60, "audit", "healthy", "--samples", "4", "--tokens", "400")
+
+    def test_a_line_s_end_is_of_the_line_that_it_ends(self):
+        text = ("ab" + "\n" * 5) * 200  # a line's end is mostly followed by another
+        self.train("run", "ladder/bigram", 200, "--learning_rate", "0.05", text=text)
+        longest = self.json("audit", "run", "--samples", "2", "--tokens", "50", "--temperature", "0")["longest"]
+        self.assertEqual(longest["text"], "\n" * 5)
+        self.assertEqual(longest["line"], text[:longest["place"]].count("\n") + 1)
 
     def test_work_of_more_than_two_seconds_says_how_far_it_is(self):
         self.train("run", "ladder/bigram", 5)

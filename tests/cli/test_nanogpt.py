@@ -43,6 +43,11 @@ class NanoGptTest(ExchangeTest):
         self.succeed("import", "there", "--run", "constant", "--quiet")
         train = self.json_of("constant/config.json")["train"]
         self.assertEqual((train["lr_schedule"], train["warmup_iters"]), ("constant", 0))
+        self.change("there", "nanogpt.json", config={**config, "learning_rate": 5e-5, "min_lr": 1e-4})
+        notices = self.json("import", "there", "--run", "rising", "--quiet")["notices"]
+        self.assertTrue(any("min_lr = 0.0001 is above learning_rate = 5e-05" in notice for notice in notices), notices)
+        train = self.json_of("rising/config.json")["train"]
+        self.assertEqual((train["learning_rate"], train["min_lr"]), (5e-5, 5e-5))
 
     def test_models_that_nanogpt_cannot_hold_are_refused(self):
         self.check_refused("nanogpt", "out", {
@@ -61,7 +66,12 @@ class NanoGptTest(ExchangeTest):
         for said, part in zip(notices, ("schedule is wsd", "from step 15 on", "windows at random", "no teacher", "train.groups"), strict=True):
             self.assertIn(part, said)
         self.assertFalse((self.folder / "there" / "optimizer.safetensors").exists())
-        self.assertEqual(self.json_of("there/nanogpt.json")["config"]["lr_decay_iters"], 20)
+        config = self.json_of("there/nanogpt.json")["config"]
+        self.assertEqual((config["lr_decay_iters"], config["eval_iters"]), (20, 200))  # a mean of no batches is none: as many as by default
+        self.train("decays", "nanogpt-cpu", 2, *SIZE, "--decay", "all", "--eval_iters", "7")
+        self.assertIn("model.decay is \"all\"", self.export("decays", "other", form="nanogpt")["notices"][-1])
+        self.assertFalse((self.folder / "other" / "optimizer.safetensors").exists())
+        self.assertEqual(self.json_of("other/nanogpt.json")["config"]["eval_iters"], 7)
 
     def test_a_hostile_folder_is_refused_in_one_line(self):
         self.trained(iters=2)

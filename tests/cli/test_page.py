@@ -121,7 +121,7 @@ class PageArithmeticTest(unittest.TestCase):
           assert.deepStrictEqual([0, 0.9999].map((at) => pick([0, 1, 2], {topK: 2}, at)), [2, 1]);
           const halves = [Math.log(2), 0, 0];  // 0.5, 0.25, 0.25
           assert.strictEqual(softmax(halves)[0], 0.5);
-          assert.deepStrictEqual([0.5, 0.51].map((topP) => pick(halves, {topP}, 0.9999)), [0, 1]);
+          assert.deepStrictEqual([0, 0.5, 0.51].map((topP) => pick(halves, {topP}, 0.9999)), [0, 0, 1]);
           const kept = (block) => {
             const reader = new Reader({config: {block_size: block}, slides: false, emptyCache: () => [], step: () => ({})});
             for (let id = 0; id <= block; ++id) reader.read(id);
@@ -131,6 +131,21 @@ class PageArithmeticTest(unittest.TestCase):
         """
         model = pathlib.Path(__file__).parents[2] / "src/page/browser/model.js"
         done = subprocess.run([NODE, "-e", script, model], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_chart_of_one_point_has_a_place_for_it(self):
+        script = """
+          const assert = require("assert"), source = require("fs").readFileSync(process.argv[1], "utf8");
+          const made = () => ({attributes: {}, children: [], addEventListener() {}, append(...more) { this.children.push(...more); },
+                               setAttribute(name, value) { this.attributes[name] = value; }});
+          const document = {createElement: made, createElementNS: made};
+          const {chart} = new Function("document", source + "; return {chart};")(document);
+          const drawn = JSON.stringify(chart({title: "Loss", xLabel: "step", yLabel: "loss", curves: [{name: "loss", color: 0, points: [[1, 2]]}]}));
+          assert.match(drawn, /"M62\\.0 \\d/);  // at the left
+          assert.doesNotMatch(drawn, /NaN/);
+        """
+        drawing = pathlib.Path(__file__).parents[2] / "src/page/browser/drawing.js"
+        done = subprocess.run([NODE, "-e", script, drawing], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
@@ -200,6 +215,15 @@ class PageFileTest(ProgramTest):
         run = data_of(self.folder / "run/page.html")["runs"][0]
         self.assertEqual(run["samples"], [{"step": step, "text": f"after {step}"} for step in range(2, 60, 2)])
         self.assertEqual((len(run["steps"]), run["steps"][-1][:3]), (1000, [2000, None, 1]))
+        self.write("run/metrics.jsonl", "".join(json.dumps({"kind": "train", "step": step, "loss": 1}) + "\n" for step in range(1, 5001)))
+        steps = self.page_of("run")["runs"][0]["steps"]
+        self.assertEqual((len(steps), steps[-1][0]), (1000, 5000))
+
+    def test_a_byte_that_is_no_character_has_a_sign_and_the_end_of_a_document_none(self):
+        words = "\n".join(re.findall(r"\b[a-z]{2,9}\b", TEXT))
+        self.train("bytes", "ladder/bigram", 5, "--units", "bytes", "--documents", "lines", text=words)
+        symbols = self.page_of("bytes")["model"]["symbols"]
+        self.assertEqual([symbols[id] for id in (97, 200, 256)], ["a", "\ufffd", ""])
 
     def test_facts_hold_what_the_run_knows(self):
         facts = dict(self.page_of("run")["runs"][0]["facts"])
@@ -225,7 +249,9 @@ class PageFileTest(ProgramTest):
     def test_the_command_states_every_limit_of_a_length_that_is_not_the_presets(self):
         self.assertIn(" --set train.max_iters=20 ", self.page_of("run")["runs"][0]["command"])
         self.train("long", "ladder/bigram", 2000, "--max_seconds", "600", "--eval_interval", "2000")  # 2,000 as in the preset
-        self.assertRegex(self.page_of("long")["runs"][0]["command"], r" --set train\.max_iters=2000 --set train\.max_seconds=600\.0 ")
+        command = self.page_of("long")["runs"][0]["command"]
+        self.assertRegex(command, r" --set train\.max_iters=2000 --set train\.max_seconds=600\.0 ")
+        self.assertNotIn("decay_steps", command)  # the clock decides them anew
 
     def test_a_coloured_text_begins_with_its_own_line_end(self):
         self.succeed("score", "run", self.write("text.txt", "\nThe sea"), "--html", "text.html")
@@ -346,6 +372,9 @@ class BrowserTest(ProgramTest):
         self.assertEqual(self.seen(browser, "figcaption"),
                          f"step 60: training loss, smoothed {sum(losses) / 2:.3f} · validation loss {val_loss:.3f}")
         self.assertEqual(browser.run("return ticks(1, 1.0000000000000002, 5).length"), 6)
+        browser.run("chargpt.writings[0].prompt.value = 'The sea and the land'; chargpt.writings[0].write()")  # longer than the window
+        browser.wait_for("return !chargpt.writings[0].running")
+        self.assertTrue(self.seen(browser, ".text").startswith("The sea and the land"))
         for name, value, wanted in (("topK", "0.5", "top-k (0: all) is 0.5; a whole number from 0 to 1000000000 is possible"),
                                     ("seed", "4294967296", "seed is 4294967296; a whole number from 0 to 4294967295 is possible")):
             browser.run(f"chargpt.writings[0].{name}.value = '{value}'; chargpt.writings[0].write()")

@@ -58,7 +58,8 @@ class ReproduceTest(ProgramTest):
     def test_what_was_changed_in_a_run_is_found(self):
         metrics = self.copy() / "metrics.jsonl"
         rows = [json.loads(line) for line in metrics.read_text().splitlines()]
-        for step, kind, what, value in ((10, "train", "loss", 3.0), (30, "train", "loss", 2.5), (40, "eval", "val_loss", 1.5), (40, "eval", "val_loss", None)):
+        for step, kind, what, value in ((10, "train", "loss", 3.0), (30, "train", "loss", 2.5), (40, "eval", "val_loss", 1.5), (40, "eval", "val_loss", None),
+                                        (60, "train", "loss", 9.0)):  # the last, whose weights are the same
             changed = [{**row, what: value} if (row["kind"], row["step"]) == (kind, step) else row for row in rows]
             metrics.write_text("".join(json.dumps(row) + "\n" for row in changed))
             found = self.reproduced("copy", code=1)

@@ -39,6 +39,12 @@ class RunsTest(TwoRunsTest):
             self.assertIn("do not compare the losses", self.succeed("inspect", *pair).out)
         self.assertNotIn("do not compare the losses", self.succeed("inspect", "long", "short").out)
 
+    def test_losses_of_other_texts_of_one_name_and_length_stand_apart(self):
+        for number in range(2):
+            self.write(f"{number}/part.txt", TEXT[number * 5000:(number + 1) * 5000])
+            self.train(f"of-{number}", "ladder/bigram", 2, "--text", f"{number}/part.txt")
+        self.assertEqual(self.succeed("runs", ".").out.count("part.txt: 5,000 characters"), 2)
+
     def test_a_list_fits_its_terminal(self):
         self.train_others()
         for columns in (60, 80, 120):

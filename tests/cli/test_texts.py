@@ -62,21 +62,23 @@ class TextThatMoved(ProgramTest):
         given = self.json("eval", "here/run", "--text", "elsewhere/renamed.txt", "--split", "val")
         self.assertEqual(own["loss"], given["loss"])
         self.assertEqual(own["baselines"], given["baselines"])
+        self.succeed("audit", "here/run", "--samples", "1")  # which has no --text: the run remembers
 
     def test_another_text_is_refused_with_advice_that_keeps_the_optimizer(self):
         self.trained()
         self.write("elsewhere/other.txt", TEXT[:-7])
         error = self.fail_with(65, "resume", "here/run", "--text", "elsewhere/other.txt", "--max_iters", "30")
-        self.assertIn("is not the one that here/run was trained on (29049 tokens then, 29042 now); pass that one with --text FILE", error)
+        self.assertIn("is not the one that here/run was trained on (29049 tokens then, 29042 now); say where it is with --text FILE", error)
         self.write("here/my text.txt", TEXT[:-7])
-        self.assertIn("pass that one with --text FILE", self.fail_with(65, "eval", "here/run"))
+        self.assertIn("say where it is with --text FILE", self.fail_with(65, "eval", "here/run"))
 
     def test_a_text_that_is_gone_is_asked_for(self):
         self.trained()
         (self.folder / "here/my text.txt").unlink()
         for command in (["eval", "here/run"], ["resume", "here/run", "--max_iters", "30"]):
             error = self.fail_with(66, *command)
-            self.assertIn("my text.txt, the text of here/run, is neither there nor where it was last; pass it with --text FILE", error)
+            self.assertIn("my text.txt, the text of here/run, is neither there nor where it was last", error)
+            self.assertIn("say where it is with --text FILE", error)
 
     def test_only_one_file_of_a_run_holds_the_absolute_path(self):
         self.trained()
@@ -133,6 +135,9 @@ class TextOfManyFiles(ProgramTest):
         self.assertTrue(any("reads its 26,144 tokens 146 times" in notice for notice in plan["notices"]), plan["notices"])
         self.write("mine.json", '{"extends": "nanogpt-cpu", "data": {"text": "book"}, "train": {"gradient_accumulation_steps": 2}}')
         self.assertRegex(self.succeed("inspect", "mine.json").out, r"text +29,049 characters in 3 files\nepochs +117\.50\n")
+        for most, epochs in ((200, 1000 * 768 / 26144), (5, 5)):  # whichever ends the run first
+            self.write("mine.json", {"extends": "nanogpt-cpu", "data": {"text": "book"}, "train": {"max_iters": 1000, "max_epochs": most}})
+            self.assertAlmostEqual(self.json("inspect", "mine.json")["text"]["epochs"], epochs)
 
     def test_a_run_goes_on_with_its_files_whatever_is_added(self):
         self.succeed("train", "ladder/bigram", "--run", "run", "--text", "book", *self.LENGTH)
@@ -209,7 +214,7 @@ class TextFromStandardInput(ProgramTest):
         self.addCleanup(os.close, theirs)
         refused = subprocess.run(command("resume", "run"), cwd=self.folder, stdin=theirs, capture_output=True, timeout=60, check=False, text=True)
         self.assertEqual(66, refused.returncode)
-        self.assertIn("the text of run came from standard input and is not kept in the run; pass it with --text FILE", refused.stderr)
+        self.assertIn("the text of run came from standard input and is not kept in the run; say where it is with --text FILE", refused.stderr)
         self.succeed("resume", "run", "--text", SAMPLE_TEXT, "--max_iters", "30", "--quiet")
 
     def test_a_terminal_is_told_how_to_end_it(self):

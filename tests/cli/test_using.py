@@ -172,6 +172,11 @@ class CompareTest(ProgramTest):
         self.assertLess(best["step"], 30)
         self.assertEqual((compared["step"], compared["seconds"]), (best["step"], last["seconds"]))
 
+    def test_later_seeds_make_as_many_steps_as_the_first_made_in_its_seconds(self):
+        command = last_wins(["compare", "ladder/bigram", "--seeds", "2", "--max_seconds", "1", "--out", "out", *QUICK, "--eval_interval", "1000"])
+        first, second = self.json(*command)["results"][0]["seeds"]
+        self.assertEqual(first["updates"], second["updates"])
+
     def test_several_at_once_exclude_seconds(self):
         error = self.fail_with(2, "compare", "ladder/bigram", "--max_seconds", "3", "--jobs", "2", "--text", SAMPLE_TEXT)
         self.assertIn("--jobs 2 excludes a length in seconds", error)
@@ -257,6 +262,9 @@ class LookTest(UsingTest):
                  3 * (40 - within) / figures["tokens_per_second_past_block"]]
         self.assertGreater(min(parts), 0)
         self.assertLessEqual(sum(parts), 3 * 40 / figures["tokens_per_second"] * (1 + 1e-9))  # parts of one and the same time
+        for tokens in (16, 17):  # the context is 16: before the last of 16 stand the start symbol and 15
+            short = self.json("bench", "sample", self.run_folder, "--tokens", tokens, "--repeats", "1")
+            self.assertEqual("tokens_per_second_past_block" in short, tokens > 16)
         for words, option in ((["bench", "sample", self.run_folder, "--n_layer", "9"], "--n_layer: model.n_layer = 9"),
                               (["sample", self.run_folder, "--set", "max_iters=7"], "--set: max_iters = 7")):
             self.assertEqual(self.fail_with(2, *words), option + " has no effect on a trained model; leave it out")

@@ -139,6 +139,7 @@ TEST_CASE("a sampled loss of more windows than there are places takes each place
   const Text text(12);
   FakeScorer scorer;
   const double all = sampled_loss(scorer, WindowCut(text.view(), 8), 4);
+  CHECK(sampled_loss(scorer, WindowCut(text.view(), 8), 6) == Approx(all));
   CHECK(sampled_loss(scorer, WindowCut(text.view(), 8), 1'000'000'000) == Approx(all));
   CHECK(sampled_loss(scorer, WindowCut(text.view(), 50), 3) == Approx(split_loss(scorer, text.view(), 50).mean));
 }
@@ -172,6 +173,24 @@ TEST_CASE("windows drawn from a text of documents stand for all of it, and hold 
   CHECK(sampled_loss(scorer, WindowCut(view, 16), 2'000) == Approx(all).margin(0.03));
   CHECK(sampled_loss(scorer, WindowCut(view, 16), 1'000'000) == Approx(all).margin(1e-3));
   CHECK(scorer.whole);
+}
+
+TEST_CASE("of documents every window as long as the first can be drawn, and no shorter one") {
+  class Starts : public WindowScorer {
+   public:
+    void score(const WindowBatch& windows, std::span<float> losses) override {
+      starts.insert(starts.end(), windows.starts.begin(), windows.starts.end());
+      std::ranges::fill(losses, 1.0F);
+    }
+    Ids starts;
+  };
+  const auto drawn = [](const std::vector<std::uint8_t>& ids) {  // 0 is between documents
+    Starts scorer;
+    sampled_loss(scorer, WindowCut(TokenView(ids.data(), 1, std::ssize(ids), 0), 4), 9);
+    return scorer.starts;
+  };
+  CHECK(drawn({0, 1, 1, 1, 0, 1, 0}) == Ids{0});
+  CHECK(drawn({0, 1, 1, 1, 0, 1, 1, 1, 0}) == Ids{0, 4});
 }
 
 TEST_CASE("a loss tells how far it is after each batch, and ends where that throws") {

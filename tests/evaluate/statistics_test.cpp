@@ -183,6 +183,12 @@ TEST_CASE("p is the probability at which the interval just reaches 0, for all pa
   }
 }
 
+TEST_CASE("p for all pairs together is 1 at most") {
+  const std::vector<Losses> losses = {Losses(100, 1), Losses(100, -0.5f)};  // mean 0.25, standard error 0.75
+  CHECK(*mean_over_seeds(losses).p == Approx(1 - 2 / std::numbers::pi * std::atan(1.0 / 3)));  // 0.795
+  CHECK(*mean_over_seeds(losses, 3).p == 1);
+}
+
 TEST_CASE("a difference is paired: what seeds have in common cancels, and its tenths say where it holds") {
   Normal normal(5);
   std::vector<Losses> a, b;
@@ -204,6 +210,13 @@ TEST_CASE("a difference is paired: what seeds have in common cancels, and its te
   const MeanEstimate reversed = paired_difference(b, a);
   CHECK(reversed.mean == Approx(-difference.mean));
   CHECK(*reversed.p == Approx(*difference.p));
+}
+
+TEST_CASE("tenths of a difference hold whole documents, of both") {
+  const std::vector<std::uint8_t> ids = {0, 1, 1, 0, 1, 0};  // 0 is between documents
+  const std::vector<Losses> a = {Losses{0, 1, 2, 3, 4}}, b = {Losses{1, 1, 1, 3, 3}};
+  const TokenView text(ids.data(), 1, std::ssize(ids), 0);
+  CHECK(paired_difference(a, b, 1, text).tenths == std::vector<double>{0, 0.5});  // 1 - 1, 3.5 - 3
 }
 
 TEST_CASE("a run compared with itself differs by nothing") {

@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "evaluate/split_loss.h"
 #include "experiment/comparison_report.h"
+#include "kernels/processor.h"
 #include "learner/schedule.h"
 #include "report/files/metrics.h"
 #include "run/checkpoints.h"
@@ -80,6 +81,15 @@ TEST_CASE_METHOD(Bench, "the weights scored are those that the run ended with, h
   CHECK(run.loss == last.state.val_loss);
   CHECK(run.lowest_loss == best.state.val_loss);
   CHECK(run.lowest_step == best.state.step);
+}
+
+TEST_CASE_METHOD(Bench, "evaluations of a few windows tell no lowest loss beside that of the whole split") {
+  ResolvedConfig config = config_of("estimated");
+  config.config.eval.eval_iters = 2;
+  const Comparison comparison = compared({config}, options_for(1));
+  const SeedRun& run = comparison.results.at(0).runs.seeds.at(0);
+  CHECK(std::isfinite(run.loss));
+  CHECK(std::isinf(run.lowest_loss));
 }
 
 TEST_CASE_METHOD(Bench, "a comparison started again reuses every run that ended") {
@@ -220,6 +230,13 @@ TEST_CASE_METHOD(Bench, "within the train split, the validation split is neither
   CHECK(again.reused == Names{"a-seed50"});
   options.within_train_split = false;
   CHECK(error_of([&] { compared({config}, options); }).code == ExitCode::busy);
+  options.within_train_split = true;
+  options.out = path() / "few";
+  ResolvedConfig few = config;
+  few.config.data.max_val_tokens = 100;
+  Record of_few;
+  of_few.training.within_train_split = true;
+  CHECK(compare({few}, options, of_few.hooks()).tokens == 99);
 }
 
 TEST_CASE_METHOD(Bench, "a length in seconds is kept by a comparison that is started again") {
@@ -276,6 +293,25 @@ TEST_CASE_METHOD(Bench, "seeds of one config share the length that the first has
   CHECK(steps["slow"] > 0);
   CHECK_THAT(remarks(comparison).back(), Catch::Contains("a " + std::to_string(steps["a"])));
   CHECK(to_json(comparison)["results"][0]["seeds"][0]["ended"] == "finished");
+}
+
+TEST_CASE_METHOD(Bench, "where the first seed of a config failed, the others find their own length in the time") {
+  Record record;
+  record.by_clock = true;
+  record.listen = [&](const PlannedRun& run, Trainer& trainer, std::optional<std::int64_t>) {
+    if (run.folder.filename() != "a-seed50") return;
+    hear<StepEvent>(trainer, [&](const StepEvent& event) {
+      if (event.step < 5) return;
+      record.seconds_of_a_beat *= 2;  // the next one is slower than this one has guessed
+      throw Error(ExitCode::memory, "no room");
+    });
+  };
+  const Comparison comparison = compare({timed(config_of("a"), 4)}, options_for(2), record.hooks());
+  const std::vector<SeedRun>& seeds = comparison.results[0].runs.seeds;
+  CHECK(seeds[0].failure);
+  CHECK(seeds[1].steps > 0);
+  CHECK(seeds[1].seconds > 0.9 * 4);
+  CHECK(seeds[1].seconds <= 4);
 }
 
 TEST_CASE_METHOD(Bench, "a stop while the last weights are scored is noticed, and a repeated comparison scores them") {
@@ -385,10 +421,43 @@ TEST_CASE_METHOD(Bench, "a planned run gets its share of the threads, and remove
   CHECK_FALSE(fs::exists(options.out / "a-seed51" / ".chargpt-1-1.tmp"));
 }
 
+TEST_CASE_METHOD(Bench, "a run that goes on keeps its threads, however many trainings share the machine now") {
+  const ResolvedConfig config = config_of("a");
+  CompareOptions options = options_for(1);
+  Record stopping, record;
+  options.stop = &stopping.stop;
+  stopping.training.trainer.threads = 2;
+  stopping.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
+    stopping.stop_at(trainer, 13);
+  };
+  CHECK_FALSE(compare({config}, options, stopping.hooks()).complete);
+  options.stop = &record.stop;
+  record.training.trainer.threads = 0;
+  record.training.jobs = 1000;  // whose shares are of one thread
+  CHECK(compare({config}, options, record.hooks()).complete);
+  CHECK(record.threads == std::vector<std::int64_t>{std::min<std::int64_t>(2, usable_processors())});
+}
+
+TEST_CASE_METHOD(Bench, "the test split is scored at a run's end, but not where runs end at a target") {
+  ResolvedConfig config = config_of("a");
+  config.config.data.test_fraction = 0.1;
+  CompareOptions options = options_for(1);
+  const Comparison whole = compared({config}, options);
+  CHECK(whole.results.at(0).runs.seeds.at(0).test_loss);
+  CHECK(fs::exists(options.out / "a-seed50" / "test.json"));
+  options.out = path() / "ended";
+  Record record;
+  record.training.stop_at = 0.0;  // which no loss reaches
+  const Comparison ended = compare({config}, options, record.hooks());
+  CHECK_FALSE(ended.results.at(0).runs.seeds.at(0).test_loss);
+  CHECK_FALSE(fs::exists(options.out / "a-seed50" / "test.json"));
+}
+
 TEST_CASE("configs that train equally long are not spoken of") {
   CHECK(difference(R"("max_iters": 30)", R"("max_iters": 30)").empty());
   CHECK(difference(R"("max_iters": 30)", R"("max_epochs": 3)").empty());
   CHECK(difference(R"("max_iters": 30)", R"("max_iters": 90, "max_epochs": 3)").empty());
+  CHECK(difference(R"("max_iters": 30)", R"("max_iters": 30, "max_epochs": 9)").empty());
   CHECK(difference(R"("max_seconds": 7)", R"("max_seconds": 7)").empty());
 }
 
@@ -406,6 +475,9 @@ TEST_CASE("of many configs the first four are listed") {
   configs.back() = of_length(R"("max_iters": 20)");
   CHECK(length_difference(configs, {"a", "b", "c", "d", "e", "f"}, 1280)
             .ends_with(", d 1.28k tokens in 10 steps, …; --max_iters makes steps equal, --max_seconds time"));
+  configs.erase(configs.begin(), configs.begin() + 2);
+  CHECK(length_difference(configs, {"c", "d", "e", "f"}, 1280)
+            .ends_with(", f 2.56k tokens in 20 steps; --max_iters makes steps equal, --max_seconds time"));
 }
 
 }  // namespace chargpt

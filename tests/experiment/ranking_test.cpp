@@ -175,6 +175,10 @@ TEST_CASE("what these seeds would show, and how many would show 0.01, is said be
   const nlohmann::ordered_json power = to_json(comparison)["seeds_needed"];
   CHECK(power["shown_difference"].get<double>() == Approx(0.0326404).epsilon(1e-4));
   CHECK(power["seeds"] == 10);
+  // The noisiest difference decides, wherever in the table it stands: that of c is 3 with every seed.
+  const Comparison three = rank_configs(
+      {config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.5f, 1.51f, 1.52f}), config_of("c", {4.0f, 4.0f, 4.0f})});
+  CHECK(to_json(three)["seeds_needed"]["deviation"].get<double>() == Approx(0.01).epsilon(1e-3));
 }
 
 TEST_CASE("of three configs each difference is held to a third of the 5 %") {
@@ -206,6 +210,17 @@ TEST_CASE("a run is said to have overfitted, to have lost patience, or to be sco
   CHECK(seeds[0]["lowest"]["step"] == 60);
   CHECK(seeds[1]["ended"] == "patience");
   CHECK(seeds[2]["scored"] == "best");
+}
+
+TEST_CASE("numbers of steps that differ are told, but not of a config that is without one of its runs") {
+  ConfigRuns fast = config_of("fast", {1.0f, 1.1f}), slow = config_of("slow", {2.0f, 2.1f}),
+             failed = config_of("failed", {3.0f, 3.1f});
+  for (SeedRun& run : fast.seeds) run.steps = 1200;
+  slow.seeds[0].steps = 950;
+  slow.seeds[1].steps = 900;
+  failed.seeds[0].steps = 700;
+  failed.seeds[1].failure = Error(ExitCode::diverged, "training diverged: step 7 has loss nan");
+  CHECK(run_remarks(rank_configs({fast, slow, failed})).back() == "steps: fast 1,200, slow 900 to 950");
 }
 
 TEST_CASE("the JSON has the promised shape, best first") {

@@ -175,6 +175,31 @@ TEST_CASE_METHOD(Log, "what a child's metrics tell is passed on and shown") {
   CHECK(std::ranges::count(lines, "run 1 of 1: a, seed 50  step 51 of 200 (25 %)  val 2.2500  15 s left") > 0);
 }
 
+TEST_CASE_METHOD(Log, "rows of an earlier process are passed on by none, though they were read and then written anew") {
+  const std::string earlier = R"({"kind":"plan","step":0,"max_iters":200}
+{"kind":"train","step":1,"seconds":1.0}
+)";
+  write("earlier", earlier);
+  write("all", earlier + R"({"kind":"plan","step":10,"max_iters":200}
+{"kind":"train","step":11,"seconds":9.0}
+)");
+  run_all(planned(1), {}, hooks_of([](const PlannedRun&) {
+            return "mkdir -p checkpoints/step-00000010; cp ../earlier metrics.jsonl; exit 81";
+          }));
+  RunsHooks hooks = hooks_of([](const PlannedRun&) {
+    return "while [ ! -e ../read ]; do sleep 0.01; done; cp ../all new; mv new metrics.jsonl; "
+           "while [ ! -e ../seen ]; do sleep 0.01; done; touch figures.json";
+  });
+  std::vector<std::int64_t> steps;
+  hooks.row = [&](const PlannedRun&, const nlohmann::ordered_json& row) {
+    steps.push_back(row["step"].get<std::int64_t>());
+    if (steps.back() == 11) write("seen");
+  };
+  hooks.watched = [&](const std::vector<RunningRun>&, std::int64_t) { write("read"); };
+  CHECK(run_all(planned(1), {}, hooks));
+  CHECK(steps == std::vector<std::int64_t>{10, 11});
+}
+
 TEST_CASE("the line of all that is running fits its terminal") {
   const PlannedRun one{
       .config = "nanogpt-cpu learning_rate=3e-3", .options = parse_config("{}", "one", {}), .number = 3, .total = 12};

@@ -106,7 +106,13 @@ TEST_CASE("rounds fit into the time, and the last is the config's own where that
   for (const Round& round : ample) seconds += static_cast<double>(round.candidates) * round.seconds;
   CHECK(seconds <= 601);
   CHECK(plan_rounds(1e6, 1, 0)[0].candidates == 81);
-  CHECK(plan_rounds(600, 60, 5)[0].candidates < 27);
+  // A third of 20 goes on, rounded up, and a third of these: 20/9 + 7/3 + 3 + 1 times 60 s
+  const std::vector<Round> uneven = plan_rounds(460, 60, 0);
+  CHECK(uneven[0].candidates == 20);
+  CHECK(uneven[1].candidates == 7);
+  CHECK(uneven[2].candidates == 3);
+  // Each training costs 5 s besides: (60/9 + 5) + (20 + 5)/3 + (60 + 5)/9 = 27.2 s of one candidate, in 600 - 60 - 5
+  CHECK(plan_rounds(600, 60, 5)[0].candidates == 19);
   // Under a second a training tells nothing: a config of half a second has it in every round.
   for (const Round& round : plan_rounds(10, 0.5, 0.1)) CHECK(round.seconds == 0.5);
 }

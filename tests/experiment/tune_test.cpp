@@ -9,8 +9,10 @@
 #include "base/memory.h"
 #include "experiment/planned_run.h"
 #include "failure.h"
+#include "inference/model_types.h"
 #include "inference/parameter_groups.h"
 #include "letters.h"
+#include "train/run_length.h"
 
 namespace chargpt {
 namespace {
@@ -187,6 +189,27 @@ TEST_CASE("trainings of a search decay to their own end, and seconds that are a 
   });
   CHECK(decays == std::set<std::int64_t>{0});
   CHECK(tuning.full_seconds == 9);
+  config.config.train.max_iters = 10;  // which end long before that
+  CHECK(tuned_by(config, options_of(1), [](const Config&) { return 1; }).full_seconds < 9);
+}
+
+TEST_CASE("a candidate warms up for a tenth of the steps that its size leaves it in its time") {
+  ResolvedConfig config = slow_config();  // of 3,000 steps
+  config.config.train.warmup_iters = 1'000'000;
+  std::vector<Config> trained;
+  const Tuning tuning = tuned_by(config, options_of(1000), [&](const Config& candidate) {
+    trained.push_back(candidate);
+    return 1.0;
+  });
+  const std::int64_t symbols = corpus_of(letters(4000)).vocabulary().size();
+  const auto size = [symbols](const Config& of) {
+    return static_cast<double>(count_parameters(of.model, symbols) * tokens_per_step(of));
+  };
+  const double full_size = size(config.config);
+  for (const Config& candidate : trained) {
+    const double steps = 3000 * candidate.train.max_seconds / tuning.full_seconds * full_size / size(candidate);
+    CHECK(std::abs(static_cast<double>(candidate.train.warmup_iters) - steps / 10) <= 1);
+  }
 }
 
 TEST_CASE("a centre far below the config's rates is told with the digits that it has") {

@@ -60,6 +60,9 @@ TEST_CASE("folders of variants are one word each and no two alike") {
   CHECK(names[2] == "ladder/transformer n_head=1-2");
   CHECK(seed_folder_name(names[0], 1337) == "ladder-transformer-n_head=1-seed1337");
   CHECK(seed_folder_name(names[2], 1337) == "ladder-transformer-n_head=1-2-seed1337");
+  ResolvedConfig other = variants[0];
+  other.config.name = "ladder-transformer-n_head=1";  // another name for the same folder
+  CHECK(distinct_names({variants[0], other})[1] == "ladder-transformer-n_head=1-2");
 }
 
 TEST_CASE("what cannot be varied is refused in one line") {
@@ -87,6 +90,7 @@ TEST_CASE("more than a thousand variants are refused before any is made") {
   CHECK(variants_of({many}).size() == 40);
   CHECK(refusal_of({many, more, "n_head=1,2"}) ==
         "--vary makes 2,000 variants, above the limit of 1,000; give fewer values or fewer configs");
+  CHECK_THAT(refusal_of({many, more}, {"ladder/transformer", "default"}), Catch::Contains("makes 2,000 variants"));
 }
 
 }  // namespace chargpt

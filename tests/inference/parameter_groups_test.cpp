@@ -61,6 +61,8 @@ TEST_CASE("decay of vectors and constants of Adam are refused where nothing foll
   const std::string muon = R"([{"match": ".", "optimizer": "muon", "weight_decay": 0}])";
   CHECK(said_of("default", {{"groups", muon}, {"beta1", "0.5"}}) ==
         "--beta1: train.beta1 = 0.5 has no effect: no group of train.groups has an optimizer that uses it (adamw)");
+  CHECK(said_of("default", {{"groups", muon}, {"beta2", "0.5"}}).starts_with("--beta2: train.beta2 = 0.5 "));
+  CHECK(said_of("default", {{"groups", muon}, {"adam_eps", "0.5"}}).starts_with("--adam_eps: train.adam_eps = 0.5 "));
   CHECK(said_of("default", {{"groups", muon}, {"weight_decay", "0.5"}}).starts_with("--weight_decay: "));
   CHECK(said_of("default", {{"groups", muon}, {"learning_rate", "0.01"}}) == "no error");
 }

@@ -121,6 +121,24 @@ TEST_CASE("windows of documents: parts of a long one move each epoch, the last o
     CHECK(starts == std::vector<std::int64_t>{0, 2, 10 - offset, 18 - offset, 26 - offset, 34, 42, 44});
   }
   CHECK(offsets.size() > 2);
+  const BatchSource random({ids.data(), 1, std::ssize(ids), /*document=*/0}, 8, drawn(64, 1, Windows::random, 3));
+  std::set<std::int64_t> places{0, 2, 34, 42, 44}, found;
+  for (std::int64_t begin = 3; begin <= 26; ++begin) places.insert(begin);
+  for (std::int64_t step = 0; step < 40; ++step)
+    for (const std::int64_t start : random.starts(step)) found.insert(start);
+  CHECK(found == places);
+}
+
+TEST_CASE("windows of documents: the end of a long last one is a window") {
+  std::vector<std::uint8_t> ids(22, 2);
+  ids.front() = ids.back() = 0;
+  const BatchSource source({ids.data(), 1, std::ssize(ids), /*document=*/0}, 8, drawn(3, 1, Windows::shuffled, 3));
+  REQUIRE(source.windows_per_epoch() == 3);
+  for (std::int64_t epoch = 0; epoch < 10; ++epoch) {
+    const std::vector<std::int64_t> starts = source.starts(epoch);
+    CHECK(*std::ranges::min_element(starts) == 0);
+    CHECK(*std::ranges::max_element(starts) == 13);  // 13 + 8 is the last token
+  }
 }
 
 TEST_CASE("a split of exactly one window works in both modes, one token less is an error") {

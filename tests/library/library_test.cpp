@@ -75,6 +75,18 @@ TEST_CASE_METHOD(Opened, "a sample is a function of its seed and number, whateve
   CHECK(model.generate({.prompt = "the ", .tokens = 60, .stops = {stop}}) == whole.substr(0, whole.find(stop)));
 }
 
+TEST_CASE("a sample of bytes has each of them, also of a character that its end cuts") {
+  const Model model(chargpt::source_path("/tests/fixtures/engines/bytes"));
+  int begun = 0;  // a fifth of all bytes begin a character of several
+  for (std::int64_t i = 0; i < 64; ++i) {
+    const std::string text =
+        model.generate({.tokens = 1, .top_k = 0, .temperature = 1000.0, .top_p = 1.0, .min_p = 0.0, .sample = i});
+    REQUIRE(text.size() == 1);
+    begun += static_cast<unsigned char>(text[0]) >= 0xC2 && static_cast<unsigned char>(text[0]) <= 0xF4 ? 1 : 0;
+  }
+  CHECK(begun > 0);
+}
+
 TEST_CASE_METHOD(Opened, "a callback may end a text, and what it throws reaches the caller") {
   std::string text;
   model.generate({.tokens = 60}, [&](std::string_view piece) {
@@ -85,6 +97,17 @@ TEST_CASE_METHOD(Opened, "a callback may end a text, and what it throws reaches 
   CHECK(text.size() < 20);
   CHECK_THROWS_AS(model.generate({.tokens = 60}, [](std::string_view) -> bool { throw std::length_error("enough"); }),
                   std::length_error);
+}
+
+TEST_CASE_METHOD(Opened, "a callback that has ended a text hears nothing of what a stop string held back") {
+  chargpt::GenerateOptions options{.tokens = 60};
+  for (std::int64_t id = 0; id < model.vocabulary_size(); ++id) options.stops.push_back(model.symbol(id) + "\x01");
+  int calls = 0;
+  model.generate(options, [&calls](std::string_view) {
+    ++calls;
+    return false;
+  });
+  CHECK(calls == 1);
 }
 
 TEST_CASE_METHOD(Opened, "logits, losses and attention agree with one another") {
@@ -145,6 +168,7 @@ TEST_CASE("what a call gets wrong is one line and a status") {
   CHECK(status_of([&] { model.generate({.temperature = -1.0}); }) == CHARGPT_USAGE);
   CHECK(status_of([&] { model.generate({.temperature = std::nan("")}); }) == CHARGPT_USAGE);
   CHECK(status_of([&] { model.generate({.stops = {""}}); }) == CHARGPT_USAGE);
+  CHECK(status_of([&] { model.generate({.stops = {std::string("a\0b", 3)}}); }) == CHARGPT_USAGE);  // C would see "a"
 }
 
 TEST_CASE("NULL, and arrays without room, write nothing") {

@@ -138,6 +138,7 @@ TEST_CASE("networks of several windows score in the shortest, and each writes wi
   Network a(1), b(2, longer);
   Ensemble ensemble({&b.predictor, &a.predictor});
   CHECK(ensemble.block_size() == a.model.block_size());
+  CHECK(ensemble.at_once() == std::min(a.predictor.at_once(), b.predictor.at_once()) / 2);
   const Ids prompt{1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4};
   const Predictor::Rows rows = ensemble.start(prompt, 1);
   const Floats before(rows.first, rows.first + test_vocab);

@@ -186,6 +186,25 @@ TEST_CASE_METHOD(Mixed, "symbols are drawn as often as the mixture says") {
   CHECK(chi_square < 32.9);  // 12 degrees of freedom: one in a thousand is larger
 }
 
+TEST_CASE("a symbol that never came is scored with the probability that it is drawn with") {
+  constexpr std::size_t symbols = 12, came = 3;
+  FormulaNetwork network(symbols, 16);
+  Mixture mixture(network, 1, counts_of(letters(symbols), text_of(3000, came)), {0, 1});
+  Stored text = {1, 0, 2, 0};
+  Floats logits(3 * symbols);
+  mixture.logits({.tokens = view_of(text), .starts = Ids{0}, .T = 3}, logits);
+  const std::span row = std::span(logits).last(symbols);
+  double total = 0, never_came = 0;
+  for (const float logit : row) total += std::exp(double{logit});
+  for (std::size_t id = 0; id < row.size(); ++id) {
+    text[3] = static_cast<std::uint8_t>(id);
+    const double loss = losses_of(mixture, text, {0}, 3).back();
+    CHECK(loss == Approx(std::log(total) - double{row[id]}).margin(1e-4));
+    if (id >= came) never_came += std::exp(-loss);
+  }
+  CHECK(never_came < 1e-3);  // all of them together: from here on the network alone tells them apart
+}
+
 TEST_CASE_METHOD(DrawnModel, "a text too short to learn from is counted all the same") {
   NetworkPredictor alone(model, 1);
   for (const std::size_t length : {0, 1, 2, 100, 5000}) {
@@ -245,8 +264,8 @@ TEST_CASE("what was scored is learned, and only then") {
 
 TEST_CASE_METHOD(DrawnModel, "a mixture that restarts has forgotten all that it learned, to the bit, each time") {
   const Stored train = text_of(3000, 9), one = text_of(700, 7), two = text_of(900, 13);
-  AdaptiveNetwork adaptive(model, 1, {.rate = 0.01, .decay = 0.001});
-  Ensemble both({&adaptive});
+  AdaptiveNetwork adaptive(model, 1, {.rate = 0.01, .decay = 0.001}), slower(model, 1, {.rate = 0.003, .decay = 0.001});
+  Ensemble both({&adaptive, &slower});
   const Vocabulary vocabulary = letters(test_vocab);
   Mixture mixture(both, 1, counts_of(vocabulary, train), {0.4, 0.6});
   mixture.restart();
@@ -261,7 +280,7 @@ TEST_CASE_METHOD(DrawnModel, "a mixture that restarts has forgotten all that it 
   mixture.restart();
   CHECK(losses_of(mixture, two, {0, 100}, 8) == [&] {
     NetworkPredictor alone(model, 1);
-    Ensemble trained({&alone});  // whose logits are the network's but for rounding
+    Ensemble trained({&alone, &alone});  // whose logits are the network's but for rounding
     Mixture fresh(trained, 1, counts_of(vocabulary, train), {0.4, 0.6});
     return losses_of(fresh, two, {0, 100}, 8);
   }());

@@ -72,6 +72,10 @@ TEST_CASE("a launcher is known by what it tells its processes") {
     const Environment size("PMI_SIZE", "2"), rank("PMI_RANK", "1"), parent(parent_variable, "1");
     CHECK_FALSE(launch());
   }
+  {
+    const Environment size("OMPI_COMM_WORLD_SIZE", "1"), rank("OMPI_COMM_WORLD_RANK", "0");
+    CHECK_FALSE(launch());  // by itself it needs no MPI
+  }
   const Environment batch("SLURM_NTASKS", "8"), rank("SLURM_PROCID", "0");
   CHECK_FALSE(launch());  // the script of a job is one process, however many tasks the job has
 }

@@ -120,6 +120,12 @@ TEST_CASE("without a terminal there is a line every few seconds and at each eval
   CHECK(screen.take() == "step 2,000 of 2,000 (100%)  loss 4.0000  best val 1.9000  45.2k tokens/s  0.0 s left\n");
 }
 
+TEST_CASE("only the last step is at 100 %") {
+  Screen screen({});
+  screen.printer.on(step(1999, 0.5));
+  CHECK_THAT(screen.take(), Catch::StartsWith("step 1,999 of 2,000 (99%)"));
+}
+
 TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
   Screen screen({.is_terminal = true});
   screen.printer.on(step(1, 0.5));

@@ -49,6 +49,9 @@ TEST_CASE_METHOD(Reading, "a file written anew is read from its beginning") {
   CHECK(read() == std::vector<int>{1, 2});
   write_file_atomically(file, train(1, 2).dump() + "\n");
   CHECK(read() == std::vector<int>{1});
+  write_file_atomically(file, "{broken\n" + train(3, 2).dump() + "\n");
+  CHECK(read() == std::vector<int>{3});
+  CHECK(reader.complaint() == file.string() + ": skipped 1 malformed line (first: line 1)");
 }
 
 TEST_CASE_METHOD(Reading, "broken lines are counted, the first one named, the others told") {
@@ -85,6 +88,27 @@ TEST_CASE_METHOD(RunCurves, "the curves say where a run stands") {
   CHECK(best_step() == 50);
 }
 
+TEST_CASE_METHOD(RunCurves, "the time left is told by the steps of the process that goes on") {
+  add({{"kind", "plan"}, {"step", 0}, {"max_iters", 100}});
+  add(train(10, 3));
+  add(train(30, 2));
+  add({{"kind", "plan"}, {"step", 30}, {"max_iters", 100}});
+  CHECK_FALSE(seconds_left());
+  Row slow = train(40, 2), slower = train(50, 2);
+  slow["seconds"] = 40.0;
+  slower["seconds"] = 60.0;
+  add(slow);
+  add(slower);
+  CHECK(*seconds_left() == Approx(2 * 50));  // 20 s for ten steps
+}
+
+TEST_CASE_METHOD(RunCurves, "where no plan tells the number of steps, no time is left") {
+  add(train(10, 3));
+  add(train(20, 2));
+  CHECK(max_iters() == 0);
+  CHECK_FALSE(seconds_left());
+}
+
 TEST_CASE_METHOD(RunCurves, "an end counts until the run goes on") {
   add({{"kind", "end"}, {"step", 50}, {"ended", "patience"}, {"max_iters", 100}, {"seconds", 9.0}});
   CHECK(end().ended == Ending::patience);
@@ -106,6 +130,7 @@ TEST_CASE("of a long run means of neighbours are kept, up to the last step, and 
   CHECK(curves.steps()[0].step == 32);
   for (const RunCurves::Step& step : curves.steps()) REQUIRE(step.loss == Approx(0.5));
   CHECK(curves.steps().back().step == 100'000);
+  curves.add(train(100'001, 0));  // which begins another group
   curves.add(train(64, 7));
   REQUIRE(curves.steps().size() == 2);
   CHECK(curves.steps()[1].loss == 7);

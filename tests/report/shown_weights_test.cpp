@@ -45,6 +45,9 @@ TEST_CASE("a picture has a frame for each map, a square for each weight worth sh
   CHECK(count(R"(x="0" y="18" width="18" height="18" opacity="0.40")") == 2);  // of the second row, the first
   CHECK(count("<rect class=\"frame\"") == 2);
   CHECK(count("&lt;") == 4);
+  // Three in two columns have two rows: each of two squares, with 28 beside and 42 above and below.
+  const std::string three = heat_maps_svg({{"a", weights}, {"b", weights}, {"c", weights}}, symbols, 2);
+  CHECK(three.find(R"(viewBox="0 0 128 156")") != std::string::npos);
 }
 
 TEST_CASE("the lowest value is the lowest block, and the top is reached at the largest alone") {

@@ -118,6 +118,11 @@ TEST_CASE("points that are not finite are passed over; a single one has room; wi
   CHECK(terminal_chart({}, {}).empty());
 }
 
+TEST_CASE("zero has no sign, though its axis begin a little below it") {
+  const DrawnCurve to_zero{.name = "train", .points = {{0, 2}, {20, 0}}};
+  CHECK(terminal_chart({to_zero}, {}).find("-0") == std::string::npos);
+}
+
 TEST_CASE("losses of any size leave room for the curve") {
   for (const double loss : {std::nextafter(2.0, 3.0), 1e15, 1e30, 1e300}) {
     const DrawnCurve steep{.name = "train", .points = {{0, 2}, {20, loss}}};

@@ -64,6 +64,14 @@ TEST_CASE_METHOD(ThreeSaved, "whatever BEST says, the newest state names the bes
   CHECK(pointer("BEST") == "step-00000200\n");
 }
 
+TEST_CASE_METHOD(ThreeSaved, "where the best is loaded nothing is said of a LATEST that names no checkpoint") {
+  write(checkpoints() / "LATEST", "step-00000900\n");
+  CHECK(best_step() == 200);
+  CHECK(notices.empty());
+  CHECK(load("last").state.step == 300);
+  CHECK(notices.size() == 1);
+}
+
 TEST_CASE_METHOD(ThreeSaved, "the best is never pruned, whatever BEST says") {
   write(checkpoints() / "BEST", "step-00000100\n");
   save_with_loss(400, 3, 1);

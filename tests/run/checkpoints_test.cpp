@@ -359,6 +359,18 @@ TEST_CASE_METHOD(SavedRun, "verify names every file and what is wrong with it") 
   CHECK(error_of([&] { verify_checkpoint(step(200)); }).code == ExitCode::io);
 }
 
+TEST_CASE_METHOD(SavedRun, "verify looks into every file that agrees with the manifest") {
+  averages_weights = true;
+  for (const char* name : {model_file, averaged_file, optimizer_file, state_file, vocabulary_file, config_file}) {
+    save(100);
+    replace(step(100), name, "[]");
+    Names damaged;
+    for (const FileReport& report : verify_checkpoint(step(100)))
+      if (!report.problem.empty()) damaged.push_back(report.name);
+    CHECK(damaged == Names{name});
+  }
+}
+
 TEST_CASE_METHOD(SavedRun, "a run folder that cannot hold checkpoints is an Error that names it") {
   write(checkpoints(), "a file in the way");
   CHECK_THAT(message_of(ExitCode::io, [&] { save(100); }), Catch::Contains(checkpoints().string()));

@@ -49,8 +49,8 @@ class BookProject : public Project {
 };
 
 const std::string advice =
-    "; pass that one with --text FILE, wherever it is now; or train on this one with a fresh optimizer, as a new run: "
-    "chargpt train --init_from ";
+    "; say where it is with --text FILE to eval or resume, and the run remembers it; or train on this one with a fresh "
+    "optimizer, as a new run: chargpt train --init_from ";
 
 }  // namespace
 
@@ -132,11 +132,11 @@ TEST_CASE_METHOD(Project, "a text that was named is the only one looked at") {
 
 TEST_CASE_METHOD(Project, "a text that is nowhere is asked for") {
   fs::remove("data/text.txt");
-  CHECK(
-      error_of([&] { found({"data/text.txt"}); }) ==
-      Failure{ExitCode::missing, "data/text.txt, the text of " + run().string() +
-                                     ", is neither there nor where it was last; pass it with --text FILE, wherever it "
-                                     "is now (relative paths start at the working folder)"});
+  CHECK(error_of([&] { found({"data/text.txt"}); }) ==
+        Failure{ExitCode::missing, "data/text.txt, the text of " + run().string() +
+                                       ", is neither there nor where it was last (relative paths start at the working "
+                                       "folder); say where it is with --text FILE to eval or resume, and the run "
+                                       "remembers it"});
 }
 
 TEST_CASE_METHOD(Project, "what is kept of a text's place is not replaced by one that leads nowhere") {
@@ -239,8 +239,8 @@ TEST_CASE_METHOD(Project, "a run that goes on never waits for standard input, an
   fs::remove(run() / "text.json");
   CHECK(error_of([&] { found({"-"}); }) ==
         Failure{ExitCode::missing, "the text of " + run().string() +
-                                       " came from standard input and is not kept in the run; pass it with --text "
-                                       "FILE"});
+                                       " came from standard input and is not kept in the run; say where it is with "
+                                       "--text FILE to eval or resume, and the run remembers it"});
 }
 
 TEST_CASE("runs differ in their text by what they hold out of it, not by how much of that they score") {

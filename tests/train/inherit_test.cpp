@@ -63,6 +63,11 @@ TEST_CASE_METHOD(TestFolder, "a grown vocabulary: rows of embedding and head fol
   CHECK(tuned.trainer.state().step == 0);
   tuned.trainer.run();
   CHECK(tuned.recorder->noticed("which knows 14 of 16 symbols"));
+  CHECK_FALSE(tuned.recorder->noticed("left out"));
+  SmallRun fewer(config, {}, -1, small_corpus(formula_text(1500, "abcde")));
+  fewer.trainer.init_from(checkpoint);
+  fewer.trainer.run();
+  CHECK(fewer.recorder->noticed("which knows 5 of 5 symbols; this text lacks 9 of its own, left out"));
 }
 
 TEST_CASE_METHOD(TestFolder, "the same vocabulary takes over every weight, and the optimizer starts afresh") {
@@ -81,8 +86,9 @@ TEST_CASE_METHOD(TestFolder, "averaged weights are taken where they are the bett
   config.config.train.ema = 0.9;
   Checkpoint checkpoint = finished_run(config, path());
   const std::string name = "transformer.wte.weight";
-  for (const bool better : {true, false}) {
-    checkpoint.state.averaged_val_loss = checkpoint.state.val_loss + (better ? -1 : 1);
+  for (const int above : {-1, 0, 1}) {
+    const bool better = above < 0;
+    checkpoint.state.averaged_val_loss = checkpoint.state.val_loss + above;
     SmallRun tuned(small_config());
     tuned.trainer.init_from(checkpoint);
     CHECK(weights(tuned, name) == saved(better ? *checkpoint.averaged : *checkpoint.model, name));

@@ -82,3 +82,15 @@ TEST_CASE("a rank that starts from other weights than the first one is refused b
         data_error("rank 1 starts from other weights or another step than rank 0; give all the same checkpoint"));
   CHECK(other.recorder->plans.empty());
 }
+
+TEST_CASE("a rank of whose teachers any has other weights than the first one's is refused") {
+  const std::vector<TeacherWeights> teachers{{"one", 1}, {"two", 2}};
+  for (std::size_t changed = 0; changed < teachers.size(); ++changed) {
+    OneOfTwo first, second(&first);
+    check_same_teachers(first, teachers);
+    std::vector<TeacherWeights> others = teachers;
+    others[changed].crc64 = 3;
+    CHECK(error_of([&] { check_same_teachers(second, others); }) ==
+          data_error("rank 1 has teachers of other weights than rank 0; give all the same"));
+  }
+}

@@ -150,6 +150,15 @@ TEST_CASE("a run goes on with its own device, engine and threads where nothing e
   CHECK(resumed(then, "cpu") == "cpu, auto, 0");
 }
 
+TEST_CASE("a run goes on with its number of threads up to that of processors") {
+  RunState then;
+  then.device = then.engine = "cpu";
+  for (const std::int64_t more : {0, 1}) {
+    then.threads = usable_processors() + more;
+    CHECK(options_to_resume({}, then).threads == (more == 0 ? then.threads : 0));
+  }
+}
+
 TEST_CASE_METHOD(TestFolder, "other conditions are announced, and seconds add up over processes") {
   EndedRun first(small_config(), path(), 6);
   Checkpoint checkpoint = last_checkpoint(path());

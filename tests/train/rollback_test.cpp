@@ -229,6 +229,15 @@ TEST_CASE("gradient norms are named worst first") {
             group.slots[2].name + " 5e+30, " + group.slots[0].name + " 5, " + norms[3].name + " 0");
 }
 
+TEST_CASE("of more than sixteen windows a diagnosis names the first, and says how many there are") {
+  SmallRun run(careful_config());
+  run.trainer.step();
+  std::vector<std::int64_t> starts(16, 7);
+  CHECK_THAT(diagnosis(starts, run.trainer.arena()), Catch::Contains(" 7, 7 of the train split"));
+  starts.push_back(8);
+  CHECK_THAT(diagnosis(starts, run.trainer.arena()), Catch::Contains(" 7, 7, … (17 in all) of the train split"));
+}
+
 // The trend of a loss and its spikes: figures to be checked by hand.
 
 TEST_CASE("at first the trend is mean and variance of all losses") {

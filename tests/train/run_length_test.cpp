@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "config/load.h"
 #include "inference/model_types.h"
+#include "learner/schedule.h"
 #include "train/conditions.h"
 #include "train/plan.h"
 
@@ -116,6 +117,20 @@ TEST_CASE("evaluations that max_seconds has limited are as asked for again in a 
   longer.resume(saved.config.train);
   CHECK(longer.config().config.eval.eval_iters == 20);
   CHECK(longer.config().origin.at("eval.eval_iters") == "--eval_iters");
+}
+
+TEST_CASE("a run that the clock ended, resumed without its seconds, has the rates of its steps") {
+  OneProcess alone;
+  const RunClock clock({}, 0, alone);
+  ResolvedConfig ended = limited(500, 0, 10);
+  ended.config.train.decay_steps = {20, 30};  // what the seconds came to
+  ResolvedConfig by_steps = ended;
+  by_steps.config.train.max_seconds = 0;
+  RunLength resumed(by_steps, 1000, {}, clock);
+  resumed.resume(ended.config.train);
+  CHECK(resumed.steps() == 500);
+  const TrainConfig& train = resumed.config().config.train;  // warm-up to step 100, then from 1e-3 to 1e-4
+  CHECK(learning_rate_at(train, 300) == Approx((1e-3 + 1e-4) / 2));
 }
 
 TEST_CASE("a run whose steps an early program settled keeps them") {

@@ -223,6 +223,24 @@ TEST_CASE("the config's schedule gives the form: constant holds, wsd has its own
   CHECK(plan_of() == Integers{1000, 1000});
 }
 
+TEST_CASE("an evaluation on the way has time where the steps to come and the last one have theirs too") {
+  const Config config = config_of(100);
+  TimeBudget budget(config, 1000);
+  budget.expect(1, {.evaluation = 10}, 0);  // of 99 s
+  CHECK(budget.has_time_on_the_way(78));
+  CHECK_FALSE(budget.has_time_on_the_way(80));
+}
+
+TEST_CASE("a save is expected to take as long as the last one, however much faster steps have become since") {
+  const Config config = config_of(100);
+  TimeBudget budget(config, 1000);
+  budget.expect(1, {}, 0);
+  for (const double now : {1, 2, 3}) budget.follow_step(now);
+  budget.follow(&ClosingSeconds::save, 5, 8);
+  for (int step = 1; step <= 100; ++step) budget.follow_step(8 + 0.1 * step);
+  CHECK(budget.seconds_for_evaluation(/*last=*/true) == Approx(99 - 18 - 5));
+}
+
 TEST_CASE("a run killed in any phase goes on within its seconds, at the rates decided before") {
   const Outcome whole = train(60, quiet);
   for (const double part : {0.001, 0.1, 0.19, 0.21, 0.6, 0.9, 0.99, 1.0}) {

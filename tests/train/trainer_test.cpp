@@ -161,6 +161,17 @@ TEST_CASE("of a text without a newline samples start from its most frequent symb
   CHECK(start_symbol(corpus) == corpus.vocabulary().id_of('b'));
 }
 
+TEST_CASE("a sample of a model of documents ends with its document") {
+  ResolvedConfig config = small_config();
+  config.config.data.documents = Documents::lines;
+  config.config.train.max_iters = 0;  // a document ends at each symbol with a probability of about a sixth
+  config.config.eval.sample_tokens = 200;
+  std::string word = "abcde", words;
+  for (bool more = true; more; more = std::ranges::next_permutation(word).found) words += word + "\n";
+  EndedRun run(config, {}, -1, corpus_from_text(words, config.config.data, "a text"));
+  CHECK(run.recorder->samples.at(0).text.size() < 100);
+}
+
 TEST_CASE("max_epochs becomes max_iters, and the schedule follows") {
   SmallRun run(limited(0, 2));
   CHECK(run.trainer.plan(false).max_iters == 45);  // 2 * 1080 tokens at 48 a step
@@ -174,7 +185,7 @@ TEST_CASE("of several limits the shortest ends the run, and the plan says which"
   CHECK(plan.max_iters == 45);
   CHECK(plan.length_set_by == "train.max_epochs");
   CHECK(plan.longer_limits == std::vector<std::string>{"train.max_iters", "train.max_seconds"});
-  CHECK(by_epochs.trainer.config().origin.at("train.max_iters") == "lowered by train.max_epochs");
+  CHECK(by_epochs.trainer.config().origin.at("train.max_iters") == "train.max_epochs, instead of 1000 (default)");
 
   SmallRun by_seconds(limited(100'000, 1e6, 0.5));
   const PlanEvent other = by_seconds.trainer.plan(false);
@@ -194,7 +205,12 @@ TEST_CASE("the config of a run limited by epochs is that run again, and on anoth
   again.config.train.max_epochs = lowered.config.train.max_epochs = 2;  // as on a text four times as long
   CHECK(SmallRun(again).trainer.plan(false).max_iters == 45);
   CHECK(second.trainer.state().max_iters == 6);
-  CHECK(SmallRun(lowered).trainer.plan(false).max_iters == second.trainer.state().max_iters);
+  const PlanEvent longer = SmallRun(lowered).trainer.plan(false);
+  CHECK(longer.max_iters == 12);
+  CHECK(longer.length_set_by == "train.max_iters");
+  ResolvedConfig of_old_run = second.trainer.config();
+  of_old_run.origin["train.max_iters"] = "lowered by train.max_epochs";
+  CHECK(SmallRun(of_old_run).trainer.plan(false).max_iters == 6);
 }
 
 TEST_CASE_METHOD(TestFolder, "time spent in updates is counted apart, over resumed processes too") {
@@ -226,6 +242,15 @@ TEST_CASE_METHOD(TestFolder, "a run that diverges says so and leaves its last fi
                        Catch::Contains("lower train.learning_rate = 1000"));
   CHECK_THAT(line, !Catch::Contains("train.grad_clip"));  // it is set
   CHECK(all_finite(*kept.model));
+}
+
+TEST_CASE_METHOD(TestFolder, "a resumed run that diverges before it saves names the checkpoint that it began with") {
+  StoppedRun first(small_config(), path(), 7);
+  const Checkpoint stopped = last_checkpoint(path());
+  ResumedRun second(small_config(), path(), stopped);
+  poison(second.trainer);
+  CHECK_THAT(message_of(ExitCode::diverged, [&] { second.trainer.step(); }),
+             Catch::Contains("the last good checkpoint is " + stopped.path.string()));
 }
 
 TEST_CASE("skipped steps count, are announced, and end a run after a hundred in a row") {
