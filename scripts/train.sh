@@ -10,19 +10,18 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
-# Whether an argument, or a config file among them, says which text.
-names_text() {
-  local argument
-  for argument in "$@"; do
-    [[ $argument =~ ^--(text|init[-_]from)(=|$)|data\.text= ]] && return
-    [ -f "$argument" ] && grep -q '"text"' "$argument" && return
-  done
-  return 1
-}
+# Whether an argument, or a config file among them, says which text; and whether what is not said here may be said elsewhere: in what a
+# file extends, or in the run to start from.
+names_text= may_name_text=
+for argument in "$@"; do
+  if [[ $argument =~ ^--text(=|$)|data\.text= ]]; then names_text=1; fi
+  if [[ $argument =~ ^--init[-_]from(=|$) ]] || [ -f "$argument" ]; then may_name_text=1; fi
+  if [ -f "$argument" ] && grep -q '"text"' "$argument"; then names_text=1; fi
+done
 
 build programs
 text=()
-if ! names_text "$@" && ! get_text; then
+if [ -z "$names_text" ] && ! get_text && [ -z "$may_name_text" ]; then
   say "training on data/sample.txt instead, a small text: expect less; your own: scripts/train.sh --text FILE"
   text=(--text=data/sample.txt)
 fi

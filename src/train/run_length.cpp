@@ -30,21 +30,13 @@ std::string instead_of(const std::string& option, std::int64_t before, const std
 std::int64_t take_back(std::string& origin) {
   std::int64_t before = 0;
   int begin = 0;
-  std::sscanf(origin.c_str(), "%*[^,], instead of %12" SCNd64 " (%n", &before, &begin);
+  std::sscanf(origin.c_str(), "%*[^,], instead of %13" SCNd64 " (%n", &before, &begin);
   origin = begin > 0 ? origin.substr(begin, origin.size() - 1 - begin) : "default";
   return begin > 0 ? std::max<std::int64_t>(0, before) : 0;
 }
 
 bool is_lowered(const std::string& origin, const std::string& option) {
   return origin.starts_with(option + ", instead of ") || origin == lowered_by + option;
-}
-
-/// What train.max_epochs made of max_iters on another text, or with another limit, does not count here.
-void lift_limit_of_steps(ResolvedConfig& resolved) {
-  if (resolved.config.train.max_epochs == 0 || !is_lowered(origin_of(resolved, steps_key), epochs_key)) return;
-  std::string& origin = resolved.origin[steps_key];
-  resolved.config.train.max_iters = take_back(origin);
-  if (resolved.config.train.max_iters == 0) origin = epochs_key;
 }
 
 }  // namespace
@@ -79,6 +71,16 @@ bool limits_evaluations(const ResolvedConfig& resolved) {
 
 void lift_limit_of_evaluations(ResolvedConfig& resolved) {
   if (limits_evaluations(resolved)) resolved.config.eval.eval_iters = take_back(resolved.origin[evaluations_key]);
+}
+
+void lift_limit_of_steps(ResolvedConfig& resolved) {
+  TrainConfig& train = resolved.config.train;
+  std::string origin = origin_of(resolved, steps_key);
+  if (!is_lowered(origin, epochs_key)) return;
+  const std::int64_t before = std::min(never, take_back(origin));
+  if (before == 0 && train.max_epochs == 0) return;  // an early program has not said what it was
+  train.max_iters = before;
+  resolved.origin[steps_key] = before > 0 ? origin : epochs_key;
 }
 
 void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int64_t steps) {

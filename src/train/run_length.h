@@ -45,6 +45,9 @@ void lift_limit_of_evaluations(ResolvedConfig& resolved);
 /// Writes the steps that `option` (not max_iters) comes to into max_iters, with an origin that says so and whether a
 /// longer max_iters was asked for.
 void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int64_t steps);
+/// max_iters as it was asked for, where train.max_epochs has lowered it: on another text, or with another limit, that
+/// does not count.
+void lift_limit_of_steps(ResolvedConfig& resolved);
 
 /// The option that max_iters comes from, now or in the process that began the run.
 std::string length_set_by(const ResolvedConfig& resolved);

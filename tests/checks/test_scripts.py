@@ -46,11 +46,11 @@ class ScriptsTest(unittest.TestCase):
                 (checkout / path).parent.mkdir(exist_ok=True)
                 (checkout / path).write_text(text, encoding="utf-8")
             (checkout / "build/chargpt").chmod(0o755)
-            for arguments, names_one in (([], False), (["--minutes", "5"], False), (["--max_iters", "5", "quick"], False), (["other.json"], False),
+            for arguments, may_name_one in (([], False), (["--minutes", "5"], False), (["--max_iters", "5", "quick"], False), (["other.json"], True),
                                          (["mine.json"], True), (["--text", "a.txt"], True), (["quick", "--text=a.txt"], True), (["--init-from", "r"], True)):
                 with self.subTest(arguments):
                     printed = subprocess.run(["bash", checkout / "scripts/train.sh", *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
-                    self.assertEqual(printed.split(), ["train", *arguments, *([] if names_one else ["--text=data/sample.txt"])])
+                    self.assertEqual(printed.split(), ["train", *arguments, *([] if may_name_one else ["--text=data/sample.txt"])])
 
     def test_mpi_after_an_ordinary_build_configures_again_once(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -208,6 +208,8 @@ TEST_CASE("the config of a run limited by epochs is that run again, and on anoth
   const PlanEvent longer = SmallRun(lowered).trainer.plan(false);
   CHECK(longer.max_iters == 12);
   CHECK(longer.length_set_by == "train.max_iters");
+  lowered.config.train.max_epochs = 0;
+  CHECK(SmallRun(lowered).trainer.plan(false).max_iters == 12);
   ResolvedConfig of_old_run = second.trainer.config();
   of_old_run.origin["train.max_iters"] = "lowered by train.max_epochs";
   CHECK(SmallRun(of_old_run).trainer.plan(false).max_iters == 6);

@@ -31,6 +31,7 @@
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
+#include "train/run_length.h"
 
 namespace chargpt {
 
@@ -150,6 +151,7 @@ std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
   std::vector<ResolvedConfig> configs = load_variants(presets, varied, arguments.config.overrides());
   refuse_unused_by_all(configs);
   for (ResolvedConfig& config : configs) {
+    lift_limit_of_steps(config);
     choose_text(config);
     log_loading(settle_teachers(config));
   }

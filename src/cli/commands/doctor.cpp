@@ -39,7 +39,8 @@ std::string slower_for_lack_of() {
 std::string problem_of_libtorch() {
   try {
     const TorchModule& torch = torch_module("training on a GPU, or of what the CPU engine does not cover,");
-    return may_have_gpu() && torch.cuda_devices() == 0 ? "the GPU is not used: " + torch.why_no_cuda() : "";
+    return may_have_gpu() && torch.cuda_devices() == 0 ? "a GPU, if there is one, is not used: " + torch.why_no_cuda()
+                                                       : "";
   } catch (const Error& error) {
     return error.what();
   }

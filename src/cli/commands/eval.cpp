@@ -88,13 +88,27 @@ Scored scored_part(const Arguments& arguments, LoadedRun& run, const Corpus& cor
   return scored;
 }
 
-/// A run in a folder that cannot be written is scored all the same.
+bool finds_its_text(const LoadedRun& run) {
+  KnownText known = known_text(run.checkpoint);
+  known.run = run.folder;
+  try {
+    find_text(known, /*named=*/false);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Where a run no longer finds its text. One in a folder that cannot be written is scored all the same.
 void remember_place(LoadedRun& run, const Corpus& corpus) {
-  for (const LoadedRun* member : run.members()) try {
-      if (member->checkpoint.state.data == corpus.fingerprint()) keep_text_place(member->folder, corpus.listing());
+  for (const LoadedRun* member : run.members()) {
+    if (member->checkpoint.state.data != corpus.fingerprint() || finds_its_text(*member)) continue;
+    try {
+      keep_text_place(member->folder, corpus.listing());
     } catch (const Error& error) {
       log_note("where the text is cannot be kept: ", error.what());
     }
+  }
 }
 
 /// Error usage where some of several runs were trained on what another has held out, or where there is no one train
@@ -193,7 +207,7 @@ void run_eval(const Arguments& arguments) {
   log_notices(corpus);
   check_texts(arguments, run, corpus, difference);
   const bool own = corpus.fingerprint() == run.checkpoint.state.data;
-  if (own && given) remember_place(run, corpus);
+  if (own && given && arguments.unknown == UnknownPolicy::error) remember_place(run, corpus);
   if (own && given && arguments.split.empty())
     log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
   if (own && split == "all" && corpus.test_tokens() > 0) log_note("without its test split, which --split test scores");

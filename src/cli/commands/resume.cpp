@@ -141,7 +141,9 @@ std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arg
   trainer->resume_from(from);
   const std::vector<std::string> changes = changed_training(from.config.config, config.config);
   const std::optional<Ending> ending = trainer->reason_to_end();
-  if (!changes.empty() && ending && *ending != Ending::stopped)
+  const Ending ended = from.state.ended;  // one that was stopped can still be brought to an end
+  const bool had_ended = ended == Ending::finished || ended == Ending::patience || ended == Ending::seconds;
+  if (!changes.empty() && had_ended && ending && *ending != Ending::stopped)
     throw Error(ExitCode::usage, from.path.string(),
                 " is the end of its training, so changed options have no effect: ", joined(changes, ", "),
                 "; to train on, add --max_iters N, above ", from.state.step,
