@@ -10,8 +10,8 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
-# Whether an argument, or a config file among them, says which text; and whether what is not said here may be said elsewhere: in what a
-# file extends, or in the run to start from.
+# names_text: an option or a config file says which text. may_name_text: the file that a config extends may say it, or the run of --init_from;
+# neither is read here.
 names_text= may_name_text=
 for argument in "$@"; do
   if [[ $argument =~ ^--text(=|$)|data\.text= ]]; then names_text=1; fi

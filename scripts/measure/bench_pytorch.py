@@ -328,13 +328,17 @@ class Training:
 
     def __init__(self, start, arguments):
         torch.manual_seed(start.train["seed"])
-        self.train, self.val = ids_of(arguments.text or ROOT / start.data["text"][0])
+        self.train, self.val = self.splits(start, arguments)
         self.T, self.B, self.t = start.model["block_size"], start.train["batch_size"], start.train
         self.device = torch.device(arguments.device)
         self.model = start.peer().to(self.device)
         self.optimizer = Optimizer(self.model, self.t)
         self.forward = torch.compile(self.model) if arguments.compile else self.model
         self.bfloat16 = arguments.dtype == "bfloat16"
+
+    def splits(self, start, arguments):
+        """Ids to train on, and to validate."""
+        return ids_of(arguments.text or ROOT / start.data["text"][0])
 
     def precision(self):
         return torch.autocast(self.device.type, torch.bfloat16) if self.bfloat16 else contextlib.nullcontext()

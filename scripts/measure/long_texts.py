@@ -32,15 +32,11 @@ def prepare(text, ids):
 def train(checkpoint, ids, steps):
     """So many steps on windows of the first nine tenths."""
     class FromFile(bench_pytorch.Training):
-        def __init__(self, start):
-            torch.manual_seed(start.train["seed"])
-            self.T, self.B, self.t, self.device, self.bfloat16 = start.model["block_size"], start.train["batch_size"], start.train, torch.device("cpu"), False
-            self.model = self.forward = start.peer()
-            self.optimizer = bench_pytorch.Optimizer(self.model, self.t)
+        def splits(self, start, arguments):
             mapped = numpy.memmap(ids, dtype=numpy.uint16, mode="r")
-            self.train = Windows(mapped[: int(0.9 * len(mapped))])
+            return Windows(mapped[: int(0.9 * len(mapped))]), None
 
-    training = FromFile(bench_pytorch.Start(checkpoint))
+    training = FromFile(bench_pytorch.Start(checkpoint), argparse.Namespace(device="cpu", dtype="float32", compile=False))
     for step in range(steps):
         training.update(step)
 
