@@ -135,7 +135,7 @@ def read_moments(optimizer, expected):
     order = [n for n, s in expected.items() if len(s) >= 2] + [n for n, s in expected.items() if len(s) < 2]
     state = optimizer.get("state") if type(optimizer) is dict else None
     if type(state) is not dict:
-        raise Refused("the checkpoint has no state of an optimizer")
+        raise Refused("the checkpoint has no optimizer state")
     if not state:
         return {}  # saved before the first step
     groups = optimizer.get("param_groups")

@@ -9,8 +9,8 @@ namespace {
 using namespace std::literals;
 
 constexpr auto export_text = "export it as plain text (UTF-8) and give that"sv;
-constexpr auto no_weights = "no pickle is ever read; what trains is a plain text"sv;
-constexpr auto not_words = "what trains is a plain text"sv;
+constexpr auto no_weights = "pickles are never read; to train, give plain text"sv;
+constexpr auto not_words = "to train, give plain text"sv;
 
 struct Signature {
   std::size_t offset;
@@ -27,7 +27,7 @@ constexpr Signature signatures[] = {
     {0, "%PDF-"sv, {"a PDF document", "export its text (pdftotext) and give that"}},
     {0, "\x89PNG\r\n\x1A\n"sv, {"a PNG picture", not_words}},
     {0, "\xFF\xD8\xFF"sv, {"a JPEG picture", not_words}},
-    {0, "\x93NUMPY"sv, {"a NumPy array", "what trains is the text itself, not its ids"}},
+    {0, "\x93NUMPY"sv, {"a NumPy array", "to train, give the text, not its ids"}},
     {0, "GGUF"sv, {"a GGUF model", not_words}},
 };
 

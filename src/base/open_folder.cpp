@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/paths.h"
 #include "base/quote.h"
 
 namespace chargpt {
@@ -137,7 +136,10 @@ void OpenFolder::sync() const {
 }
 
 std::unique_ptr<OpenFolder> open_if_there(const fs::path& path) {
-  return is_folder(path) ? std::make_unique<OpenFolder>(path) : nullptr;
+  std::error_code failed;
+  const fs::file_type type = fs::status(path, failed).type();
+  if (type == fs::file_type::none) fail_on("read", path, failed.value());
+  return type == fs::file_type::directory ? std::make_unique<OpenFolder>(path) : nullptr;
 }
 
 std::vector<std::string> entries_of(const fs::path& path) {

@@ -263,10 +263,9 @@ nlohmann::ordered_json to_json(const SplitCheck& check) {
 
 std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& check) {
   if (!check || !check->differs())
-    return is_list(corpus)
-               ? "the lines are short, as those of a list: if each stands for itself, --documents lines (the preset "
-                 "names has it) lets the model learn where one begins and ends, and write new ones"
-               : "";
+    return is_list(corpus) ? "the lines are short, as in a list: if each stands alone, --documents lines (as in the "
+                             "preset names) lets the model learn where one begins and ends, and write new ones"
+                           : "";
   const std::string share =
       percent(static_cast<double>(corpus.val_tokens()) / static_cast<double>(corpus.all().size()));
   const bool last = corpus.test_tokens() == 0;
@@ -280,7 +279,7 @@ std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& 
            "the lines are sorted: if their order means nothing, --documents lines holds out lines drawn from all of "
            "the text";
   return seen +
-         "validation will not show what is learned of the rest: shuffle the lines if their order means nothing "
+         "validation will not show what the rest teaches: shuffle the lines if their order means nothing "
          "(shuf mine.txt > shuffled.txt), or join the files so that the end has some of every kind";
 }
 

@@ -198,13 +198,13 @@ void expect_finite(std::span<const float> weights, const std::string& source, co
   const auto first = std::ranges::find_if(weights, is_bad);
   throw Error(ExitCode::diverged, source, ": tensor ", name, " holds ", std::isnan(*first) ? "NaN" : "infinity",
               " at place ", first - weights.begin(),
-              ", so the model gives no numbers; use another checkpoint (--checkpoint)");
+              ", so the model cannot be used; use another checkpoint (--checkpoint)");
 }
 
 void expect_no_more(const SafetensorsFile& file, const std::string& source, const std::set<std::string>& expected) {
   for (const TensorView& tensor : file.tensors())
     if (!expected.contains(tensor.name))
-      throw Error(ExitCode::data, source, " has a tensor that this model has not: ", tensor.name,
+      throw Error(ExitCode::data, source, " has a tensor that this model lacks: ", tensor.name,
                   "; it belongs to another model");
 }
 

@@ -214,10 +214,9 @@ void add_context_option(Options& options, Context& context) {
 }
 
 void add_counts_option(Options& options, bool& counts) {
-  options.flag(
-      "--counts", counts,
-      "mix the network with counts of what followed in its training text; with --adapt they go on to count what is "
-      "scored");
+  options.flag("--counts", counts,
+               "mix the network with counts of what follows each context in its training text; with --adapt, in scored "
+               "text too");
 }
 
 void add_adapt_option(Options& options, bool& adapt) {

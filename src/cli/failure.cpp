@@ -46,7 +46,7 @@ std::optional<Error> working_folder_error() {
   if (::getcwd(path.data(), path.size()) != nullptr) return std::nullopt;
   if (errno == ENOENT)
     return Error(ExitCode::missing, "the working folder has been removed; change to another one (cd)");
-  return Error(ExitCode::io, "the path of the working folder cannot be told: ",
+  return Error(ExitCode::io, "the path of the working folder is unknown: ",
                std::generic_category().message(errno == ERANGE ? ENAMETOOLONG : errno), "; change to another one (cd)");
 }
 

@@ -78,8 +78,8 @@ using Places = std::vector<Place>;
   OPTION(Units, units, Units::characters, any(),                                                                 \
          "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                       \
   OPTION(Documents, documents, Documents::none, any(),                                                           \
-         "what the model takes as a document of its own, which it learns to begin and to end: each line, "       \
-         "paragraph (blank lines are between them) or file; none: the text is one",                              \
+         "what is a document, which the model learns to begin and to end: each line, paragraph (separated by "   \
+         "blank lines) or file; none: the whole text",                                                           \
          "data.separator = \"\"")                                                                                \
   OPTION(std::string, separator, "", any(),                                                                      \
          "cut documents at this string, in which \\n is a newline, \\t a tab and \\\\ a backslash",              \
@@ -89,7 +89,7 @@ using Places = std::vector<Place>;
   OPTION(double, val_fraction, 0.1, between(0.0, 0.9),                                                           \
          "fraction of the tokens held out for validation: the end of the text, or whole documents")              \
   OPTION(double, test_fraction, 0.0, between(0.0, 0.9),                                                          \
-         "fraction held out behind that, for eval --split test alone: nothing is trained on it or chosen by it") \
+         "fraction held out after that, only for eval --split test and compare: not for training or choosing")   \
   OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                                \
          "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation")      \
   OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112),                                                  \
@@ -178,7 +178,7 @@ using Groups = std::vector<GroupConfig>;
          "training steps (0 with max_epochs or max_seconds: they alone decide)")                                       \
   OPTION(double, max_epochs, 0.0, at_least(0.0), "most passes over the train split (0: no limit)")                     \
   OPTION(double, max_seconds, 0.0, at_least(0.0),                                                                      \
-         "seconds from process start to the last save; the decay starts late enough to end then (0: no limit)")        \
+         "seconds from process start to the last save; the decay is timed to end then (0: no limit)")                  \
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0), "peak learning rate")                                      \
   OPTION(double, min_lr, 1e-4, between(0.0, 1000.0), "learning rate at the end of the decay",                          \
          "train.lr_schedule != constant")                                                                              \
@@ -210,7 +210,7 @@ using Groups = std::vector<GroupConfig>;
   OPTION(std::int64_t, seed, 1337, between(0, 9007199254740991.0), "seed of weights, windows and dropout")             \
   OPTION(std::int64_t, patience, 0, between(0, 1e9), "stop after this many evaluations without improvement; 0: never") \
   OPTION(std::int64_t, keep, 1, between(1, 1e6), "newest checkpoints to keep, besides the best")                       \
-  OPTION(Dtype, dtype, Dtype::float32, any(), "arithmetic of matrix products; weights stay float32")                   \
+  OPTION(Dtype, dtype, Dtype::float32, any(), "precision of matrix products; weights stay float32")                    \
   OPTION(OnNonfinite, on_nonfinite, OnNonfinite::stop, any(),                                                          \
          "at a loss or gradient that is not finite: stop, skip the step, or go back to the last good checkpoint")
 CHARGPT_OPTIONS(TrainConfig, CHARGPT_TRAIN_OPTIONS);

@@ -82,7 +82,7 @@ void refuse_foreign_file(const std::string& name) {
                 "is nanoGPT's), and give what differs as options, such as --n_layer 6");
   if (name.ends_with(".pt") || name.ends_with(".pth"))
     throw Error(ExitCode::usage, printable(name),
-                " is a checkpoint of PyTorch, not a config; chargpt goes on with its own: chargpt resume RUN, or "
+                " is a PyTorch checkpoint, not a config; chargpt continues only its own: chargpt resume RUN, or "
                 "--init_from RUN");
 }
 

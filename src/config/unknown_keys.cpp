@@ -18,20 +18,20 @@ struct ForeignKey {
 
 constexpr ForeignKey foreign_keys[] = {
     // nanoGPT's train.py, sample.py and GPTConfig
-    {"always_save_checkpoint", "every evaluation saves a checkpoint, train.keep says how many to keep"},
-    {"backend", "leave it out, several processes that mpirun starts use MPI"},
-    {"compile", "leave it out, there is nothing to compile"},
+    {"always_save_checkpoint", "every evaluation saves a checkpoint; train.keep says how many to keep"},
+    {"backend", "leave it out; several processes that mpirun starts use MPI"},
+    {"compile", "leave it out; there is nothing to compile"},
     {"dataset", "use data.text, which takes the text itself"},
     {"decay_lr", "use train.lr_schedule, \"constant\" for no decay"},
     {"device", "use the flag --device"},
     {"eval_only", "use the command chargpt eval RUN"},
-    {"flash", "leave it out, attention is fused wherever it can be"},
+    {"flash", "leave it out; attention is fused wherever it can be"},
     {"init_from", "use the flag --init_from RUN, or the command chargpt resume RUN"},
     {"max_new_tokens", "use sample.tokens"},
     {"out_dir", "use the flag --run DIR"},
     {"start", "use the flag --prompt of chargpt sample"},
-    {"vocab_size", "leave it out, the vocabulary comes from the text"},
-    {"wandb_log", "leave it out, metrics.jsonl and TensorBoard events are always written"},
+    {"vocab_size", "leave it out; the vocabulary comes from the text"},
+    {"wandb_log", "leave it out; metrics.jsonl and TensorBoard events are always written"},
     // names that others use
     {"activation_function", "use model.activation"},
     {"context_length", "use model.block_size"},

@@ -31,7 +31,7 @@ std::string chosen_engine(const std::string& name, const ModelConfig& model, con
   if (means == "libtorch") return means;
   const std::string lacks = cpu_lacks(model, train, device);
   if (lacks.empty()) return "cpu";
-  if (means == "cpu") throw Error(ExitCode::usage, "--engine cpu does not compute ", lacks, "; use --engine libtorch");
+  if (means == "cpu") throw Error(ExitCode::usage, "--engine cpu does not support ", lacks, "; use --engine libtorch");
   return "libtorch";
 }
 

@@ -79,8 +79,9 @@ void read_cut(const Json& step, const std::string& source, Cuts& cuts) {
 bool adds_tokens(const Json& json) {
   const std::string type = type_of(json, "post_processor");
   if (type.empty() || type == "ByteLevel") return false;
+  if (type != "TemplateProcessing") return true;
   const Json single = json["post_processor"].value("single", Json());
-  return type != "TemplateProcessing" || !single.is_array() ||
+  return !single.is_array() ||
          !std::ranges::all_of(single, [](const Json& part) { return part.is_object() && part.contains("Sequence"); });
 }
 

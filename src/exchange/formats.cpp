@@ -32,7 +32,7 @@ constexpr Format table[] = {
      is_huggingface,
      read_huggingface},
     {"nanogpt",
-     "a folder that scripts/chargpt_to_nanogpt.py makes ckpt.pt and meta.pkl of",
+     "input of scripts/chargpt_to_nanogpt.py, which writes ckpt.pt and meta.pkl",
      "",
      {.names = nanogpt_files},
      true,

@@ -151,9 +151,9 @@ double rope_base(const ForeignConfig& config) {
     if (!config.given(name)) continue;
     const StrictObject rope(config.json()[name], config.source() + ": " + name);
     for (const char* type : {"rope_type", "type"})
-      if (rope.has(type) && rope.text(type) != "default") config.refuse(name, "chargpt's rotations are not scaled");
+      if (rope.has(type) && rope.text(type) != "default") config.refuse(name, "chargpt has no RoPE scaling");
     if (rope.has("partial_rotary_factor") && rope.real("partial_rotary_factor") != 1)
-      config.refuse(name, "chargpt turns all features of a head");
+      config.refuse(name, "chargpt rotates every feature pair");
     if (rope.has("rope_theta")) return rope.real("rope_theta");
   }
   return config.real("rope_theta", 10000);

@@ -195,7 +195,7 @@ OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::i
   if (const auto bad = std::ranges::find_if(floats(tensor), [](float value) { return !std::isfinite(value); });
       bad != floats(tensor).end())
     throw Error(ExitCode::diverged, source_, ": tensor ", name, " holds ", std::isnan(*bad) ? "NaN" : "infinity",
-                ", so the model gives no numbers");
+                ", so the model cannot be used");
   return tensor;
 }
 

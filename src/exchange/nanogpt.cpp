@@ -94,7 +94,7 @@ std::vector<std::string> keep_from_rising(OrderedJson& train) {
   if (rate == train.end() || least == train.end() || !rate->is_number() || !least->is_number() || *least <= *rate)
     return {};
   const std::string notice = line_of("min_lr = ", least->dump(), " is above learning_rate = ", rate->dump(),
-                                     ", to which train.py lets the rate rise; a run that goes on keeps it there");
+                                     ", so train.py lets the rate rise; a resumed run keeps learning_rate");
   *least = *rate;
   return {notice};
 }
@@ -174,7 +174,7 @@ std::optional<Obstacle> obstacle_to_nanogpt(const ModelConfig& config) {
 /// Why AdamW of nanoGPT cannot go on with the moments; empty where it can.
 std::string reason_without_moments(const ExportedModel& model) {
   const Config& config = model.config();
-  if (model.model.weights() == Weights::averaged) return "the averaged weights have none (--weights trained have)";
+  if (model.model.weights() == Weights::averaged) return "the averaged weights have none (--weights trained has)";
   if (!config.train.groups.empty()) return "train.groups gives parameters rates of their own";
   if (config.model.decay != Decay::matrices) return "model.decay is \"all\", and nanoGPT decays matrices only";
   if (model.checkpoint.optimizer == nullptr || model.checkpoint.optimizer->tensors().empty()) return "the run has none";
@@ -311,7 +311,7 @@ std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder&
       tensors_as_theirs(model.model, rows_of({}, model.options(), model.vocabulary().size()));
   std::vector<std::string> notices = differences(model);
   const std::string without = reason_without_moments(model);
-  if (!without.empty()) notices.push_back("no state of an optimizer, so train.py cannot go on: " + without);
+  if (!without.empty()) notices.push_back("no optimizer state, so train.py cannot resume: " + without);
   folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, views_of(tensors)); });
   if (without.empty())
     folder.write("optimizer.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, moments_of(model)); });

@@ -185,10 +185,9 @@ void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs
     if (run.failure) continue;
     const std::string name = runs.config + " with seed " + std::to_string(run.seed);
     if (run.scored == ScoredAt::best && !trained_before)
-      lines.push_back(
-          name +
-          " was scored by an earlier version at its best evaluation on this split, which flatters it beside "
-          "runs that are scored at their end; give another --out to train it again");
+      lines.push_back(name +
+                      " was scored by an earlier version at its best evaluation on this split, an advantage over runs "
+                      "scored at their end; give another --out to train it again");
     if (run.scored == ScoredAt::named)
       lines.push_back(name + " is scored at step " + format_count(run.step) + ", the checkpoint that was named");
     if (run.scored == ScoredAt::end && run.lowest_loss < run.loss - clearly)
@@ -269,7 +268,7 @@ std::string try_seeds(const Comparison& comparison, std::int64_t seeds) {
 
 std::string too_close(const Comparison& comparison, const MeanEstimate& difference) {
   const auto needed = seeds_to_show(std::abs(difference.mean), *difference.deviation, comparison.pairs);
-  if (needed && *needed <= most_seeds_to_advise) return " but not yet certain; " + try_seeds(comparison, *needed);
+  if (needed && *needed <= most_seeds_to_advise) return ", perhaps by chance; " + try_seeds(comparison, *needed);
   return ", too close to call: telling them apart would take " +
          (needed ? "about " + std::to_string(*needed) : "more than 1,000") + " seeds";
 }
@@ -335,7 +334,7 @@ std::string undecided_text(const std::vector<NamedDifference>& differences, std:
   for (const auto& [name, difference] : differences)
     if (is_undecided(difference)) each.push_back(name + " (" + seeds_that_tell(difference, comparisons) + ")");
   if (each.empty()) return "";
-  return joined(each, ", ") + "; that is, in 80 of 100 comparisons, if a difference is as large as it looks here";
+  return joined(each, ", ") + "; that is, in 80 of 100 comparisons, if differences are as large as measured here";
 }
 
 std::vector<std::string> remarks(const Comparison& comparison) {

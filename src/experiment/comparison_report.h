@@ -45,7 +45,7 @@ std::vector<std::string> remarks(const Comparison& comparison);
 /// Of the runs alone: which weights were scored, which runs overfitted or ended early, how many steps each made.
 std::vector<std::string> run_remarks(const Comparison& comparison);
 
-/// "learning_rate=3e-3 is ahead in both seeds but not yet certain; try --seeds 4": the best against the next best, with
+/// "learning_rate=3e-3 is ahead in both seeds, perhaps by chance; try --seeds 4": the best against the next best, with
 /// what would decide between them. Empty where fewer than two configs are ranked.
 std::string verdict(const Comparison& comparison);
 

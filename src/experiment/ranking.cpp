@@ -68,8 +68,7 @@ void keep_what_pairs(std::vector<Group>& groups, std::vector<std::string>& remar
     group = std::move(kept);
   }
   if (!left_out.empty())
-    remarks.push_back("left out, since runs are compared seed by seed and not every config has theirs: " +
-                      joined(left_out, ", "));
+    remarks.push_back("left out, since not every config has a run with their seed: " + joined(left_out, ", "));
   if (common.empty()) remarks.emplace_back("the runs have no seed in common: they are paired in order of their seeds");
 }
 

@@ -75,10 +75,10 @@ std::string verdict(const Tuning& tuning) {
 std::string comment_of(const Tuning& tuning, const std::string& command) {
   std::ostringstream text;
   text << "// Found by `" << command << "`: " << describe(tuning.best().candidate) << ".\n"
-       << "// Of " << tuning.trials.size() << " candidates the best: " << verdict(tuning) << ",\n"
+       << "// The best of " << tuning.trials.size() << " candidates: " << verdict(tuning) << ",\n"
        << "// on the last " << format_count(tuning.scored_tokens) << " " << enum_name(tuning.start.data.units)
-       << " of the train split, which none was trained on; the validation split was not looked at.\n"
-       << "// One seed each, and the lowest of many, which flatters it: a difference of a few hundredths may be luck. "
+       << " of the train split, which none was trained on; the validation split was not used.\n"
+       << "// One seed each, and the lowest of many, so biased low: a difference of a few hundredths may be luck. "
           "Lengths suit the machine it was found on.\n";
   return text.str();
 }

@@ -112,15 +112,15 @@ VariedOption parse_varied(const std::string& given) {
   VariedOption option{given.substr(0, equals), split_outside_brackets(given.substr(equals + 1))};
   const NamedOption named = named_option(option.key);
   if (named.holders.empty() && named.name == "name")
-    throw Error(ExitCode::usage, said, ": a name is nothing to vary; variants are named by what differs");
+    throw Error(ExitCode::usage, said, ": the name cannot vary; variants are named by what differs");
   if (named.holders == std::vector<std::string>{"train"} && named.name == "seed")
-    throw Error(ExitCode::usage, said, ": seeds are no variants of a config; --seeds ", option.values.size(),
-                " trains each config with as many");
+    throw Error(ExitCode::usage, said, ": a seed is not a variant; --seeds ", option.values.size(),
+                " trains each config with that many seeds");
   for (std::size_t i = 0; i < option.values.size(); ++i) {
     const std::string& value = option.values[i];
     if (value.empty()) throw Error(ExitCode::usage, said, ": value ", i + 1, " is empty");
     if (std::count(option.values.begin(), option.values.end(), value) > 1)
-      throw Error(ExitCode::usage, said, ": ", printable(value), " is there twice; give each value once");
+      throw Error(ExitCode::usage, said, ": ", printable(value), " is given twice; give each value once");
   }
   return option;
 }

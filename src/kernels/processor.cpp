@@ -145,7 +145,7 @@ std::string settle_cpu_capability() {
   if (*limit <= widest) return "";
   const std::string here = widest == cpu::InstructionSet::avx2 ? "avx2" : "default";
   setenv(variable, here.c_str(), 1);
-  return std::string(variable) + " = " + asked + " is more than this processor has: " + here + " in its place";
+  return std::string(variable) + " = " + asked + " is more than this processor has; using " + here;
 #else
   return "";
 #endif

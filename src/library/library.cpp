@@ -116,7 +116,7 @@ Options known(const Options* given, const Options& defaults) {
 /// Writes `options` where the caller has room for as many of them as its header knows.
 template <class Options>
 void give(const Options& options, Options* to) {
-  if (to == nullptr) throw bad_argument("there are no options to fill: NULL");
+  if (to == nullptr) throw bad_argument("options is NULL; give an address");
   const std::size_t size = known(to, options).size;
   std::memcpy(to, &options, std::min(size, sizeof options));
   to->size = size;
@@ -273,7 +273,7 @@ int chargpt_open_defaults(chargpt_open_options* options) {
 
 int chargpt_open(const char* path, const chargpt_open_options* options, chargpt_model** model) {
   return guarded([&] {
-    if (model == nullptr) throw bad_argument("there is no place for the model: NULL");
+    if (model == nullptr) throw bad_argument("model is NULL; give an address");
     *model = open_model(path, known(options, open_defaults()));
   });
 }
@@ -314,7 +314,7 @@ int chargpt_symbol(const chargpt_model* model, std::int64_t id, char text[4], st
   return guarded([&] {
     const std::int64_t size = opened(model).inference.vocab_size();
     if (id < 0 || id >= size) throw bad_argument("id ", id, " is not between 0 and ", size - 1);
-    if (text == nullptr || length == nullptr) throw bad_argument("there is no place for the symbol: NULL");
+    if (text == nullptr || length == nullptr) throw bad_argument("text or length is NULL; give addresses");
     const std::string symbol = model->checkpoint.vocabulary.symbol(id);
     std::ranges::copy(symbol, text);
     *length = symbol.size();
@@ -324,7 +324,7 @@ int chargpt_symbol(const chargpt_model* model, std::int64_t id, char text[4], st
 int chargpt_encode(const chargpt_model* model, const char* text, std::size_t length, chargpt_unknown unknown,
                    std::int64_t* ids, std::size_t capacity, std::size_t* count) {
   return guarded([&] {
-    if (count == nullptr) throw bad_argument("there is no place for the number of ids: NULL");
+    if (count == nullptr) throw bad_argument("count is NULL; give an address");
     const std::vector<std::int64_t> all = ids_of(opened(model), text, length, unknown, "the text");
     copy_out<std::int64_t>(all, ids, capacity);
     *count = all.size();
@@ -346,7 +346,7 @@ int chargpt_generate(const chargpt_model* model, const chargpt_generate_options*
 int chargpt_score(const chargpt_model* model, const char* text, std::size_t length, chargpt_unknown unknown,
                   float* losses, std::size_t capacity, std::size_t* count) {
   return guarded([&] {
-    if (count == nullptr) throw bad_argument("there is no place for the number of losses: NULL");
+    if (count == nullptr) throw bad_argument("count is NULL; give an address");
     const std::vector<std::int64_t> ids = ids_of(opened(model), text, length, unknown, "the text");
     if (losses != nullptr && ids.size() <= capacity && !ids.empty()) {
       const auto predictor = model->predictor();
@@ -395,7 +395,7 @@ int chargpt_attention(const chargpt_model* model, const char* text, std::size_t 
                       std::int64_t* T) {
   return guarded([&] {
     if (layers == nullptr || heads == nullptr || T == nullptr)
-      throw bad_argument("there is no place for the numbers of layers, heads and characters: NULL");
+      throw bad_argument("layers, heads or T is NULL; give an address");
     const chargpt_model& whole = opened(model);
     const AttentionWeights all =
         attention_weights(whole.inference, window_of(whole, ids_of(whole, text, length, unknown, "the text")));

@@ -30,7 +30,7 @@ void use_threads() {
   if (threads != at::get_num_threads()) at::set_num_threads(threads);
 }
 
-/// The arithmetic of matrix products while it is in scope: float32, TF32 (on the CPU that is float32), or bfloat16 by
+/// The precision of matrix products while it is in scope: float32, TF32 (on the CPU that is float32), or bfloat16 by
 /// autocast. Weights stay float32.
 class PrecisionScope {
  public:

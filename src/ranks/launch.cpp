@@ -92,7 +92,7 @@ std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& w
   std::unique_ptr<Communicator> ranks(make(waiting));
   if (ranks->ranks() != launch.ranks)
     throw cannot_join(launch, "MPI found " + std::to_string(ranks->ranks()) + " of them; " + launch.by +
-                                  " is perhaps that of another MPI than the program's");
+                                  " may belong to another MPI than the program's");
   return ranks;
 }
 

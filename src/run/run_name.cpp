@@ -28,13 +28,12 @@ void refuse_foreign_model(const fs::path& given) {
   const std::string extension = is_folder(given) ? "" : given.extension().string();
   const std::string shown = printable_path(given);
   if (extension == ".pt" || extension == ".pth")
-    throw Error(
-        ExitCode::usage, shown,
-        " is a checkpoint of PyTorch; nanoGPT's become runs by scripts/nanogpt_to_chargpt.py and chargpt import");
+    throw Error(ExitCode::usage, shown,
+                " is a PyTorch checkpoint; convert nanoGPT's with scripts/nanogpt_to_chargpt.py and chargpt import");
   if (extension == ".gguf" || extension == ".bin" || extension == ".onnx")
     throw Error(ExitCode::usage, shown,
-                " is a model of another program; chargpt reads runs of its own, and chargpt import makes runs of "
-                "folders of transformers and nanoGPT");
+                " is another program's model; chargpt reads its own runs, and chargpt import converts folders of "
+                "transformers and nanoGPT");
   const bool of_transformers = holds("config.json") && (holds("tokenizer.json") || holds("tokenizer_config.json"));
   if (!is_run(given) && (of_transformers || holds("nanogpt.json")))
     throw Error(ExitCode::usage, shown, " is a model of another program; chargpt import ", shell_quoted(given.native()),
@@ -123,7 +122,7 @@ std::string runs_near(const fs::path& missing) {
     if (!names.empty() && listed.empty()) listed = "; runs in " + printable_path(folder) + ": " + list_of(names);
   }
   if (const std::string name = missing.string(); names_preset(name))
-    listed.insert(0, "; it is a preset, which becomes a run by chargpt train " + name);
+    listed.insert(0, "; it is a preset; to train a run: chargpt train " + name);
   return listed;
 }
 

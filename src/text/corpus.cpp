@@ -60,7 +60,7 @@ void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingP
   for (TextSource& source : sources) source.note = note;
 }
 
-/// "32033 documents, 3203 of them held out; 2539 (8 %) repeat another one: equal documents are on the same side"
+/// "32033 documents, 3203 of them held out; 2539 (8 %) are duplicates, kept on the same side of the split"
 std::string description_of(const ArrangedDocuments& documents) {
   const std::int64_t count = documents.split.count, repeats = documents.repeats;
   std::string text =
@@ -68,8 +68,8 @@ std::string description_of(const ArrangedDocuments& documents) {
   if (documents.test > 0) text += line_of(", and ", documents.test, " for the test");
   if (repeats > 0) {
     const std::string percent = 100 * repeats < count ? "under 1" : std::to_string(100 * repeats / count);
-    text += line_of("; ", repeats, " (", percent, repeats == 1 ? " %) repeats" : " %) repeat",
-                    " another one: equal documents are on the same side");
+    text += line_of("; ", repeats, " (", percent, repeats == 1 ? " %) is a duplicate" : " %) are duplicates",
+                    ", kept on the same side of the split");
   }
   return text;
 }

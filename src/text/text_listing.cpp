@@ -109,7 +109,7 @@ class Search {
       return is_marked_run(entry.path()) ? leave_out(name, "a run") : look_into(name);
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
     if (type == fs::file_type::directory) return leave_out(name, "a link to a folder");
-    if (type == fs::file_type::not_found) return leave_out(name, "a link that leads nowhere");
+    if (type == fs::file_type::not_found) return leave_out(name, "a broken link");
     if (type != fs::file_type::regular) return leave_out(name, "not a regular file");
     if (units_ == Units::characters)
       if (const auto why = why_no_text(entry.path())) return leave_out(name, *why);

@@ -64,8 +64,8 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   }
   const std::size_t forgotten = static_cast<std::size_t>(from.vocabulary.size()) - symbols.size();
   return line_of(which == Weights::averaged ? "averaged weights from " : "weights from ", from.path.string(),
-                 ", which knows ", symbols.size(), " of ", vocabulary.size(), " symbols",
-                 forgotten == 0 ? "" : "; this text lacks " + std::to_string(forgotten) + " of its own, left out");
+                 ", which knows ", symbols.size(), " of the text's ", vocabulary.size(), " symbols",
+                 forgotten == 0 ? "" : "; " + std::to_string(forgotten) + " that the text lacks are left out");
 }
 
 }  // namespace chargpt

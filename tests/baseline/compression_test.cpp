@@ -1,6 +1,7 @@
 #include "baseline/compression.h"
 
 #include "base/random.h"
+#include "text/text_source.h"
 #include "tinyshakespeare.h"
 
 namespace chargpt {
@@ -52,6 +53,11 @@ TEST_CASE("gzip and xz give the sizes that their programs give") {
   CHECK(xz_of(corpus_of(verse)) == 112);
 }
 
+// `xz -9e` of xz 5.4; `xz -9`, which searches otherwise, makes 10,700 of it.
+TEST_CASE("a text is compressed by the extreme variant of the preset, as its name says") {
+  CHECK(xz_of(corpus_of(sample_text())) == Approx(10740).margin(20).epsilon(0));
+}
+
 TEST_CASE("the same text compresses to the same size in characters and in bytes") {
   const std::string text = "Ελλάδα, 汉字, 😀 and plain words; Ελλάδα again";
   CHECK(gzip_of(corpus_of(text)) == gzip_of(corpus_of(text, Units::bytes)));
@@ -84,6 +90,21 @@ TEST_CASE("a boundary between documents is one symbol that no text holds") {
       Units::bytes);
   const TokenView first = lines.all().slice(0, 7);  // two documents of two letters
   CHECK(gzip_bytes(lines.vocabulary(), {first}) == gzip_of(bytes));
+}
+
+TEST_CASE("a boundary between documents is no line end, as documents may hold some themselves") {
+  std::string text;
+  for (int lines = 1; lines <= 12; ++lines) {
+    for (int i = 0; i < lines; ++i) text += "a\n";
+    text += "\n";
+  }
+  const Corpus paragraphs = corpus_from_text(text, {.documents = Documents::paragraphs, .val_fraction = 0.4}, "text");
+  const Vocabulary& vocabulary = paragraphs.vocabulary();
+  const TokenView all = paragraphs.all();
+  std::string bytes;
+  for (std::int64_t i = 0; i < all.size(); ++i)
+    bytes += all[i] == vocabulary.document() ? "\xFF" : vocabulary.symbol(all[i]);
+  CHECK(gzip_bytes(vocabulary, {all}) == gzip_of(corpus_of(bytes, Units::bytes)));
 }
 
 // Sizes of the packed stream: `7z a -m0=PPMd:o=6:mem=16m` and `7z l -slt` (26.02), and pyppmd.Ppmd7Encoder(6, 16 <<

@@ -51,7 +51,7 @@ TEST_CASE("a sorted list differs from the rest, the same list shuffled does not"
   CHECK_FALSE(shuffled.sorted);
   CHECK_FALSE(shuffled.differs());
   CHECK(shuffled.held_out < 0.02);
-  CHECK(notice_of(lines_of(names)).starts_with("the lines are short, as those of a list: "));
+  CHECK(notice_of(lines_of(names)).starts_with("the lines are short, as in a list: "));
   for (std::size_t i = 0; i < names.size(); i += 3) names[i][0] -= 'a' - 'A';
   std::ranges::sort(names, {}, [](std::string name) {
     for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
@@ -73,7 +73,14 @@ TEST_CASE("lines of two words are those of a list, too") {
   const std::vector<std::string> names = made_names(many, 5000);
   std::string text;
   for (std::size_t i = 0; i < names.size(); i += 2) text += names[i] + " " + names[i + 1] + "\n";
-  CHECK(notice_of(text).starts_with("the lines are short, as those of a list: "));
+  CHECK(notice_of(text).starts_with("the lines are short, as in a list: "));
+}
+
+TEST_CASE("short lines with blank ones between them are paragraphs, not a list") {
+  const std::vector<std::string> names = made_names(many, 5000);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) text += names[i] + (i % 10 == 9 ? "\n\n" : "\n");
+  CHECK(notice_of(text).empty());
 }
 
 TEST_CASE("another text at the end differs, also where the train part has some of it") {

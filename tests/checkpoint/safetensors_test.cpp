@@ -212,6 +212,10 @@ TEST_CASE("tensors fill the data without gap or overlap") {
                    "abcd");
   };
   CHECK(contents(SafetensorsFile(as_bytes(two("[2,4]", "[0,2]")), "m")) == "y U8 2: ab\nx U8 2: cd\n");
+  const std::string empty_first = file_of(R"({"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+                                          R"("y":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
+                                          "ab");
+  CHECK(contents(SafetensorsFile(as_bytes(empty_first), "m")) == "y U8 0: \nx U8 2: ab\n");
   CHECK(refusal_of(two("[0,2]", "[1,3]")) ==
         "m: tensor 'y' lies at bytes 1 to 3, which leaves a gap, overlaps another or passes 4, the end");
   CHECK(refusal_of(two("[0,2]", "[0,2]")).find("lies at bytes 0 to 2") != std::string::npos);

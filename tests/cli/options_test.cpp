@@ -132,7 +132,9 @@ TEST_CASE("numbers that are refused name the value and the limit") {
   CHECK(refusal({"r", "--minutes", "0"}) == "--minutes: 0 is not above 0");
   CHECK(refusal({"r", "--threads", "1.5"}) == "--threads: 1.5 is not understood; it takes a whole number, 0 to 4096");
   CHECK(refusal({"r", "--minutes", "ten"}) == "--minutes: ten is not understood; it takes a number, above 0");
-  CHECK(refusal({"r", "--minutes", "nan"}) == "--minutes: nan is not understood; it takes a number, above 0");
+  for (const std::string number : {"nan", "inf"})
+    CHECK(refusal({"r", "--minutes", number}) ==
+          "--minutes: " + number + " is not understood; it takes a number, above 0");
   CHECK(refusal({"r", "--threads", "99999999999999999999"}) ==
         "--threads: 99999999999999999999 is above 4096, the largest allowed");
 }

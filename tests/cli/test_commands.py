@@ -90,7 +90,7 @@ class UsageTest(ProgramTest):
             self.assertTrue(error.startswith(f"unknown option {flag.split('=')[0]}: "), error)
             self.assertIn(here, error)
         self.assertNotIn("--run DIR", self.fail_with(2, "score", "--run", "x"))
-        for word, here in (("resume", "chargpt resume RUN"), ("scratch", "leave --init_from out"), ("gpt2-xl", "word pieces")):
+        for word, here in (("resume", "chargpt resume RUN"), ("scratch", "leave --init_from out"), ("gpt2-xl", "subword tokens")):
             self.assertIn(here, self.fail_with(2, "train", f"--init_from={word}", "--text", SAMPLE_TEXT, "--max_iters", "1"))
         self.assertIn("nanogpt-cpu", self.fail_with(2, "train", "config/train_shakespeare_char.py"))
         self.assertIn("--init_from RUN", self.fail_with(2, "train", "out/ckpt.pt"))
@@ -142,7 +142,7 @@ class UsageTest(ProgramTest):
         for words, candidates in ((["tra"], ["train"]), (["help", "tr"], ["train"]), (["train", "--max_it"], ["--max-iters"]), (["resume", "m"], ["mine"]),
                                   (["sample", "--color", ""], ["auto", "always", "never"]), (["sample", "--color", "=", "al"], ["always"]),
                                   (["train", "nanogpt-c"], ["nanogpt-cpu"]), (["train", "--text", ""], []), (["nothing", ""], None),
-                                  (["eval", "the_"], ["the_second"])):
+                                  (["eval", "the_"], ["the_second"]), (["train", "--init-from", "m"], ["mine"]), (["compare", "--planned"], [])):
             with self.subTest(words=words):
                 outcome = self.run_program("complete", *words)
                 self.assertEqual(outcome.code, 2 if candidates is None else 0, outcome.err)
@@ -179,6 +179,8 @@ class UsageTest(ProgramTest):
         self.assertIn("--schema", self.fail_with(2, "configs", "--schema", "--show", "quick"))
         self.assertIn("--overwrite needs --run DIR", self.fail_with(2, "train", "--overwrite"))
         self.assertEqual(self.fail_with(2, "bench", "train", "ladder/bigram", "--batch", "2"), "--batch is an option of bench sample, not of bench train")
+        self.assertEqual(self.fail_with(2, "bench", "train", "ladder/bigram", "--context", "full"),
+                         "--context is an option of bench sample, not of bench train")
         self.assertEqual(self.fail_with(2, "bench", "sample", self.trained(), "--engine", "autograd"),
                          "--engine is an option of bench train, not of bench sample")
 
@@ -245,6 +247,9 @@ class ConfigTest(ProgramTest):
         for expected in (row["expected"] for row in rows if row["expected"] and row["expected"].get("ci95")):
             low, high = expected["ci95"]
             self.assertIn(f" {expected['loss']:.3f} ± {(high - low) / 2:.3f}", table)
+        train = self.json("inspect", "default")["config"]["train"]
+        length, = (row["length"] for row in rows if row["name"] == "default")
+        self.assertEqual(length, f"{train['max_iters']:,} steps or {train['max_epochs']:g} epochs")
         shown = self.succeed("configs", "--show", "bigram").out
         self.assertIn('"type": "bigram"', shown)
         self.assertEqual(shown, self.succeed("configs", "--show", "ladder/bigram").out)
@@ -314,7 +319,7 @@ class PlanTest(ProgramTest):
         for run in ("r", "r/checkpoints/step-00000003"):
             with self.subTest(run):
                 tuned = self.succeed("train", "--init_from", run, "--text", "other.txt", "--run", "tuned", "--overwrite", "--json")
-                self.assertIn("weights from r/checkpoints/step-00000003, which knows 7 of 7 symbols; this text lacks ", tuned.err)
+                self.assertIn("weights from r/checkpoints/step-00000003, which knows 7 of the text's 7 symbols; ", tuned.err)
                 config = self.json_of("tuned/config.json")
                 self.assertEqual((config["name"], config["model"]["type"], config["model"]["n_embd"]), ("ladder/bigram", "bigram", 8))
         self.fail_with(66, "train", "--init_from", "nowhere", "--text", "other.txt")

@@ -6,7 +6,7 @@ import pathlib
 import signal
 import subprocess
 
-from program import QUICK, SAMPLE_TEXT, TEXT, ProgramTest, data_of, last_wins, metrics
+from program import QUICK, SAMPLE_TEXT, SMALL, TEXT, ProgramTest, data_of, last_wins, metrics
 
 TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 
@@ -36,7 +36,7 @@ class VaryTest(CompareTest):
         for vary, line in (("n_head", "--vary n_head is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6"),
                            ("n_heads=1,2", "--vary: n_heads = 1 is not an option; did you mean model.n_head?"),
                            ("n_head=1,3", "--vary: model.n_head = 3 does not divide model.n_embd = 8; 2 or 4 would"),
-                           ("train.seed=1,2", "--vary train.seed=1,2: seeds are no variants of a config; --seeds 2 trains each config with as many")):
+                           ("train.seed=1,2", "--vary train.seed=1,2: a seed is not a variant; --seeds 2 trains each config with that many seeds")):
             self.assertEqual(self.fail_with(2, "compare", "ladder/attention", "--vary", vary, "--n_embd", "8", "--text", SAMPLE_TEXT), line)
         self.assertEqual(list(self.folder.iterdir()), [])
 
@@ -71,6 +71,17 @@ class ChildrenTest(CompareTest):
         self.assertEqual(broken, {run: whole[run] for run in broken})
         self.assertEqual(self.succeed(*self.COMMAND, "--out", "out", "--jobs", "2").err.count("trained before"), 3)
         self.assertEqual(self.losses("out"), whole)
+
+    def test_that_a_run_diverged_is_a_result(self):
+        rows = self.json("compare", "nanogpt-cpu", "--vary", "learning_rate=1e-3,1000", *SMALL, *QUICK, "--max_iters", "200", "--weight_decay", "1000",
+                         "--grad_clip", "0", "--warmup_iters", "0", "--quiet")["results"]
+        self.assertEqual([(row["config"].split("=")[1], row["rank"]) for row in rows], [("1e-3", 1), ("1000", None)])
+        self.assertIn("training diverged", rows[1]["seeds"][0]["failure"])
+
+    def test_the_threads_that_are_asked_for_are_the_runs(self):
+        for threads in (1, 3):
+            self.succeed(*last_wins(["compare", "ladder/bigram", "--out", f"out{threads}", *TINY, "--threads", threads]))
+            self.assertEqual(self.json("inspect", f"out{threads}/ladder-bigram-seed1337")["threads"], threads)
 
     def test_killed_itself_it_leaves_no_child_and_goes_on(self):
         process = self.started(*self.COMMAND, "--out", "out", "--jobs", "2")
@@ -142,6 +153,7 @@ class RunsTest(CompareTest):
         for words, line in ((["a1", "ladder/masked"], "a1 is a run, and ladder/masked is none; compare runs with runs or configs with configs"),
                             (["a1", "a1/"], "a1/ is of a run given before; give each run, or one of its checkpoints, once"),
                             (["a1", "b1", "--seeds", "3"], "--seeds is for trainings, and runs are compared as they are; leave it out"),
+                            (["a1", "b1", "--score-on", "train"], "--score-on is for trainings, and runs are compared as they are; leave it out"),
                             (["a1", "b1", "--max_iters", "3"], "--max_iters is for trainings, and runs are compared as they are; leave it out")):
             self.assertEqual(self.fail_with(2, "compare", *words), line)
         self.assertIn("a1 and c differ in their text (data.text", self.fail_with(2, "compare", "a1", "c"))
@@ -191,6 +203,14 @@ class FormsTest(CompareTest):
         self.assertNotIn("paired", outcome.err)
         self.assertIn("paired", self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1], "--verbose").err)
 
+    def test_a_run_that_did_not_go_through_its_schedule_is_told_with_what_ended_it(self):
+        command = ["compare", "ladder/bigram", "--out", "out", *TINY[:-1]]
+        self.assertNotIn("ended by", self.succeed(*command).err)
+        kept = self.json_of("out/ladder-bigram-seed1337/val_losses.json")
+        for ending in ("patience", "seconds"):
+            self.write("out/ladder-bigram-seed1337/val_losses.json", {**kept, "ended": ending})
+            self.assertIn(f", ended by {ending} after 12 steps", self.succeed(*command).err)
+
     def test_a_notice_of_which_only_numbers_differ_is_told_once(self):
         self.write("few.txt", TEXT[:300])
         command = ["compare", "ladder/bigram", "--vary", "max_iters=200,300", "--out", "out", *TINY[:-3], "--text", "few.txt"]
@@ -213,6 +233,7 @@ class FormsTest(CompareTest):
         for seed in report["results"][0]["seeds"]:
             first = next(row for row in metrics(self.folder / seed["run"], "eval") if row["val_loss"] <= 4)
             self.assertEqual(seed["target"], {"step": first["step"], "seconds": first["seconds"]})
+            self.assertEqual((seed["updates"], seed["ended"]), (30, "finished"))  # it goes on
         self.assertEqual([seed["target"] for seed in report["results"][1]["seeds"]], [None, None])
         lines = self.lines_at(80, *command)
         self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")

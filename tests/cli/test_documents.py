@@ -48,7 +48,8 @@ class DocumentsTest(ProgramTest):
         self.assertIn(f"{fresh} of 20 whole documents ", prompted.err)
         objects = [json.loads(line) for line in self.succeed("sample", "run", "--num-samples", "3", "--new", "--json").out.splitlines()]
         self.assertEqual([one["text"] for one in objects], new[:3])
-        self.assertIn("4 of 4 documents stop before their end", self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1").err)
+        self.assertEqual([one["tokens"] for one in objects], [len(name) for name in new[:3]])  # without the ends of the documents
+        self.assertIn("4 of 4 documents were cut off by --tokens; raise it", self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1").err)
         stopped, whole = self.succeed("sample", "run", "--num-samples", "20", "--stop", "a"), [name for name in written.out.splitlines() if "a" not in name]
         self.assertNotIn("documents stop before their end", stopped.err)
         self.assertIn(f"{sum(name not in self.names for name in whole)} of {len(whole)} whole documents are new", stopped.err)
@@ -111,6 +112,19 @@ class DocumentsTest(ProgramTest):
         self.assertGreater(told["documents"]["in_train"], 1000)
         self.assertEqual(told["verdict"], "It writes text of its own.")
 
+    def test_as_many_held_out_documents_are_compared_as_were_sampled(self):
+        draw = random.Random(5)
+        common = "".join(draw.choices("abcdefgh", k=36))
+        alike = [common + a + b for a in "abcdefgh" for b in "abcd"]
+        others = ["".join(draw.choices("abcdefgh", k=39)) for _ in alike]
+        self.write("lines.txt", "\n".join(alike + others) + "\n")
+        self.trained("run", "--val_fraction", "0.5", text="lines.txt", iters=2)
+        held_out = "".join(one["character"] or "\n" for one in self.json("score", "run")["scores"]).splitlines()
+        copied = [line.startswith(common) for line in held_out]
+        first = copied.index(not copied[0])  # documents, all of which stand in the train split to their 36th character, or none
+        for samples, share in ((first, copied[0]), (first + 1, sum(copied[:first + 1]) / (first + 1))):
+            self.assertAlmostEqual(self.json("audit", "run", "--samples", samples, "--tokens", "36")["held_out_copied_share"], share)
+
     def test_audit_says_how_many_documents_are_new(self):
         self.trained("run", "--windows", "shuffled", iters=200)
         told = self.json("audit", "run", "--samples", "50")["documents"]
@@ -118,7 +132,10 @@ class DocumentsTest(ProgramTest):
         self.assertEqual(told["new"] + told["in_train"] + told["in_held_out"], 50)
         self.assertGreater(told["in_train"], told["in_held_out"])
         self.assertIn(f"of 50 documents written, {told['new']} ", self.succeed("audit", "run", "--samples", "50").out)
-        self.assertIn("50 more were not written to their end", " ".join(self.succeed("audit", "run", "--samples", "50", "--tokens", "1").out.split()))
+        alone, both = (self.json("audit", "run", "--samples", "50", *counts) for counts in ([], ["--counts"]))
+        self.assertEqual(both["without_counts"], {"copied_share": alone["copied_share"], "longest": alone["longest"]["characters"]})
+        self.assertEqual(both["not_in_train"][0]["without_counts"], alone["not_in_train"][0]["samples"])
+        self.assertIn("50 more were cut off by --tokens", " ".join(self.succeed("audit", "run", "--samples", "50", "--tokens", "1").out.split()))
         self.assertLess(self.json("bench", "sample", "run", "--batch", "20", "--tokens", "200", "--repeats", "1")["written"], 20 * 30)
 
     def test_the_preset_for_lists_takes_lines_as_documents(self):
@@ -148,4 +165,4 @@ class DocumentsTest(ProgramTest):
         random.Random(4).shuffle(self.names)
         self.write("names.txt", "\n".join(self.names) + "\n")
         told = self.succeed("train", "quick", "--text", "names.txt", "--run", "run", "--max_iters", "2", *OWN).err
-        self.assertIn("--documents lines (the preset names has it) lets the model learn where one begins and ends", " ".join(told.split()))
+        self.assertIn("--documents lines (as in the preset names) lets the model learn where one begins and ends", " ".join(told.split()))

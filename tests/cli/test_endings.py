@@ -26,6 +26,8 @@ class EndingTest(ProgramTest):
         self.assertEqual(self.how_it_ended("run"), "patience")
         self.assertEqual({key: metrics(self.folder / "run")[-1][key] for key in ("kind", "step", "ended", "max_iters")},
                          {"kind": "end", "step": 30, "ended": "patience", "max_iters": 60})
+        self.assertIn("run: ended by patience after 30 of 60 steps: no better validation loss in the last 2 evaluations ",
+                      " ".join(self.succeed("watch", "run").out.split()))
         again = self.succeed("resume", "run", "--json")
         self.assertEqual(again.json["ended"], "patience")
         self.assertIn("ended by patience after 30 of 60 steps", again.err)
@@ -44,7 +46,7 @@ class EndingTest(ProgramTest):
         for options, changed in ((["--learning_rate", "5e-4"], "train.learning_rate"), (["--max_iters", "10"], "train.max_iters")):
             error = self.fail_with(2, "resume", "run", *options)
             self.assertIn("step-00000020 is the end of its training, so changed options have no effect: " + changed, error)
-            self.assertIn("to train on, add --max_iters N, above 20", error)
+            self.assertIn("to continue, add --max_iters N, above 20", error)
         self.assertEqual((self.folder / "run/config.json").read_bytes(), before)
         self.succeed("resume", "run", "--max_iters", "22", "--learning_rate", "5e-4")
 
@@ -58,6 +60,12 @@ class EndingTest(ProgramTest):
         self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
         (self.folder / "run/metrics.jsonl").unlink()
         self.assertEqual(self.how_it_ended("run"), "finished")
+
+    def test_what_comes_after_the_last_save_is_how_the_run_ended(self):
+        self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
+        path = self.folder / "run/metrics.jsonl"
+        path.write_text(path.read_text().replace('"ended":"finished"', '"ended":"diverged"'))
+        self.assertEqual(self.how_it_ended("run"), "diverged")
 
     def test_a_run_under_way_is_listed_as_running_and_a_killed_one_as_unknown(self):
         process = self.started("train", *SMALL, "--max_iters", "1000000000", "--eval_interval", "5", "--run", "run", stderr=subprocess.DEVNULL)

@@ -124,6 +124,13 @@ class EnsembleTest(ProgramTest):
         self.assertNotEqual(self.succeed("sample", "a", "b", "--learn-weights").out, self.succeed("sample", "a", "b").out)
         self.assertIn("--learn-weights is for several runs", self.fail_with(2, "eval", "a", "--learn-weights"))
 
+    def test_weights_are_learned_on_the_end_of_the_train_split(self):
+        self.write("both.txt", "abcd" * 1500 + "efgh" * 1500)
+        for name, letters in (("c", "abcd"), ("d", "efgh")):  # which knows one half of the text by heart, and little of the other
+            self.train(f"half-{name}", "ladder/bigram", 60, "--learning_rate", "0.05", text=letters * 1500)
+            self.train(name, "ladder/bigram", 1, "--init_from", f"half-{name}", "--text", "both.txt")
+        self.assertGreater(self.json("eval", "c", "d", "--learn-weights")["members"][1]["weight"], 0.9)
+
     def test_weights_are_learned_on_a_twentieth_of_the_train_split_unless_that_is_too_little(self):
         for size, line in ((9_000, "the training text is too short to learn the runs' weights"), (250_000, "weights, learned on the last 11,250 characters")):
             self.train(f"of-{size}", "nanogpt-cpu", 1, *SMALL, text=(TEXT * 9)[:size])
@@ -148,6 +155,10 @@ class EnsembleTest(ProgramTest):
         self.assertIn("scored in the shortest, of 16", outcome.err)
         self.assertEqual(outcome.json["members"][1]["loss"], self.json("eval", "a")["loss"])
         self.succeed("sample", "long", "a", "--tokens", "50")
+        for length in (17, 32, 33):  # when sampling, each uses its own
+            told = self.succeed("sample", "long", "a", "--prompt", TEXT[:length], "--tokens", "1").err
+            self.assertEqual("the prompt has 33 characters but the context is 32" in told, length == 33)
+            self.assertEqual(told.count("the prompt has"), int(length == 33), told)
 
     def test_a_test_split_is_counted_in_each_run(self):
         for name, seed in (("c", "1"), ("d", "2")):
@@ -155,6 +166,8 @@ class EnsembleTest(ProgramTest):
         self.json("eval", "d", "--split", "test")
         self.assertEqual(self.json("eval", "c", "d", "--split", "test")["test_scores"], 2)
         self.assertEqual(self.json("eval", "c", "--split", "test")["test_scores"], 2)
+        self.assertEqual(self.json("eval", "c", "--split", "test")["test_scores"], 3)
+        self.assertEqual(self.json("eval", "c", "d", "--split", "test")["test_scores"], 4)  # of d it is the third time
 
     def test_runs_that_do_not_go_together_are_refused_by_name(self):
         self.train("other", "nanogpt-cpu", 2, *SMALL, text=TEXT[:20000] + "é")
@@ -178,8 +191,8 @@ class EnsembleTest(ProgramTest):
         for option in ("--counts", "--adapt"):
             self.assertIn("without --counts, --adapt", self.fail_with(2, "eval", "a", "half", "--text", "new.txt", option))
         self.succeed("sample", "a", "half", "--tokens", "10")
-        self.assertIn("no one text to learn from", self.fail_with(2, "sample", "a", "half", "--counts"))
+        self.assertIn("so they share no training split", self.fail_with(2, "sample", "a", "half", "--counts"))
         self.succeed("score", "a", "half", "new.txt")
-        self.assertIn("as one they score another text", self.fail_with(2, "score", "a", "half"))
+        self.assertIn("to score them together, give a new text FILE", self.fail_with(2, "score", "a", "half"))
         for option in ("--counts", "--adapt", "--learn-weights"):
-            self.assertIn("no one text to learn from", self.fail_with(2, "score", "a", "half", "new.txt", option))
+            self.assertIn("so they share no training split", self.fail_with(2, "score", "a", "half", "new.txt", option))

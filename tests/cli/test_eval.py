@@ -180,8 +180,8 @@ class WhatAFigureIsOfTest(ProgramTest):
             with self.subTest(words=words):
                 outcome = self.run_program(*words)
                 self.assertEqual(outcome.code, 80, outcome.err)
-                self.assertRegex(outcome.error, r"r/checkpoints/step-00000003\S*: tensor (lm_head|transformer)\.\S+ holds NaN at place 0, so the model gives "
-                                                r"no numbers; use another checkpoint")
+                self.assertRegex(outcome.error, r"r/checkpoints/step-00000003\S*: tensor (lm_head|transformer)\.\S+ holds NaN at place 0, so the model cannot be "
+                                                r"used; use another checkpoint")
 
 
 class OneLossTest(ProgramTest):

@@ -18,6 +18,8 @@ class RoundTripTest(ExchangeTest):
                 self.export(name, f"{name}.out")
                 self.assertEqual(self.json("import", f"{name}.out", "--run", f"{name}.back")["notices"], [])
                 self.assertEqual(self.loss(f"{name}.back"), self.loss(name))
+                scores = [self.json("score", run, "text.txt", "--quiet")["loss"] for run in (name, f"{name}.back")]
+                self.assertEqual(*scores)  # of the first character too, which follows the end of a line
                 self.export(f"{name}.back", f"{name}.again")
                 before, after = self.contents(f"{name}.out"), self.contents(f"{name}.again")
                 for file in ("config.json", "model.safetensors", "tokenizer.json"):
@@ -39,7 +41,7 @@ class RoundTripTest(ExchangeTest):
         for row in (self.json("inspect", "back"), *(row for row in self.json("runs", ".") if row["run"] == "back")):
             self.assertEqual((row["best_val_loss"], row["best_step"]), (None, None))
         self.assertIn("--text FILE", self.fail_with(66, "eval", "back"))
-        self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "back", "--text", SAMPLE_TEXT))
+        self.assertIn("without optimizer state", self.fail_with(65, "resume", "back", "--text", SAMPLE_TEXT))
         self.train("tuned", "back/config.json", 40, "--init_from", "back")
         self.assertLess(self.loss("tuned"), self.loss("back"))
         self.change("out", "config.json", rope_parameters=None)  # transformers 4 has rope_theta alone
@@ -53,6 +55,36 @@ class RoundTripTest(ExchangeTest):
         self.succeed("import", "out", "--run", "back", "--quiet")
         self.assertFalse(self.json_of("back/config.json")["model"]["tie_weights"])
         self.assertEqual(self.loss("back"), self.loss("llama"))
+
+    def test_a_llama_that_leaves_out_its_epsilon_has_the_default_of_transformers(self):
+        self.model("llama", 3)
+        self.export("llama", "out")
+        self.change("out", "config.json", rms_norm_eps=None)  # null, as absent
+        self.succeed("import", "out", "--run", "back", "--quiet")
+        self.assertEqual(self.json_of("back/config.json")["model"]["norm_eps"], 1e-6)
+
+    def test_rotations_that_are_scaled_are_refused_in_every_spelling(self):
+        self.model("llama", 3)
+        self.export("llama", "out")
+        for name, kind in (("rope_scaling", "type"), ("rope_scaling", "rope_type"), ("rope_parameters", "rope_type")):
+            with self.subTest(name=name, kind=kind):
+                scaled = {"rope_scaling": None, "rope_parameters": None, name: {kind: "linear", "factor": 2.0}}
+                self.change("out", "config.json", **scaled)
+                self.assertIn("no RoPE scaling", self.fail_with(65, "import", "out", "--run", "back"))
+
+    def test_buffers_that_older_versions_of_transformers_saved_are_passed_over(self):
+        self.model("gpt2", 3)
+        self.export("gpt2", "out")
+        weights = self.contents("out")["model.safetensors"]
+        header, begin = safetensors(weights)
+        for name in ("attn.bias", "attn.masked_bias"):
+            for layer in (0, 1):
+                end = max(tensor["data_offsets"][1] for key, tensor in header.items() if key != "__metadata__")
+                header[f"transformer.h.{layer}.{name}"] = {"dtype": "F32", "shape": [1], "data_offsets": [end, end + 4]}
+        text = json.dumps(header).encode()
+        self.write("out/model.safetensors", struct.pack("<Q", len(text)) + text + weights[begin:] + bytes(4 * 4))
+        self.succeed("import", "out", "--run", "back", "--quiet")
+        self.assertEqual(self.loss("back"), self.loss("gpt2"))
 
     def test_a_qwen3_that_does_not_say_how_wide_its_heads_are_has_128_features(self):
         self.train("wide", "standard", 2, *SIZE, "--head_size", "128")
@@ -157,6 +189,7 @@ class RoundTripTest(ExchangeTest):
                      f"| ngram (order {counted['order']}) | {counted['loss']:.4f} |",
                      "\nchargpt train chargpt.json --text texts --teacher teacher\n"):
             self.assertIn(part, card)
+        self.assertNotRegex(card, r"\|\s*\w+_tokens")  # on how many the rivals were counted is no loss
         for name, content in self.contents("out").items():
             self.assertNotIn(bytes(self.folder), content, name)
         generation, tokenizer = (self.json_of(f"out/{name}.json") for name in ("generation_config", "tokenizer_config"))
@@ -168,6 +201,11 @@ class RoundTripTest(ExchangeTest):
         (self.folder / "mine/figures.json").write_text('{"checkpoint": {"step": 20}, "loss": "low", "baselines": [1]}')
         self.export("mine", "other")
         self.assertNotIn("ngram", (self.folder / "other/README.md").read_text())
+
+    def test_the_card_says_how_many_steps_the_checkpoint_has_not_how_many_the_run(self):
+        self.train("mine", "nanogpt-cpu", 20, *SIZE, "--keep", "3")
+        self.export("mine", "out", "--checkpoint", "step-10")
+        self.assertIn(", 10 steps. With the same options", (self.folder / "out/README.md").read_text())
 
     def test_the_card_has_the_loss_of_the_weights_that_were_chosen(self):
         for weights, loss in (("trained", "3.8390 | 5.539"), ("averaged", "3.8836 | 5.603")):
@@ -233,7 +271,7 @@ class HostileTest(ExchangeTest):
         self.refused("model.safetensors")
         for value, word in ((math.nan, "NaN"), (-math.inf, "infinity")):
             put(header, struct.pack("<f", value) + data[4:])
-            self.refused(f"holds {word}, so the model gives no numbers", code=80)
+            self.refused(f"holds {word}, so the model cannot be used", code=80)
         names = [name for name in header if name != "__metadata__"]
         put({**header, names[1]: header[names[0]]})
         self.refused("overlaps")
@@ -260,6 +298,7 @@ class HostileTest(ExchangeTest):
             ({"model": None}, "tokenizer.json"),
             ({"model": {**model, "vocab": [1]}}, "no vocabulary"),
             ({"normalizer": {"type": "Lowercase"}}, "Lowercase"),
+            ({"post_processor": 3}, "post_processor"),
             ({"pre_tokenizer": {"type": "Whitespace"}}, "Whitespace"),
             ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [3]}}, "pre_tokenizer"),
             ({"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "a"}}]}}, "TemplateProcessing"),

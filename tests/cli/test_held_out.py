@@ -36,7 +36,7 @@ class HeldOutTest(ProgramTest):
         self.assertEqual(self.json_of("run/test.json")["times"], 3)
         whole = self.succeed("eval", "run", "--split", "all", "--json")
         self.assertEqual(whole.json["tokens"], begin - 1)
-        self.assertIn("without its test split", whole.err)
+        self.assertIn("the test split is left out; see --split test", whole.err)
         self.assertEqual((self.json("inspect", "run")["test"], self.json("inspect", "run")["test_scores"]), (len(TEXT) - begin, 3))
         self.assertRegex(self.succeed("inspect", "run").out, rf"\ntest +{len(TEXT) - begin:,}\ntest_scores +3\n")
 

@@ -28,7 +28,14 @@ class ConfigTest(ProgramTest):
         self.assertIn("if its text has 65 symbols", self.succeed("inspect", "lost.json").out)
         for text in (SAMPLE_TEXT, "lost.txt"):
             self.write("bytes.json", {"data": {"text": text, "units": "bytes", "documents": "lines"}})
-            self.assertEqual(self.json("inspect", "bytes.json")["symbols"], 257)  # the end of a document is one
+            told = self.json("inspect", "bytes.json")
+            self.assertEqual((told["symbols"], told["symbols_from"]), (257, "text"))  # the end of a document is one; there are no other bytes
+
+    def test_how_often_a_text_is_read_in_so_many_seconds_is_not_guessed(self):
+        for train, known in (({}, True), ({"max_seconds": 60}, False)):
+            self.write("timed.json", {"extends": "nanogpt-cpu", "data": {"text": SAMPLE_TEXT}, "train": train})
+            self.assertEqual(self.json("inspect", "timed.json")["text"]["epochs"] is not None, known)
+            self.assertEqual("\nepochs " in self.succeed("inspect", "timed.json").out, known)
 
     def test_each_group_of_parameters_has_its_rate_and_decay(self):
         self.assertRegex(self.succeed("inspect", "quick").out, r"\nwte\|lm_head +8,320 +adamw +0\.02 +0\.1\n")
@@ -69,6 +76,8 @@ class TextTest(ProgramTest):
     def test_rare_symbols_are_listed_when_asked(self):
         self.assertIn("and 57 rarer symbols; --all lists them", self.succeed("inspect", SAMPLE_TEXT).out)
         self.assertEqual(self.succeed("inspect", SAMPLE_TEXT, "--all").out.count("U+00"), 69)
+        self.assertNotIn("rarer", self.succeed("inspect", self.write("twelve.txt", "abcdefghijkl" * 9)).out)
+        self.assertIn("and 1 rarer symbol;", self.succeed("inspect", self.write("thirteen.txt", "abcdefghijklm" * 9)).out)
 
     def test_line_ends_and_lines(self):
         for content, ends, lines in (("a\nb\n", "LF", 2), ("a\r\nb\r\nc", "CRLF", 3), ("a\r\nb\n", "mixed: 1 LF, 1 CRLF", 2), ("ab", "none", 1), ("a\rb\r", "CR", 2)):

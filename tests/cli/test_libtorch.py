@@ -53,7 +53,7 @@ class LibtorchTest(ProgramTest):
             state = json.loads(next((self.folder / engine).glob("checkpoints/*/state.json")).read_text())
             self.assertEqual(state["engine"], name)
         self.assertEqual(self.fail_with(2, "train", "ladder/bigram", "--run", "r", *QUICK, "--engine", "cpu"),
-                         "--engine cpu does not compute model.type = bigram; use --engine libtorch")
+                         "--engine cpu does not support model.type = bigram; use --engine libtorch")
         self.assertEqual(self.fail_with(2, "train", "nanogpt-cpu", "--run", "r", *QUICK, "--engine", "tpu"),
                          "--engine tpu is unknown; there is: auto, cpu, libtorch")
 

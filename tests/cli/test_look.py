@@ -65,6 +65,22 @@ class ScoreTest(LookTest):
         shown = re.findall(r"^ *(\d+\.\d\d)  line \d+: ", self.succeed("score", "run").out, re.MULTILINE)
         self.assertEqual(shown, [f"{mean:.2f}" for mean in means[:5]])
 
+    def test_the_hardest_lines_are_told_where_there_are_others(self):
+        words = TEXT.replace("\n", " ")
+        for count in (5, 6):
+            self.write("lines.txt", "".join(words[20 * i:20 * i + 20] + "\n" for i in range(count)))
+            self.assertEqual("hardest lines" in self.succeed("score", "run", "lines.txt").out, count == 6)
+
+    def test_the_surprise_of_a_character_is_that_of_all_its_bytes(self):
+        text, shown, begin = "μῆνιν", [], 0
+        self.train("bytes", "ladder/bigram", 1, "--units", "bytes", text="μῆνιν ἄειδε θεὰ " * 200)
+        losses = self.json("score", "bytes", self.write("greek.txt", text), "--html", "greek.html")["losses"]
+        for character in text:
+            end = begin + len(character.encode())
+            shown.append((f"{sum(losses[begin:end]):.2f}", character))
+            begin = end
+        self.assertEqual(re.findall(r'title="([\d.]+)">(\w)</b>', (self.folder / "greek.html").read_text(encoding="utf-8")), shown)
+
     def test_colours_change_nothing_but_colours(self):
         plain = self.succeed("score", "run", "text.txt", "--color", "never").out
         colored = self.succeed("score", "run", "text.txt", "--color", "always").out
@@ -116,6 +132,17 @@ class InteractiveTest(LookTest):
             answers.append(self.json("sample", "run", "--prompt", "\n" + prompt, "--tokens", "20", "--seed", seed)["text"])
         self.assertEqual(said, "".join(answer + "\n" * (not answer.endswith("\n")) for answer in answers))
 
+    def test_as_much_is_remembered_as_the_context_holds(self):
+        turns = 24
+        said = self.succeed("sample", "run", "--interactive", "--tokens", "3", "--seed", "3", stdin=b"a\n" * turns).out
+        prompt, answers = "\n", ""
+        for seed in range(3, 3 + turns):
+            prompt += "a\n"
+            answer = self.json("sample", "run", "--prompt", prompt, "--tokens", "3", "--seed", str(seed))["text"]
+            prompt += answer
+            answers += answer + "\n" * (not answer.endswith("\n"))
+        self.assertEqual(said, answers)
+
     def test_to_answer_is_what_the_option_alone_means(self):
         talk = ["sample", "run", "--tokens", "20", "--seed", "3"]
         alone = self.succeed(*talk, "--interactive", stdin=b"the sea\na boat\n").out
@@ -157,13 +184,22 @@ class AttentionTest(LookTest):
         lines = self.succeed("attention", "run", "--prompt", "the sea").out.splitlines()
         self.assertEqual(lines[2].strip(), "the\u2423sea")
         self.assertEqual([line[:14] for line in lines[3:5]], ["layer 1 head 1", "layer 1 head 2"])
+        for line, rows in zip(lines[3:5], self.json("attention", "run", "--prompt", "the sea")["weights"][0]):
+            self.assertEqual(line[16:], "".join(" ▁▂▃▄▅▆▇█"[int(8 * weight / max(rows[-1]) + 0.5)] for weight in rows[-1]))
         matrix = self.succeed("attention", "run", "--prompt", "the sea", "--layer", "1", "--head", "2").out.splitlines()
         self.assertEqual([line[0] for line in matrix[3:]], list("the\u2423sea"))
+        self.assertEqual(self.succeed("attention", "run", "--prompt", "the sea", "--head", "2").out.splitlines(), matrix)  # of the first layer
+
+    def test_a_long_prompt_is_shown_whole_where_no_terminal_limits_it(self):
+        self.train("wide", "ladder/attention", 1, "--block_size", "60", "--n_embd", "16")
+        prompt = TEXT[:60]
+        lines = self.succeed("attention", "wide", "--prompt", prompt).out.splitlines()
+        self.assertEqual(lines[2].strip(), prompt.replace(" ", "\u2423").replace("\n", "\u21b5"))
 
     def test_what_cannot_be_shown_is_named(self):
         self.assertRegex(self.fail_with(65, "attention", "run", "--prompt", "\u263a"), r"U\+263A.*; leave them out$")
         self.assertIn("--layer excludes --json", self.fail_with(2, "attention", "run", "--prompt", "a", "--layer", "1", "--json"))
-        self.assertIn("--layer 2 is not there; the model has 1", self.fail_with(2, "attention", "run", "--prompt", "a", "--layer", "2"))
+        self.assertIn("--layer 2 is too large; the model has 1", self.fail_with(2, "attention", "run", "--prompt", "a", "--layer", "2"))
         self.assertIn("--prompt is empty", self.fail_with(2, "attention", "run", "--prompt="))
         self.train("pairs", "ladder/bigram", 1)
         self.assertIn("attends to nothing", self.fail_with(2, "attention", "pairs", "--prompt", "a"))
@@ -212,6 +248,17 @@ class ExplainTest(ProgramTest):
         for head, row in enumerate(weights):
             self.assert_close(row, attention[0][head][-1])
 
+    def test_weights_stand_under_the_characters_that_they_belong_to(self):
+        self.train("run", "ladder/attention", 2, "--block_size", "60")
+        for prompt, first in (("the sea", "the\u2423sea"), (TEXT[:60], TEXT[12:60].replace(" ", "\u2423").replace("\n", "\u21b5"))):
+            lines = self.succeed("explain", "run", "--prompt", prompt).out.splitlines()
+            at = next(i for i, line in enumerate(lines) if line.startswith("    head 1  ") and "at most" in line)
+            self.assertEqual(lines[at - 1], " " * 12 + first)
+            bars = lines[at][12:lines[at].index("  at most")]
+            self.assertEqual(len(bars), len(first))
+            self.assertIn("█", bars)
+            self.assertLessEqual(len(lines[at]), 80)
+
     def test_the_parameters_of_all_operations_are_the_model_s(self):
         for config in ("ladder/bigram", "ladder/masked", "ladder/post-norm", "default", "quick"):
             with self.subTest(config):
@@ -226,7 +273,7 @@ class ExplainTest(ProgramTest):
         scores = self.json("score", "run")["scores"]  # of the validation split
         self.assertEqual(len(outcome.json["symbols"]), 8)
         self.assertEqual([row["character"].replace(" ", "␣").replace("\n", "↵") for row in scores[:8]], outcome.json["symbols"])
-        self.assertIn("; it is a preset, which becomes a run by chargpt train ladder/attention", self.fail_with(66, "explain", "ladder/attention"))
+        self.assertIn("; it is a preset; to train a run: chargpt train ladder/attention", self.fail_with(66, "explain", "ladder/attention"))
 
     def test_each_kind_of_model_has_its_lesson(self):
         for config, lesson in (("bigram", "No operation looks back"), ("average", "Rows 1 to 6 of 7 see their own target: the model leaks"),
@@ -255,6 +302,21 @@ class ExplainTest(ProgramTest):
         self.succeed("explain", "run", "--prompt", "a<b", "--page", "walk.html")
         self.write("mine.html", "mine")
         self.assertIn("mine.html exists and is no page of this program", self.fail_with(75, "explain", "run", "--prompt", "a", "--page", "mine.html"))
+
+    def test_a_page_of_all_layers_draws_the_attention_of_each(self):
+        self.train("run", "ladder/transformer", 20)
+        self.succeed("explain", "run", "--prompt", "the sea", "--page", "walk.html", "--all")
+        pictures = re.findall(r"<svg xmlns.*?</svg>", (self.folder / "walk.html").read_text(), re.DOTALL)
+        layers = self.json("attention", "run", "--prompt", "the sea")["weights"]
+        self.assertEqual([re.findall(r'opacity="([0-9.]+)"', picture) for picture in pictures],
+                         [[f"{weight:.2f}" for head in layer for row in head for weight in row if weight >= 0.005] for layer in layers])
+
+    def test_what_a_character_gives_itself_is_the_least_of_all_rows(self):
+        self.train("run", "ladder/masked", 20)
+        head = self.json("attention", "run", "--prompt", "the sea")["weights"][0][0]
+        least = min(row[t] for t, row in enumerate(head))
+        share = "more than 99.9 %" if least > 0.999 else f"at least {math.floor(1000 * least) / 10:.1f} %"
+        self.assertIn(f"each of the 7 gives itself {share} of its weight", " ".join(self.succeed("explain", "run", "--prompt", "the sea").out.split()))
 
     def test_the_last_numbers_are_what_sample_draws_from(self):
         self.train("run", "default", 20)
@@ -314,6 +376,8 @@ class AuditTest(ProgramTest):
         part = program.TEXT[:2000]
         self.train("run", "ladder/bigram", 10, text=part + part[:222])
         self.assertRegex(self.succeed("audit", "run").out, r"\d+\.\d % of the validation split also appears in the train split")
+        self.train("copies", "ladder/bigram", 10, text=part[:200] * 10)  # nine of which are the train split
+        self.assertIn("100.0 % of the validation split also appears in the train split", self.succeed("audit", "copies").out)
 
     def test_held_out_text_is_taken_from_all_of_its_split(self):
         draw = random.Random(1)
@@ -321,6 +385,8 @@ class AuditTest(ProgramTest):
         self.train("run", "ladder/bigram", 2, text=train + "".join(draw.choices("abcdefghij", k=200)) + train[100:300])
         told = self.json("audit", "run", "--samples", "2", "--tokens", "100")
         self.assertEqual(told["held_out_copied_share"], 0.5)  # its first and its last hundred
+        told = self.json("audit", "run", "--samples", "2", "--tokens", "8")
+        self.assertEqual([row["length"] for row in told["not_in_train"]], [4, 8])  # of no more characters than a sample has
 
     def test_a_model_that_has_learned_one_line_by_heart_recites_in_part(self):
         draw = random.Random(1)

@@ -23,6 +23,7 @@ class NanoGptTest(ExchangeTest):
                 self.trained("--bias", bias, "--overwrite")
                 self.assertEqual(self.export("ours", f"there-{bias}", "--checkpoint", "last", form="nanogpt")["notices"], [])
                 self.assertTrue(self.json("import", f"there-{bias}", "--text", SAMPLE_TEXT, "--run", f"back-{bias}", "--quiet")["resumable"])
+                self.assertEqual(self.json_of(f"back-{bias}/config.json")["origin"]["data.text"], "--text")
                 for run in ("ours", f"back-{bias}"):
                     self.succeed("resume", run, "--max_iters", "30", "--log_interval", "1", "--quiet")
                 losses = [[(row["step"], row["loss"]) for row in self.rows(run) if "loss" in row] for run in ("ours", f"back-{bias}")]
@@ -36,7 +37,7 @@ class NanoGptTest(ExchangeTest):
         self.assertIn("import it again with --text FILE", self.fail_with(65, "resume", "back"))
         (self.folder / "there" / "optimizer.safetensors").unlink()
         self.assertFalse(self.json("import", "there", "--run", "bare", "--text", SAMPLE_TEXT, "--quiet")["resumable"])
-        self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "bare"))
+        self.assertIn("without optimizer state", self.fail_with(65, "resume", "bare"))
         self.assertEqual(self.json("eval", "bare", "--quiet")["loss"], self.json("eval", "ours", "--quiet")["loss"])
         config = self.json_of("there/nanogpt.json")["config"]
         self.change("there", "nanogpt.json", config={**config, "decay_lr": False})

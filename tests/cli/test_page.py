@@ -1,15 +1,17 @@
 """The page: its JavaScript computes what the program computes, and a browser shows it."""
 
+import base64
 import json
 import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import unittest
 
 from browser import Browser, is_there
-from program import QUICK, SAMPLE_TEXT, TEXT, ProgramTest, data_of, metrics
+from program import QUICK, SAMPLE_TEXT, TEXT, ProgramTest, data_of, metrics, rewrite, safetensors
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 SMALL = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "12", "--dropout", "0"]
@@ -112,7 +114,7 @@ class PageArithmeticTest(unittest.TestCase):
 
     def test_half_precision_sampling_and_the_window(self):
         script = """
-          const assert = require("assert"), {Reader, softmax, choose, floatOfHalf} = require(process.argv[1]);
+          const assert = require("assert"), {Model, Reader, softmax, choose, floatOfHalf} = require(process.argv[1]);
           assert.deepStrictEqual([0, 1, 0x8001, 0x03ff, 0x0400, 0x3c00, 0x7bff].map(floatOfHalf),
                                  [0, 2 ** -24, -(2 ** -24), 1023 * 2 ** -24, 2 ** -14, 1, 65504]);
           const pick = (logits, settings, at) => choose(logits, {temperature: 1, topK: 0, topP: 1, ...settings}, () => at);
@@ -122,6 +124,10 @@ class PageArithmeticTest(unittest.TestCase):
           const halves = [Math.log(2), 0, 0];  // 0.5, 0.25, 0.25
           assert.strictEqual(softmax(halves)[0], 0.5);
           assert.deepStrictEqual([0, 0.5, 0.51].map((topP) => pick(halves, {topP}, 0.9999)), [0, 0, 1]);
+          assert.deepStrictEqual([0.66, 0.67].map((at) => pick(halves, {topP: 0.51}, at)), [0, 1]);  // of the two that are kept, 2/3 and 1/3
+          // Where a position says no more than how far apart tokens are, the oldest may go.
+          const slides = (position) => Object.assign(Object.create(Model.prototype), {projects: true, config: {position}}).slides;
+          assert.deepStrictEqual(["learned", "sinusoidal", "rope", "none"].map(slides), [false, false, true, true]);
           const kept = (block) => {
             const reader = new Reader({config: {block_size: block}, slides: false, emptyCache: () => [], step: () => ({})});
             for (let id = 0; id <= block; ++id) reader.read(id);
@@ -148,6 +154,42 @@ class PageArithmeticTest(unittest.TestCase):
         done = subprocess.run([NODE, "-e", script, drawing], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_an_empty_field_is_refused_a_chosen_head_is_kept_and_half_an_interval_is_shown(self):
+        script = """
+          const assert = require("assert"), [drawing, page] = process.argv.slice(1).map((path) => require("fs").readFileSync(path, "utf8"));
+          const made = (tag) => ({tag, children: [], heard: {}, addEventListener(name, listener) { this.heard[name] = listener; }, setAttribute() {},
+                                  append(...more) { this.children.push(...more); }, replaceChildren(...more) { this.children = more; }});
+          const seeds = [1, 2].map((seed) => ({seed, loss: 2, seconds: 1}));
+          const worse = {difference: 0.25, ci95: [0.2, 0.3], ahead_in_tenths: 9, tenths: 10};
+          const results = [{config: "a", rank: 1, mean: 2, params: 9, seeds, versus_best: null},
+                           {config: "b", rank: 2, mean: 2.25, params: 9, seeds, versus_best: worse}];
+          const data = {runs: [{config: {data: {units: "characters"}}}], comparison: {tokens: 100, verdict: "", remarks: [], results}};
+          const content = made("main");
+          const document = {createElement: made, getElementById: (id) => id === "data" ? {textContent: JSON.stringify(data)} : content};
+          const defined = drawing + page.split('document.getElementById("title")')[0];  // without what fills the page
+          const {Writing, comparisonSection} = new Function("document", defined + "; return {Writing, comparisonSection};")(document);
+
+          const field = (value, step) => ({value, step, parentElement: {firstChild: {textContent: "temperature"}}});
+          const fields = {temperature: field("0.8", "0.1"), topK: field("0", "1"), topP: field("1", "0.05"), seed: field("7", "1"), length: field("300", "1")};
+          const settings = (changed) => Writing.prototype.settings.call({...fields, ...changed});
+          assert.deepStrictEqual(settings({}), {temperature: 0.8, topK: 0, topP: 1, seed: 7, length: 300});
+          assert.throws(() => settings({temperature: field("", "0.1")}), /temperature is empty; 0 to 1000 is possible/);
+
+          const writing = {model: {symbols: ["a"]}, characters: [{id: 0}, {id: 0}]}, attention = [[[1], [1]], [[1], [1]]];  // two heads in two layers
+          const heads = (index) => Writing.prototype.attentionView.call(writing, index, attention).children.find(({tag}) => tag === "select");
+          const select = heads(1);
+          select.selectedIndex = 2;
+          select.heard.change();
+          assert.strictEqual(heads(2).selectedIndex, 2);
+
+          comparisonSection();
+          const text = (node) => typeof node === "string" ? node : node.children.map(text).join("");
+          assert.match(text(content), /0\\.2500 ± 0\\.0500/);
+        """
+        browser = pathlib.Path(__file__).parents[2] / "src/page/browser"
+        done = subprocess.run([NODE, "-e", script, browser / "drawing.js", browser / "page.js"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
 
 class PageFileTest(ProgramTest):
     def setUp(self):
@@ -166,6 +208,15 @@ class PageFileTest(ProgramTest):
         self.assertEqual([run["name"] for run in runs], ["run", "other"])
         self.assertEqual(runs[0]["differs"], [])
         self.assertEqual(runs[1]["differs"], ["train.max_iters 20 -> 10"])
+        self.assertTrue(self.succeed("page", "run", "other").out.startswith("run/page.html, "))  # by default in the first
+
+    def test_a_run_is_not_shown_beside_itself(self):
+        self.assertIn("run/checkpoints/step-00000020 is of a run given before", self.fail_with(2, "page", "run", "run/checkpoints/step-00000020"))
+
+    def test_what_the_clock_decided_is_no_difference_of_two_runs(self):
+        self.train("timed", "ladder/bigram", 20, "--max_seconds", "600")
+        differs = data_of(self.folder / self.json("page", "run", "timed", "--output", "both.html")["page"])["runs"][1]["differs"]
+        self.assertEqual([line.split()[0] for line in differs], ["train.max_seconds"])
 
     def test_another_file_of_that_name_is_left_alone(self):
         self.write("mine.html", "<!DOCTYPE html>\nmine")
@@ -224,6 +275,16 @@ class PageFileTest(ProgramTest):
         self.train("bytes", "ladder/bigram", 5, "--units", "bytes", "--documents", "lines", text=words)
         symbols = self.page_of("bytes")["model"]["symbols"]
         self.assertEqual([symbols[id] for id in (97, 200, 256)], ["a", "\ufffd", ""])
+
+    def test_weights_are_the_nearest_numbers_of_half_precision(self):
+        best = self.folder / "run/checkpoints" / (self.folder / "run/checkpoints/BEST").read_text().strip()
+        data = bytearray((best / "model.safetensors").read_bytes())
+        header, begin = safetensors(data)
+        first = begin + header[self.page_of("run")["model"]["tensors"][0]["name"]]["data_offsets"][0]
+        data[first:first + 24] = struct.pack("<6f", -3e-5, 3e-5, -1e-7, -0.3, 1e9, -1e9)
+        rewrite(best, "model.safetensors", data)
+        halves = base64.b64decode(self.page_of("run")["model"]["values"])[:12]
+        self.assertEqual(halves, struct.pack("<6e", -3e-5, 3e-5, -1e-7, -0.3, 65504, -65504))
 
     def test_facts_hold_what_the_run_knows(self):
         facts = dict(self.page_of("run")["runs"][0]["facts"])

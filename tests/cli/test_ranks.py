@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from program import PROGRAM, QUICK, Outcome, last_wins
+from program import PROGRAM, QUICK, SAMPLE_TEXT, Outcome, last_wins
 from ranks import ENVIRONMENT, MODULE, RanksCase
 
 
@@ -64,6 +64,14 @@ class RanksTest(RanksCase):
         self.refused(2, "standard input", "-np", "2", PROGRAM, *self.training("run", "--text", "-"))
         self.refused(2, "needs --out DIR", "-np", "2", PROGRAM, "compare", "ladder", "--max_iters", "5")
         self.refused(2, "tune over processes is gone; start it without mpirun", "-np", "2", PROGRAM, "tune", "default", "--minutes", "1")
+
+    def test_ranks_may_find_the_same_text_in_different_places(self):
+        shutil.copy(SAMPLE_TEXT, self.folder / "copy.txt")
+        words = ["mpirun", "-np", "1", PROGRAM, *self.training("run"), ":", "-np", "1", PROGRAM, *self.training("run", "--text", "copy.txt")]
+        process = subprocess.run(list(map(str, words)), cwd=self.folder, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
+                                 capture_output=True, timeout=120, check=False)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertTrue((self.folder / "run" / "figures.json").exists())
 
     def test_a_program_without_mpi_says_so_instead_of_training_twice(self):
         (self.folder / "bin").mkdir()

@@ -4,7 +4,7 @@ import json
 import shutil
 import signal
 
-from program import SAMPLE_TEXT, ProgramTest, files, metrics
+from program import SAMPLE_TEXT, ProgramTest, files, metrics, rewrite
 
 SIZE = ["--n_layer", "2", "--n_embd", "16", "--block_size", "32", "--threads", "1"]
 
@@ -74,7 +74,7 @@ class ReproduceTest(ProgramTest):
         told = json.loads(figures.read_text())
         for loss in (1.2, told["loss"] + 0.001):
             figures.write_text(json.dumps({**told, "loss": loss}))
-            self.assertRegex(self.fail_with(65, "reproduce", "copy"), rf"figures.json says a loss of {loss:.4f}, but the weights of step \d+ have")
+            self.assertRegex(self.fail_with(65, "reproduce", "copy"), rf"figures.json has a loss of {loss:.4f}, but the weights of step \d+ have")
         weights = self.copy() / "checkpoints/step-00000020/model.safetensors"
         weights.write_bytes(weights.read_bytes()[:-1] + b"\x00")
         self.assertIn("step-00000020/model.safetensors is damaged", self.fail_with(65, "reproduce", "copy"))
@@ -111,11 +111,21 @@ class ReproduceTest(ProgramTest):
         answer = self.reproduced("stopped")
         self.assertEqual((answer["verdict"], answer["same_weights"][-1]), ("bits", self.last_step("stopped")))
 
+    def test_patience_that_did_not_end_a_run_of_so_many_seconds_does_not_end_its_repetition(self):
+        # Nothing improves on the first evaluation, so it would end the repetition after the third.
+        self.train("timed", "nanogpt-cpu", 60, *SIZE, "--learning_rate", "0", "--min_lr", "0", "--eval_interval", "10", "--max_seconds", "600")
+        checkpoint = self.folder / "timed/checkpoints/step-00000060"
+        config = json.loads((checkpoint / "config.json").read_text())
+        config["train"]["patience"] = 2
+        rewrite(checkpoint, "config.json", json.dumps(config).encode())
+        answer = self.reproduced("timed")
+        self.assertEqual((answer["verdict"], answer["same_weights"][-1]), ("bits", 60))
+
     def test_an_interrupt_leaves_nothing_behind(self):
         self.train("long", "default", 3000, *SIZE, "--patience", "0", "--eval_interval", "1000")
         process = self.started("reproduce", "long")
         self.assertTrue(any("step 0 of 3,000" in line for line in process.stderr))
-        self.assertIn("stopped: nothing is known yet", self.ended_by(process, signal.SIGINT))
+        self.assertIn("stopped: no verdict yet", self.ended_by(process, signal.SIGINT))
         self.assertFalse((self.folder / "runs").exists())
 
     def test_runs_that_began_elsewhere_say_how_they_can_be_repeated(self):

@@ -41,12 +41,12 @@ class RivalsTest(ProgramTest):
     def test_a_mixture_with_counts_is_compared_with_counts_in_any_context(self):
         mixed = self.json("eval", "run", "--counts")
         ngram = mixed["baselines"]["ngram"]
-        self.assertIn("--counts (eval, sample) mixes it with counts of its training text, for a lower loss.", self.succeed("eval", "run").out)
+        self.assertIn("--counts (eval, sample) mixes in counts of the training text, for a lower loss.", self.succeed("eval", "run").out)
         self.assertEqual(mixed["verdict"][0], f"Frozen: beats counted {ngram['order']}-grams ({ngram['loss']:.4f}) by {ngram['loss'] - mixed['loss']:.4f}.")
 
     def test_a_model_that_adapts_is_compared_with_rivals_that_do_and_as_it_was_trained_with_frozen_ones(self):
         frozen, adapted = (self.succeed("eval", "run", "--stride", "8", *adapt).out for adapt in ([], ["--adapt"]))
-        self.assertIn("\n--adapt --counts (eval, score) let it learn from the text too.\n", frozen)
+        self.assertIn("\n--adapt --counts (eval, score) make this model learn too.\n", frozen)
         figures = self.json("eval", "run", "--stride", "8", "--adapt")
         ppmd = figures["baselines"]["ppmd"]["loss"]
         line = next(line for line in frozen.splitlines() if line.startswith("Frozen, "))

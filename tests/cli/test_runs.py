@@ -55,7 +55,7 @@ class RunsTest(TwoRunsTest):
     def test_json_tells_text_and_date(self):
         self.train_others()
         self.write("short/events.out.tfevents.1700000000.host", "")
-        rows = {row["run"]: row for row in self.json("runs", ".")}
+        rows = {row["run"]: row for row in self.json("runs", ".", env={"TZ": "XYZ-5"})}  # wherever that is
         self.assertEqual(rows["short"]["begun"], "2023-11-14T22:13:20Z")  # by its oldest file of events
         self.assertEqual(rows["other"]["text"], ["other.txt"])
         self.assertEqual(rows["other"]["text_tokens"], 5000)

@@ -292,6 +292,11 @@ class SampleInsideTheProgram(ProgramTest):
         self.succeed("resume", "run", "--max_iters", "30", "--quiet")
         self.succeed("sample", "run", "--tokens", "5")
 
+    def test_a_run_of_so_many_minutes_says_whence_it_came(self):
+        self.succeed("train", "--minutes", "0.01", "--run", "run", *OWN, "--quiet")
+        config = self.json_of("run/config.json")
+        self.assertEqual((config["data"]["text"], config["origin"].get("data.text")), (["builtin:sample"], "built in"))
+
     def test_it_is_the_text_of_a_comparison_too_and_of_a_config_that_names_none(self):
         self.write("mine.json", '{"extends": "ladder/bigram", "train": {"max_iters": 10}}')
         for command in (["compare", "ladder/bigram", "--max_iters", "10"], ["train", "mine.json"]):

@@ -48,6 +48,7 @@ class SampleTest(UsingTest):
     def test_greedy_contradicts_a_temperature_and_says_what_changes_nothing(self):
         self.assertEqual(self.fail_with(2, "sample", self.run_folder, "--greedy", "--temperature", "0.5"),
                          "--greedy is --temperature 0, and --temperature 0.5 is given too; give one")
+        self.succeed("sample", self.run_folder, "--greedy", "--temperature", "0", "--tokens", "3")
         err = self.succeed("sample", self.run_folder, "--greedy", "--top-k", "3", "--seed", "4", "--num-samples", "2", "--tokens", "3").err
         self.assertIn("(temperature 0): --top_k and --seed have no effect", err)
         self.assertIn("all 2 samples are alike", err)
@@ -245,11 +246,11 @@ class LookTest(UsingTest):
         self.assertAlmostEqual(paper[4], figures["unshared_ms"] + (one - figures["unshared_ms"]) / 4)
         said = self.succeed(*command, "--threads", "1,2").out
         self.assertIn("nanogpt-cpu, measured in turns:", said)
-        self.assertIn("ms of a step are not shared out", said)
+        self.assertIn("ms of a step do not run in parallel", said)
         for wrong in ("1,", "two", "1,-1", "1025"):
             self.assertIn("--threads: '%s' is not a number from 0 to 1024" % wrong, self.fail_with(2, *command, "--threads=" + wrong))
         self.assertIn("several --threads are measured with the cpu engine", self.fail_with(2, *command, "--threads", "1,2", "--engine", "libtorch"))
-        self.assertIn("give bench sample one", self.fail_with(2, "bench", "sample", self.run_folder, "--threads", "1,2"))
+        self.assertIn("give bench sample one", self.fail_with(2, "bench", "sample", self.run_folder, "--threads", "0,1024"))
 
     def test_bench_sample_measures_a_run(self):
         figures = self.json("bench", "sample", self.run_folder, "--batch", "3", "--tokens", "40", "--repeats", "1")
@@ -265,6 +266,8 @@ class LookTest(UsingTest):
         for tokens in (16, 17):  # the context is 16: before the last of 16 stand the start symbol and 15
             short = self.json("bench", "sample", self.run_folder, "--tokens", tokens, "--repeats", "1")
             self.assertEqual("tokens_per_second_past_block" in short, tokens > 16)
+        alone = self.json("bench", "sample", self.run_folder, "--tokens", "1", "--repeats", "1")
+        self.assertNotIn("tokens_per_second_within_block", alone)  # the first has a figure of its own
         for words, option in ((["bench", "sample", self.run_folder, "--n_layer", "9"], "--n_layer: model.n_layer = 9"),
                               (["sample", self.run_folder, "--set", "max_iters=7"], "--set: max_iters = 7")):
             self.assertEqual(self.fail_with(2, *words), option + " has no effect on a trained model; leave it out")

@@ -105,11 +105,11 @@ TEST_CASE("engines have the names that users give, and those of before") {
   CHECK(chosen_engine("auto", bigram, train, "cpu") == "libtorch");
   CHECK(chosen_engine("auto", post, train, "cpu") == "libtorch");
   CHECK_THROWS_WITH(chosen_engine("cpu", bigram, train, "cpu"),
-                    "--engine cpu does not compute model.type = bigram; use --engine libtorch");
+                    "--engine cpu does not support model.type = bigram; use --engine libtorch");
   CHECK_THROWS_WITH(chosen_engine("cpu", post, train, "cpu"),
-                    "--engine cpu does not compute model.norm_place = post; use --engine libtorch");
+                    "--engine cpu does not support model.norm_place = post; use --engine libtorch");
   CHECK_THROWS_WITH(chosen_engine("cpu", gpt, train, "cuda:0"),
-                    "--engine cpu does not compute --device cuda:0; use --engine libtorch");
+                    "--engine cpu does not support --device cuda:0; use --engine libtorch");
   CHECK_THROWS_WITH(chosen_engine("tpu", gpt, train, "cpu"), "--engine tpu is unknown; there is: auto, cpu, libtorch");
 }
 

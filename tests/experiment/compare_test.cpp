@@ -239,6 +239,19 @@ TEST_CASE_METHOD(Bench, "within the train split, the validation split is neither
   CHECK(compare({few}, options, of_few.hooks()).tokens == 99);
 }
 
+TEST_CASE_METHOD(Bench, "within the train split, epochs are counted of the part that is trained on") {
+  ResolvedConfig tenth = config_of("tenth");
+  apply_overrides(tenth, std::vector<Override>{{"train.max_iters", "0", ""}, {"train.max_epochs", "0.1", ""}});
+  CompareOptions options = options_for(1);
+  options.within_train_split = true;
+  Record record;
+  record.training.within_train_split = true;
+  compare({config_of("a"), tenth}, options, record.hooks());
+  // 324 of 3,240 tokens, by 32 a step
+  CHECK(record.notices == Names{"configs differ in length: a 640 tokens in 20 steps, tenth 352 tokens in 11 steps; "
+                                "--max_iters makes steps equal, --max_seconds time"});
+}
+
 TEST_CASE_METHOD(Bench, "a length in seconds is kept by a comparison that is started again") {
   const ResolvedConfig config = timed(config_of("a"), 2);
   Record first, again;

@@ -153,17 +153,26 @@ TEST_CASE("the verdict says who is ahead, whether that is certain, and what woul
         "--seeds 3");
   // Differences 0.15 and 0.25: 2.83 deviations, of which three seeds show 3.264, four 2.128 (SciPy's noncentral t).
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.15f, 1.25f})}) ==
-        "a is ahead in both seeds but not yet certain; try --seeds 4");
+        "a is ahead in both seeds, perhaps by chance; try --seeds 4");
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.2f, 0.9f, 1.01f})}) ==
         "a is ahead in 2 of 3 seeds, too close to call: telling them apart would take about 137 seeds");
+  CHECK_THAT(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.2f, 1.0f, 1.1f})}),
+             Catch::StartsWith("a is ahead in 2 of 3 seeds"));  // and equal in one
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.5f, 1.51f, 1.52f})}) ==
         "a is ahead by 0.5100 (95 % interval over other seeds: 0.4852 to 0.5348), in 10 of 10 tenths of the text");
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.15f, 1.25f}), config_of("c", {3.0f, 3.0f})}) ==
-        "a is ahead of b in both seeds but not yet certain; try --seeds 5");
+        "a is ahead of b in both seeds, perhaps by chance; try --seeds 5");
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.0f, 1.0f})}) == "a and b have equal losses");
   ConfigRuns leaking = config_of("leaking", {0.5f});
   leaking.leaks = true;
   CHECK(verdict_of({leaking, config_of("honest", {2.0f})}).empty());
+  CHECK_THAT(verdict_of({config_of("a", {1.0f}), config_of("b", {1.5f}), leaking}),
+             Catch::StartsWith("a is ahead by 0.5000, "));
+}
+
+TEST_CASE("a config whose losses are those of the best with every seed is not distinguishable from it") {
+  const Comparison comparison = rank_configs({config_of("a", {1.0f, 1.25f}), config_of("b", {1.0f, 1.25f})});
+  CHECK(any_has(remarks(comparison), "not distinguishable from a: b (equal); "));
 }
 
 TEST_CASE("what these seeds would show, and how many would show 0.01, is said beside a difference") {

@@ -44,6 +44,7 @@ TEST_CASE("the same losses are the same bits, one that is not finite among them"
   CHECK(answer.verdict == Verdict::bits);
   CHECK_FALSE(answer.difference);
   CHECK_FALSE(answer.stopped);  // the last evaluation is yet to come
+  CHECK(answer_to({.val_loss = std::numeric_limits<double>::infinity()}).verdict == Verdict::bits);  // saved as null
 }
 
 TEST_CASE("the first 20 losses are within rounding up to 1e-4 of themselves, later ones in any case") {

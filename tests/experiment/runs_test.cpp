@@ -99,7 +99,9 @@ TEST_CASE_METHOD(Log, "as many as there are jobs train at once") {
 TEST_CASE_METHOD(Log, "a child that is killed, diverges or runs out of memory is told by name, and the others go on") {
   const auto script = [](const PlannedRun& run) -> std::string {
     if (run.config == "a") return "kill -KILL $$";
-    if (run.config == "b") return "echo 'chargpt: note' >&2; echo 'chargpt: error: training diverged: so' >&2; exit 80";
+    if (run.config == "b")
+      return "echo 'chargpt: error: one that did not end it' >&2; echo 'chargpt: note' >&2; "
+             "echo 'chargpt: error: training diverged: so' >&2; exit 80";
     return run.config == "c" ? "exit 81" : "touch figures.json";
   };
   CHECK(run_all(planned(4), {}, hooks_of(script)));

@@ -43,6 +43,16 @@ TEST_CASE("a run that never reaches the target, or whose line is still being wri
   CHECK_FALSE(reached(R"({"kind":"eval","step":10,"val_loss":1.1,"seconds":3.0})"));
 }
 
+TEST_CASE_METHOD(TestFolder, "a run that failed has not reached the target, whatever it was evaluated at before") {
+  write("metrics.jsonl", rows);
+  Comparison comparison;
+  SeedRun& run = comparison.results.emplace_back().runs.seeds.emplace_back();
+  run.run = path();
+  run.failure = Error(ExitCode::diverged, "training diverged");
+  find_target(comparison, 2);
+  CHECK_FALSE(run.reached);
+}
+
 TEST_CASE("an evaluation of a few windows and a line that is no row are refused") {
   CHECK_THROWS_WITH(reached(R"({"kind":"eval","step":1,"val_loss":1.0,"exact":false})"
                             "\n"),
@@ -65,13 +75,14 @@ TEST_CASE("steps and seconds to the target are means over the seeds") {
 }
 
 TEST_CASE("a model that sees its own targets comes last, however soon it reached the target, and in no verdict") {
-  Comparison comparison{.target = 2};
+  Comparison comparison{.pairs = 1, .target = 2};
   const ConfigRuns leaking{.config = "leaking", .leaks = true, .seeds = {{.seed = 1, .reached = ReachedTarget{10, 3}}}};
   const ConfigRuns honest{.config = "honest", .seeds = {{.seed = 1, .reached = ReachedTarget{20, 6}}}};
   for (const ConfigRuns& runs : {leaking, honest}) comparison.results.emplace_back().runs = runs;
   rank_by_target(comparison);
   CHECK(comparison.results[0].runs.config == "honest");
   CHECK(verdict(comparison) == "honest reached 2.0000 after 20 steps");
+  CHECK(comparison.pairs == 0);  // no losses are compared
 }
 
 TEST_CASE_METHOD(Bench, "a run ends where its averaged weights have reached the target and the trained ones have not") {

@@ -88,8 +88,9 @@ TEST_CASE("a search from rates far too low ends with higher ones and a lower los
   CHECK(text.find("\"extends\": \"nanogpt-cpu\"") != std::string::npos);
   CHECK(text.find("// train.learning_rate was 1e-05") != std::string::npos);
   CHECK(text.find("\"block_size\": 8") != std::string::npos);  // of the command line: the base does not have it
+  CHECK(text.find("block_size was") == std::string::npos);     // nor has the search another
   CHECK(text.find("beta1") == std::string::npos);
-  CHECK(text.find("the validation split was not looked at") != std::string::npos);
+  CHECK(text.find("the validation split was not used") != std::string::npos);
 
   const nlohmann::ordered_json json = to_json(tuning);
   CHECK(json["trials"].size() == tuning.trials.size());
@@ -106,6 +107,33 @@ TEST_CASE("the validation split has no part in the range test") {
   REQUIRE(one.range.size() == two.range.size());
   for (std::size_t i = 0; i < one.range.size(); ++i) CHECK(one.range[i].loss == two.range[i].loss);
   CHECK(one.scored_tokens == two.scored_tokens);
+}
+
+TEST_CASE("of a text without a validation split a tenth is held out") {
+  const Corpus whole = corpus_from_text(letters(4000), {.val_fraction = 0}, "a text");
+  CHECK(whole.val().size() == 0);
+  CHECK(train_split_of(whole).val().size() == 400);
+}
+
+TEST_CASE("where the time is over in the last round, the best of that before and the config as it is still train") {
+  TuneOptions options = options_of(1000);
+  double late = 0;
+  bool in_last_round = false;
+  std::vector<std::string> trained;  // in that
+  options.trainer.clock = [&late, clock = options.trainer.clock] { return late + clock(); };
+  options.told = [&](const std::string& line) { in_last_round |= line.starts_with("round 3 of 3: "); };
+  options.train = [&](const PlannedRun& candidate) {
+    if (in_last_round) {
+      trained.push_back(candidate.config);
+      late = 2000;
+    }
+    return Trained{.steps = 10, .loss = candidate.config == "as it is" ? 2.0 : 1.0};
+  };
+  const Tuning tuning = tune(slow_config(), corpus_of(letters(4000)), options);
+  REQUIRE(tuning.rounds.back().candidates > 2);
+  REQUIRE(trained.size() == 2);
+  CHECK(trained[0] == describe(tuning.best().candidate));
+  CHECK(trained[1] == "as it is");
 }
 
 TEST_CASE("a candidate above the memory cap is not tried, and a config above it is refused") {
@@ -175,6 +203,7 @@ TEST_CASE("a tuned length takes as long as the config's own did, in steps and in
   train = tuned_config(tuning).train;
   CHECK(train.max_iters == 0);
   CHECK(train.max_epochs == 30.7);
+  CHECK(train.lr_decay_iters == 0);
 }
 
 TEST_CASE("trainings of a search decay to their own end, and seconds that are a config's length are its full time") {

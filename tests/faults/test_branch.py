@@ -32,7 +32,7 @@ class BranchTest(FaultTest):
     def test_other_options_from_an_earlier_step_are_a_run_of_their_own(self):
         asked = ["resume", "run", "--checkpoint", "step-6", "--learning_rate", "1", *REPLAY]
         self.assertEqual(self.fail_with(2, *asked), "resuming from step 6, which is not the last, with other options (train.learning_rate "
-                                                    "0.001 -> 1.0) is another training; give it a folder: --run NEW")
+                                                    "0.001 -> 1.0) begins a new run; give its folder: --run NEW")
         outcome = self.succeed(*asked, "--run", "branch")
         self.assertIn("chargpt: a new run, branch, continues from step 6 of run, which is not changed: train.learning_rate 0.001 -> 1.0\n",
                       outcome.err)

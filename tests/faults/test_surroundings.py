@@ -191,7 +191,7 @@ class SurroundingsTest(FaultTest):
                 os.chdir("d" * 200)
 
         self.assertEqual(self.error_of(self.run_in(deep, *self.training("run", 2)), 74),
-                         "the path of the working folder cannot be told: File name too long; change to another one (cd)")
+                         "the path of the working folder is unknown: File name too long; change to another one (cd)")
         subprocess.run(["rm", "-rf", "d" * 200], cwd=self.folder, check=True)
 
     def on_a_terminal_called(self, term, *arguments):

@@ -154,6 +154,12 @@ TEST_CASE_METHOD(Opened, "logits of ids are those of each of a text's beginnings
   CHECK(status_of([&] { model.logits_of_ids(std::vector<std::int64_t>(25, 0)); }) == CHARGPT_USAGE);
 }
 
+TEST_CASE_METHOD(Opened, "what a prompt has that the model has never seen is left out where that was asked for") {
+  CHECK(model.generate({.prompt = "the \u263a", .tokens = 20, .unknown = chargpt::Unknown::skip}) ==
+        model.generate({.prompt = "the ", .tokens = 20}));
+  CHECK(status_of([&] { model.generate({.prompt = "the \u263a", .tokens = 20}); }) == CHARGPT_DATA);
+}
+
 TEST_CASE("what a call gets wrong is one line and a status") {
   CHECK(status_of([] { Model("/nowhere"); }) == CHARGPT_MISSING);
   CHECK(status_of([] { Model(run, {.checkpoint = "step-7"}); }) == CHARGPT_MISSING);

@@ -167,5 +167,5 @@ TEST_CASE_METHOD(TinyArena, "weights of another model are refused by name, shape
   surplus.name = "wpe.weight";
   tensors.push_back(surplus);
   CHECK(refusal() ==
-        "run/model.safetensors has a tensor that this model has not: wpe.weight; it belongs to another model");
+        "run/model.safetensors has a tensor that this model lacks: wpe.weight; it belongs to another model");
 }

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import ctypes
 import importlib.util
 import io
 import json
@@ -94,6 +95,7 @@ class ModuleTest(unittest.TestCase):
         expected = scored["losses"] if "losses" in scored else [one["loss"] for one in scored["scores"]]
         self.assertEqual(self.model.score(text, unknown="skip").tolist(), expected)
         self.assertEqual(self.model.score("").shape, (0,))
+        self.assertEqual(self.model.score("the ☺", unknown="skip").tolist(), self.model.score("the ").tolist())  # ☺ has three bytes
 
     @needs("numpy")
     def test_logits_are_those_of_each_place(self):
@@ -152,6 +154,12 @@ class ModuleTest(unittest.TestCase):
         for call in (lambda: chargpt.load(RUN + "\0/x"), lambda: chargpt.load(RUN, checkpoint="best\0"), lambda: self.model.generate(stop="a\0b")):
             self.assertRaisesRegex(ValueError, "contains a null character", call)
         self.assertEqual("".join(self.model.generate("the ", tokens=9, stop=b"e")), "".join(self.model.generate("the ", tokens=9, stop=["e"])))
+
+    def test_the_seed_of_a_text_is_by_default_that_of_sample_whatever_the_training_had(self):
+        model = chargpt.train(run="r", max_iters=2, seed=7, **SMALL).load()
+        options = _library._GenerateOptions(size=ctypes.sizeof(_library._GenerateOptions))
+        _library._call("generate_defaults", model._opened, ctypes.byref(options))
+        self.assertEqual((model.config["train"]["seed"], options.seed), (7, 1337))
 
     def test_eight_threads_share_a_model(self):
         alone = ["".join(self.model.generate("the ", tokens=200, sample=sample)) for sample in range(8)]

@@ -126,6 +126,16 @@ TEST_CASE("only the last step is at 100 %") {
   CHECK_THAT(screen.take(), Catch::StartsWith("step 1,999 of 2,000 (99%)"));
 }
 
+TEST_CASE("on a terminal the last step is shown, however soon after another") {
+  Screen screen({.is_terminal = true});
+  screen.printer.on(step(1998, 0.5));
+  screen.take();
+  screen.printer.on(step(1999, 0.51));
+  CHECK(screen.take().empty());
+  screen.printer.on(step(2000, 0.52));
+  CHECK_THAT(screen.take(), Catch::StartsWith("\rstep 2,000 of 2,000 (100%)"));
+}
+
 TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
   Screen screen({.is_terminal = true});
   screen.printer.on(step(1, 0.5));

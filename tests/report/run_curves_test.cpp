@@ -54,6 +54,14 @@ TEST_CASE_METHOD(Reading, "a file written anew is read from its beginning") {
   CHECK(reader.complaint() == file.string() + ": skipped 1 malformed line (first: line 1)");
 }
 
+TEST_CASE_METHOD(Reading, "the beginning of a line is forgotten where the file is written anew") {
+  append(train(1, 2).dump() + "\n" + train(2, 2).dump().substr(0, 9));
+  CHECK(read() == std::vector<int>{1});
+  write_file_atomically(file, train(3, 2).dump() + "\n");
+  CHECK(read() == std::vector<int>{3});
+  CHECK(reader.complaint().empty());
+}
+
 TEST_CASE_METHOD(Reading, "broken lines are counted, the first one named, the others told") {
   append(train(1, 2).dump() + "\n{broken\n[1]\n{}\n" + train(2, 2).dump() + "\n");
   CHECK(read() == std::vector<int>{1, 2});

@@ -61,6 +61,13 @@ TEST_CASE_METHOD(TensorBoardFolder, "a TensorBoard file is what TensorFlow's lib
   CHECK(only_file() == version_record + step_record + eval_record + text_record);
 }
 
+TEST_CASE_METHOD(TensorBoardFolder, "a step of 128 is the first that takes two bytes") {
+  TensorBoardWriter writer(path(), std::nullopt, 1, fixed_time);
+  writer.on(EvalEvent{.step = 128, .train_loss = {}, .val_loss = 1.875});
+  // Field 2 as a varint: seven bits a byte, the lowest first, the highest bit set where more follow.
+  CHECK(only_file().find("\x10\x80\x01"s) != std::string::npos);
+}
+
 TEST_CASE_METHOD(TensorBoardFolder, "a resumed run's file tells TensorBoard to forget later steps") {
   TensorBoardWriter writer(path(), 300, 1, fixed_time);
   CHECK(only_file() == version_record + start_record);

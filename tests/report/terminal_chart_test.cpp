@@ -118,9 +118,25 @@ TEST_CASE("points that are not finite are passed over; a single one has room; wi
   CHECK(terminal_chart({}, {}).empty());
 }
 
+TEST_CASE("numbers below the axis stand apart, however long they are") {
+  const DrawnCurve long_run{.name = "train", .points = {{0, 4}, {300'000'000, 2}}};
+  for (std::size_t columns = 30; columns <= 60; ++columns) {
+    const std::string drawn = terminal_chart({long_run}, {.columns = columns, .rows = 10, .utf8 = false});
+    CHECK(drawn.find("00,000,000") != std::string::npos);
+    for (const char* touching : {"000100,", "000200,", "000300,"}) CHECK(drawn.find(touching) == std::string::npos);
+  }
+}
+
 TEST_CASE("zero has no sign, though its axis begin a little below it") {
   const DrawnCurve to_zero{.name = "train", .points = {{0, 2}, {20, 0}}};
   CHECK(terminal_chart({to_zero}, {}).find("-0") == std::string::npos);
+}
+
+TEST_CASE("ticks a tenth apart have one digit, though the numbers' difference is a little less") {
+  const DrawnCurve low{.name = "train", .points = {{0, 1.32}, {20, 1.18}}};  // 13 * 0.1 - 12 * 0.1 < 0.1
+  const std::string drawn = terminal_chart({low}, {.columns = 30, .rows = 9});
+  CHECK(drawn.find("1.3 ┤") != std::string::npos);
+  CHECK(drawn.find("1.2 ┤") != std::string::npos);
 }
 
 TEST_CASE("losses of any size leave room for the curve") {

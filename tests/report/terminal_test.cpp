@@ -111,6 +111,12 @@ TEST_CASE("in Markdown a bar within a cell does not end it") {
   CHECK(table.markdown() == "| a\\|b | loss |\n| --- | ---: |\n| x\\|y\\| | 1.5 |\n");
 }
 
+TEST_CASE("a column without an entry is not one of numbers") {
+  Table table({"loss", "note"});
+  table.add({"1.5", ""});
+  CHECK(table.markdown() == "| loss | note |\n| ---: | --- |\n| 1.5 |  |\n");
+}
+
 TEST_CASE("a table without headings or rows is allowed") {
   CHECK(Table().text().empty());
   CHECK(Table({"a", "b"}).text() == "a  b\n");

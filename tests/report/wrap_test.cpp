@@ -39,6 +39,8 @@ TEST_CASE("a command is never broken, nor what stands in backticks") {
         "go on:\nchargpt resume r --threads 2\ngoes on\n");
   CHECK(wrapped("stopped; chargpt resume 'my own run' --max_iters N goes on", 0, 12) ==
         "stopped;\nchargpt resume 'my own run' --max_iters N\ngoes on\n");
+  CHECK(wrapped("chargpt train default --seed=2 and then more", 0, 20) ==
+        "chargpt train default --seed=2\nand then more\n");
   CHECK(wrapped("say `a b c` twice", 0, 8) == "say\n`a b c`\ntwice\n");
   CHECK(wrapped("chargpt train; then chargpt runs", 0, 18) == "chargpt train;\nthen chargpt runs\n");
 }

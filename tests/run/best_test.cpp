@@ -214,6 +214,8 @@ TEST_CASE_METHOD(ScoredRun, "weights that were never evaluated are said to be so
   save(1234, /*best=*/false, /*keep=*/9);
   CHECK(said("best") == "step 1,000, the best; the last is step 1,234 (not evaluated)");
   CHECK(said("last") == "step 1,234, the last (not evaluated); the best is step 1,000");
+  save_with_loss(2000, std::nan(""));  // a loss that is no number was measured too
+  CHECK(said("last") == "step 2,000, the last; the best is step 1,000");
 }
 
 TEST_CASE_METHOD(ScoredRun, "of a checkpoint outside a run only its step is known") {

@@ -82,6 +82,12 @@ TEST_CASE_METHOD(TestFolder, "the lock of a killed process is gone") {
   CHECK(std::filesystem::exists(path() / ".lock"));
 }
 
+TEST_CASE_METHOD(TestFolder, "a lock has its holder's number alone, however long that of the one before was") {
+  write(".lock", "999999999999");
+  const RunLock lock(path());
+  CHECK(read_file(path() / ".lock") == std::to_string(::getpid()));
+}
+
 TEST_CASE_METHOD(TestFolder, "a lock given up can be taken again, two at once cannot be held") {
   std::optional<RunLock> lock(path());
   CHECK(error_of([&] { RunLock second(path()); }).code == ExitCode::busy);

@@ -53,6 +53,13 @@ TEST_CASE_METHOD(TestFolder, "a folder is a run by its mark, or by a checkpoint'
   CHECK(is_run(saved.path()));
 }
 
+TEST_CASE_METHOD(TestFolder, "a folder that cannot be looked at is not taken for one that is no run") {
+  fs::create_symlink("circle", path() / "circle");
+  const auto [code, line] = error_of([&] { is_run(path() / "circle"); });
+  CHECK(code == ExitCode::io);
+  CHECK_THAT(line, Catch::Contains("circle"));
+}
+
 TEST_CASE_METHOD(TestFolder, "a mark of a later version is one") {
   write("run.json", R"({"format": "chargpt run", "version": 2, "more": []})");
   CHECK(is_run(path()));
@@ -124,6 +131,8 @@ TEST_CASE_METHOD(TestFolder, "of a run that made no step all goes that it wrote,
 }
 
 TEST_CASE_METHOD(TestFolder, "a start that was broken off leaves nothing that is in the way of another") {
+  refuse_strangers(path(), "--run DIR");
+  write(".lock", "");  // held by now, and without its number yet
   refuse_strangers(path(), "--run DIR");
   write(".lock", "4711");
   write(".chargpt-4711-0.tmp", "{\"format\": \"char");

@@ -30,6 +30,13 @@ const std::set<std::string> old_run = {"config.json", "metrics.jsonl", "run.json
 
 }  // namespace
 
+TEST_CASE("the run of a checkpoint is two folders above it, which may be the working folder") {
+  CHECK(run_place("mine/checkpoints/step-00000020", "last").run == fs::path("mine"));
+  CHECK(run_place("checkpoints/step-00000020/", "last").run == fs::path("."));
+  CHECK(run_place("checkpoints/step-00000020/", "last").checkpoint == "step-00000020");
+  CHECK(run_place("mine", "last").checkpoint == "last");
+}
+
 TEST_CASE_METHOD(TestFolder, "a run that does not begin leaves nothing, not even the folders above it") {
   { const NewRun run(path() / "a/b/run", "mine", /*overwrite=*/{}); }
   CHECK(all_in(path()).empty());

@@ -118,9 +118,8 @@ TEST_CASE("equal documents are on the same side, and a line says how many there 
   for (const std::string& name : val) CHECK(std::ranges::find(train, name) == train.end());
   CHECK(KnownDocuments(corpus.all()).count() == 50);
   REQUIRE(corpus.notices().size() == 1);
-  CHECK(corpus.notices()[0] ==
-        "150 documents, " + std::to_string(val.size()) +
-            " of them held out; 100 (66 %) repeat another one: equal documents are on the same side");
+  CHECK(corpus.notices()[0] == "150 documents, " + std::to_string(val.size()) +
+                                   " of them held out; 100 (66 %) are duplicates, kept on the same side of the split");
 }
 
 TEST_CASE("a text of one document, or of equal ones, has none to hold out") {

@@ -90,7 +90,7 @@ TEST_CASE_METHOD(WorkingFolder, "pipes, sockets and links to folders are left ou
   const TextListing listing = list_texts({"book"}, Units::characters);
   CHECK(names_of(listing) == Names{"a", "to-file"});
   CHECK(listing.notices == Names{"book: left out as no text: link (a link to a folder), loop (a link to a folder), "
-                                 "lost (a link that leads nowhere) and 2 more"});
+                                 "lost (a broken link) and 2 more"});
   fs::create_directory_symlink("book", "named");
   CHECK(files_of("named") == Names{"a", "to-file"});
 }

@@ -62,12 +62,12 @@ TEST_CASE_METHOD(TestFolder, "a grown vocabulary: rows of embedding and head fol
   CHECK(weights(tuned, inner) == saved(*checkpoint.model, inner));
   CHECK(tuned.trainer.state().step == 0);
   tuned.trainer.run();
-  CHECK(tuned.recorder->noticed("which knows 14 of 16 symbols"));
+  CHECK(tuned.recorder->noticed("which knows 14 of the text's 16 symbols"));
   CHECK_FALSE(tuned.recorder->noticed("left out"));
   SmallRun fewer(config, {}, -1, small_corpus(formula_text(1500, "abcde")));
   fewer.trainer.init_from(checkpoint);
   fewer.trainer.run();
-  CHECK(fewer.recorder->noticed("which knows 5 of 5 symbols; this text lacks 9 of its own, left out"));
+  CHECK(fewer.recorder->noticed("which knows 5 of the text's 5 symbols; 9 that the text lacks are left out"));
 }
 
 TEST_CASE_METHOD(TestFolder, "the same vocabulary takes over every weight, and the optimizer starts afresh") {
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(TestFolder, "a model that is not the same is refused with the o
   CHECK_THROWS_WITH(SmallRun(deeper).trainer.init_from(checkpoint),
                     Catch::Contains("has no tensor transformer.h.2.") && Catch::Contains("model.n_layer 2 -> 3"));
   CHECK_THROWS_WITH(SmallRun(shallower).trainer.init_from(checkpoint),
-                    Catch::Contains("has a tensor that this model has not"));
+                    Catch::Contains("has a tensor that this model lacks"));
 }
 
 TEST_CASE_METHOD(TestFolder, "units that differ and texts without a shared symbol are refused") {

@@ -83,7 +83,7 @@ void print_as_json(const LoadedRun& run, const AttentionWeights& weights, const 
 
 /// 1-based; 0 where it was not given.
 void check_place(const char* option, std::int64_t value, std::int64_t count) {
-  if (value > count) throw Error(ExitCode::usage, option, " ", value, " is not there; the model has ", count);
+  if (value > count) throw Error(ExitCode::usage, option, " ", value, " is too large; the model has ", count);
 }
 
 void run_attention(const Arguments& arguments) {

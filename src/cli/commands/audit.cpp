@@ -184,11 +184,11 @@ std::string documents_line(const Audit& audit) {
   const std::int64_t cut = std::ssize(audit.texts) - documents.ended;
   std::string line =
       "of " + format_count(documents.ended, "document") + " written, " + told(documents.fresh()) + " are new, " +
-      told(documents.trained_on) + " stand in the train split and " + told(documents.held_out) +
-      " in the held-out one, which it has not seen; " +
+      told(documents.trained_on) + " are in the train split and " + told(documents.held_out) +
+      " in the held-out one, new to the model; " +
       (documents.times > 0 ? "the train split has " + format_fixed(documents.times, 1) + " times as many documents"
                            : "no document is held out whole (data.max_val_tokens)");
-  if (cut > 0) line += "; " + format_count(cut) + " more were not written to their end (--tokens)";
+  if (cut > 0) line += "; " + format_count(cut) + " more were cut off by --tokens";
   return line;
 }
 

@@ -55,7 +55,7 @@ std::vector<std::int64_t> thread_counts(const std::string& given) {
     counts.push_back(whole_number(word).value_or(-1));
     if (counts.back() < 0 || counts.back() > 1024)
       throw Error(ExitCode::usage, "--threads: '" + printable(given) +
-                                       "' is not a number from 0 to 1024, or several of them with commas between");
+                                       "' is not a number from 0 to 1024, or a comma-separated list of them");
   }
   return counts;
 }
@@ -288,7 +288,7 @@ std::string by_threads_text(const nlohmann::ordered_json& json) {
   std::string text = all.front()["config"].get<std::string>() + ", measured in turns:\n" + table.text();
   if (!json.contains("on_paper")) return text;
   text += "\n" + format_fixed(json["unshared_ms"], 2) +
-          " ms of a step are not shared out; by that, and by whole windows for each thread:\n";
+          " ms of a step do not run in parallel; with whole windows per thread, expect:\n";
   for (const auto& each : json["on_paper"])
     text += (&each == &json["on_paper"].front() ? "" : ", ") + format_count(each["threads"], "thread") + " " +
             format_fixed(each["ms_per_step"], 2) + " ms";

@@ -186,7 +186,7 @@ ComparisonForm form_of(const Arguments& arguments) {
 /// Nothing is written unless --out says where.
 void compare_trained(const Arguments& arguments) {
   if (arguments.page && arguments.out.empty())
-    throw Error(ExitCode::usage, "--page writes into the folder of the comparison, and runs have none; give --out DIR");
+    throw Error(ExitCode::usage, "--page needs a folder to write into when runs are compared; give --out DIR");
   std::optional<ResultsFolder> folder;
   if (!arguments.out.empty()) {
     folder.emplace(arguments.out, "compare", /*goes_on=*/true);
@@ -305,8 +305,8 @@ void add_compare(Options& options) {
   options.add("--seeds", arguments.seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
   options
       .add("--score-on", arguments.score_on,
-           "train: train on the first part of the train split and score on its last, so that what you choose by the "
-           "losses is not chosen by the validation split")
+           "train: train on the first part of the train split and score on its last, so that choosing leaves the "
+           "validation split untouched")
       .one_of({"val", "train"});
   options.add("--jobs", arguments.jobs, "runs to train at once, sharing the threads; their times are marked")
       .range(1, 4096);
@@ -325,8 +325,8 @@ void add_compare(Options& options) {
   options.flag("--markdown", arguments.markdown, "print the table as Markdown");
   options.flag("--page", arguments.page, "write compare.html too: a web page of each config's best run");
   options.add("--out", arguments.out,
-              "folder of the runs and of compare.json (default runs/compare-<n>); processes that mpirun or srun has "
-              "started share the runs in it out among themselves");
+              "folder of the runs and of compare.json (default runs/compare-<n>); processes started by mpirun or srun "
+              "divide its runs among themselves");
   add_training_arguments(options, arguments);
   arguments.config.help_shows(options, config, "");
 }

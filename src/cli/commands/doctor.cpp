@@ -31,14 +31,14 @@ std::int64_t free_disk_bytes() {
 /// Why training is slower than it could be for lack of instructions; empty if it is not.
 std::string slower_for_lack_of() {
   if (cpu::instruction_set() < cpu::processor_instruction_set())
-    return "ATEN_CPU_CAPABILITY keeps this processor below what it can do; unset it to train faster";
+    return "ATEN_CPU_CAPABILITY disables instructions this processor has; unset it to train faster";
   return missing_instructions();
 }
 
 /// Why LibTorch's part of the program, or a GPU with it, cannot be used; empty where they can. Loads it.
 std::string problem_of_libtorch() {
   try {
-    const TorchModule& torch = torch_module("training on a GPU, or of what the CPU engine does not cover,");
+    const TorchModule& torch = torch_module("training on a GPU, or models the CPU engine cannot train,");
     return may_have_gpu() && torch.cuda_devices() == 0 ? "a GPU, if there is one, is not used: " + torch.why_no_cuda()
                                                        : "";
   } catch (const Error& error) {

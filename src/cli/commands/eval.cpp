@@ -106,7 +106,7 @@ void remember_place(LoadedRun& run, const Corpus& corpus) {
     try {
       keep_text_place(member->folder, corpus.listing());
     } catch (const Error& error) {
-      log_note("where the text is cannot be kept: ", error.what());
+      log_note("cannot save where the text is: ", error.what());
     }
   }
 }
@@ -118,10 +118,9 @@ void check_texts(const Arguments& arguments, LoadedRun& run, const Corpus& corpu
   const bool known = std::ranges::any_of(
       run.members(), [&](const LoadedRun* member) { return member->checkpoint.state.data == corpus.fingerprint(); });
   if (known || arguments.adapt || arguments.learns())
-    throw Error(
-        ExitCode::usage, difference,
-        "; as one they score another text that none was trained on (--text FILE), without --counts, --adapt and "
-        "--learn-weights");
+    throw Error(ExitCode::usage, difference,
+                "; together they score only a text new to all of them (--text FILE), without --counts, --adapt and "
+                "--learn-weights");
 }
 
 /// Of the networks as they were trained: of several each is scored, and so is their mean, from their losses.
@@ -210,7 +209,7 @@ void run_eval(const Arguments& arguments) {
   if (own && given && arguments.unknown == UnknownPolicy::error) remember_place(run, corpus);
   if (own && given && arguments.split.empty())
     log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
-  if (own && split == "all" && corpus.test_tokens() > 0) log_note("without its test split, which --split test scores");
+  if (own && split == "all" && corpus.test_tokens() > 0) log_note("the test split is left out; see --split test");
   if (!difference.empty()) log_note("no baselines: " + difference);
   std::optional<Corpus> other;
   if (!own && difference.empty()) other = training_corpus(arguments, run);
@@ -255,10 +254,9 @@ void add_eval(Options& options) {
            "score these texts as a whole instead of the run's own: files, folders, or - for standard input")
       .takes_words();
   options
-      .add(
-          "--split", arguments.split,
-          "train, val, test (data.test_fraction; the run records how often) or all but test (default: val of the run's "
-          "own text, all of a text given with --text)")
+      .add("--split", arguments.split,
+           "train, val, test (data.test_fraction; the run counts its uses) or all, without test (default: val of the "
+           "run's own text, all of a --text)")
       .one_of({"train", "val", "test", "all"});
   add_unknown_option(options, arguments.unknown, "characters of --text");
   options

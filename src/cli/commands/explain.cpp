@@ -60,7 +60,8 @@ void print_numbers(const Operation& operation, const PromptWindow& window) {
 
 /// One line a head, under the characters: bars by the share of the head's largest weight, and that weight.
 void print_weights(const Operation& operation, const PromptWindow& window) {
-  const std::size_t T = window.symbols.size(), first = T > 50 ? T - 50 : 0;
+  constexpr std::size_t shown = 48;  // at the width of a terminal's line
+  const std::size_t T = window.symbols.size(), first = T > shown ? T - shown : 0;
   std::printf("            ");
   for (std::size_t j = first; j < T; ++j) std::fputs(window.symbols[j].c_str(), stdout);
   std::printf("\n");
@@ -68,7 +69,7 @@ void print_weights(const Operation& operation, const PromptWindow& window) {
     const auto row = std::span(operation.values).subspan(static_cast<std::size_t>(head) * T, T);
     const auto largest = static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
     std::printf("    head %-2lld %s  at most %s %%, %s\n", static_cast<long long>(head + 1),
-                (" " + bars(row.subspan(first), std::span(window.symbols).subspan(first))).c_str(),
+                bars(row.subspan(first), std::span(window.symbols).subspan(first)).c_str(),
                 format_fixed(100 * row[largest], 1).c_str(), window.symbols[largest].c_str());
   }
 }
@@ -194,7 +195,7 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
   std::string part;
   std::printf("%s\n", joined(window.symbols, "").c_str());
   print_wrapped(introduction(run, window), 0);
-  print_wrapped("Of each operation: shape, formula, and the first numbers of row " + std::to_string(window.ids.size()) +
+  print_wrapped("Per operation: shape, formula, and the first numbers of row " + std::to_string(window.ids.size()) +
                     ", the last, with their root mean square.",
                 0);
   std::printf("\n");

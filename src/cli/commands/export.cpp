@@ -53,11 +53,11 @@ void add_export(Options& options) {
   add_run_argument(options, arguments.run);
   std::vector<std::string> names;
   for (const Format& format : formats()) names.emplace_back(format.name);
-  options.add("--format", arguments.format, "whose format").one_of(names);
+  options.add("--format", arguments.format, "file format").one_of(names);
   options.add("--out", arguments.out, "the folder to write; for a format of one file, that file")
       .required()
       .value_name("PATH");
-  options.add("--license", arguments.license, "of the model card: mit, apache-2.0, …").value_name("NAME");
+  options.add("--license", arguments.license, "license tag: mit, apache-2.0, …").value_name("NAME");
   options.flag("--overwrite", arguments.overwrite, "replace what an earlier export wrote there");
   add_weights_options(options, arguments);
   add_output_arguments(options, arguments.output);

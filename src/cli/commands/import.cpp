@@ -109,7 +109,7 @@ void add_import(Options& options) {
   Arguments& arguments = arguments_for(options, run_import);
   options.add("PATH", arguments.path, "what the other program wrote: a folder or a file").required();
   const Option& run = options.add("--run", arguments.run, "run folder (default runs/<name>-<n>)");
-  options.add("--out", arguments.out, "another word for --run").excludes(run);
+  options.add("--out", arguments.out, "the same as --run").excludes(run);
   options
       .add("--text", arguments.text,
            "the texts that it was trained on, so that eval and resume find them: files, folders, or - for standard "

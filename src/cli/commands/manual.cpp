@@ -43,7 +43,7 @@ void run_manual(const Arguments& arguments) {
 
 void add_manual(Options& options) {
   Arguments& arguments = arguments_for(options, run_manual);
-  options.add("COMMAND", arguments.command, "whose page; left out: the program's");
+  options.add("COMMAND", arguments.command, "a command; default: all of chargpt");
   add_output_arguments(options, arguments.output, nullptr);
 }
 

@@ -26,6 +26,7 @@ struct Arguments : ModelArguments {
 };
 
 void run_page(const Arguments& arguments) {
+  refuse_twice(arguments.runs);
   std::vector<fs::path> runs;
   for (const std::string& run : arguments.runs) runs.push_back(run_place(run, arguments.checkpoint).run);
   std::optional<PageModel> model;

@@ -72,7 +72,7 @@ void check_figures(const fs::path& run, const Corpus& corpus) {
   const double claimed = figures["loss"];
   const double loss = measure(best, validation_of(corpus, best), beat).loss;
   if (!(std::abs(loss - claimed) <= rounding))
-    throw Error(ExitCode::data, run / "figures.json", " says a loss of ", format_fixed(claimed, 4),
+    throw Error(ExitCode::data, run / "figures.json", " has a loss of ", format_fixed(claimed, 4),
                 ", but the weights of step ", best.checkpoint.state.step, " have ", format_fixed(loss, 4),
                 ": the run was changed after its training");
 }
@@ -104,7 +104,7 @@ std::string words(const Repetition& repetition) {
              joined(steps, ", ");
     }
     case Verdict::rounding:
-      return "the same within rounding, of " + losses + "; the first other bits: " + words(*repetition.difference());
+      return "the same within rounding, of " + losses + "; the first difference: " + words(*repetition.difference());
     case Verdict::differs:
       return "different: " + words(*repetition.difference());
   }
@@ -134,8 +134,8 @@ void say(const Arguments& arguments, const fs::path& run, const Repetition& repe
   print_lines(printable_path(run) + ": " + words(repetition) + "\n");
   if (repetition.verdict() == Verdict::differs && from == 0)
     log_hint(
-        "if it began from other weights (--init_from), or was resumed with other options, repeat it from a checkpoint "
-        "on: --at step-N");
+        "if it began from other weights (--init_from), or was resumed with other options, repeat it from a checkpoint: "
+        "--at step-N");
   if (!kept.empty()) log_note("trained again in ", printable_path(kept));
 }
 
@@ -165,8 +165,7 @@ void reproduce(const Arguments& arguments) {
   Trainer trainer(std::move(config), std::move(corpus), options);
   if (!begin && trainer.state().initial_weights != last.state.initial_weights)
     throw Error(ExitCode::data, "the first weights of ", run,
-                " were drawn as an earlier chargpt did, so its beginning cannot be repeated; from a checkpoint on it "
-                "can: --at step-N");
+                " were drawn by an earlier chargpt in another way; repeat it from a checkpoint instead: --at step-N");
   refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
   again.begin();
@@ -185,7 +184,7 @@ void reproduce(const Arguments& arguments) {
     const Ending ending = trainer.run();
     progress->finish();
     if (ending == Ending::stopped && !repetition.complete()) {
-      log_note("stopped: nothing is known yet");
+      log_note("stopped: no verdict yet");
       throw Stopped{stopping_signal()};
     }
     repetition.compare_weights(again.path());
@@ -205,9 +204,9 @@ void add_reproduce(Options& options) {
   Arguments& arguments = arguments_for(options, reproduce);
   add_run_argument(options, arguments.run);
   options.add("--at", arguments.at, "repeat only what follows this checkpoint: step-N").value_name("STEP");
-  options.add("--text", arguments.text, "its text, if that is not where it was").takes_words().value_name("TEXT");
+  options.add("--text", arguments.text, "its text, if it has been moved").takes_words().value_name("TEXT");
   options.add("--run", arguments.again,
-              "folder to train in, and keep (default runs/<name>-again-<n>, removed where the bits are the same)");
+              "folder to train in and keep (default runs/<name>-again-<n>, removed if every bit is the same)");
   options.add("--engine", arguments.engine, "auto, which is the run's, cpu or libtorch").group("Machine");
   add_device_arguments(options, arguments.device);
   add_output_arguments(options, arguments.output);

@@ -72,11 +72,11 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
   const bool has_moments = !checkpoint.optimizer->tensors().empty(), has_text = checkpoint.state.data != Fingerprint{};
   if (has_moments && has_text) return;
   const std::string name = run.string();
-  const char* const missing = has_moments ? "its text; import it again with --text FILE, or"
-                                          : "the state of an optimizer, so it cannot be resumed;";
+  const char* const missing =
+      has_moments ? "its text; import it again with --text FILE, or" : "optimizer state, so it cannot be resumed;";
   throw Error(ExitCode::data, name, " was imported without ", missing,
-              " train on from its weights, as a new run: chargpt train ", shell_quoted(name + "/config.json"),
-              " --init_from ", shell_quoted(name), has_text ? "" : " --text FILE");
+              " start a new run from its weights: chargpt train ", shell_quoted(name + "/config.json"), " --init_from ",
+              shell_quoted(name), has_text ? "" : " --text FILE");
 }
 
 /// Whether the run itself went on from `step` with these options, as its next checkpoint tells.
@@ -103,7 +103,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   if (arguments.new_run.empty()) {
     if (changes.empty() || step == last_step(run) || went_on_so(run, step, branch.config.config)) return std::nullopt;
     throw Error(ExitCode::usage, "resuming from step ", step, ", which is not the last, with other options (",
-                joined(changes, ", "), ") is another training; give it a folder: --run NEW");
+                joined(changes, ", "), ") begins a new run; give its folder: --run NEW");
   }
   log_loading(notices);
   return branch;
@@ -146,7 +146,7 @@ std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arg
   if (!changes.empty() && had_ended && ending && *ending != Ending::stopped)
     throw Error(ExitCode::usage, from.path.string(),
                 " is the end of its training, so changed options have no effect: ", joined(changes, ", "),
-                "; to train on, add --max_iters N, above ", from.state.step,
+                "; to continue, add --max_iters N, above ", from.state.step,
                 *ending == Ending::patience ? ", and --patience 0" : "");
   return trainer;
 }
@@ -208,8 +208,8 @@ void add_resume(Options& options) {
   const Option& run = add_run_argument(options, arguments.run);
   options
       .add("--checkpoint", arguments.checkpoint,
-           "last, best or step-N; one before the last with a changed option that training depends on (all but "
-           "train.keep, eval.log_interval, eval.sample_tokens, sample.* and where the text is) needs --run")
+           "last, best or step-N; to change options at one before the last, give --run (not needed for train.keep, "
+           "eval.log_interval, eval.sample_tokens, sample.* and where the text is)")
       .default_text("last");
   options.add("--run", arguments.new_run, "begin a new run in this folder instead of continuing RUN");
   add_training_arguments(options, arguments);

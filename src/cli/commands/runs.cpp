@@ -73,7 +73,7 @@ std::optional<Row> row_of(const fs::path& path) {
   const fs::file_type type = fs::status(path, failed).type();
   const bool leads_nowhere = (type == fs::file_type::none || type == fs::file_type::not_found) &&
                              fs::is_symlink(fs::symlink_status(path, failed));
-  if (leads_nowhere) return Row{.name = path.filename().string(), .problem = "a symbolic link that leads nowhere"};
+  if (leads_nowhere) return Row{.name = path.filename().string(), .problem = "a broken symbolic link"};
   Row row{.name = path.filename().string(), .problem = ""};
   try {
     if (type != fs::file_type::directory || !is_run(path)) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<Row> row_of(const fs::path& path) {
   } catch (const Error& error) {
     row.problem = error.what();
   } catch (const std::bad_alloc&) {
-    row.problem = "reading it takes more memory than there is";
+    row.problem = "there is not enough memory to read it";
   }
   return row;
 }

@@ -211,8 +211,7 @@ void note_documents(const LoadedRun& run, const std::string& prompt, const std::
                      cut = std::ssize(samples) - ended - std::ranges::count_if(samples, &StreamedText::stopped);
   if (cut > 0)
     log_note(cut, " of ", format_count(std::ssize(samples), "document"),
-             cut == 1 ? " stops before its end: more --tokens let it reach it"
-                      : " stop before their end: more --tokens let them reach it");
+             cut == 1 ? " was cut off by --tokens; raise it" : " were cut off by --tokens; raise it");
   if (ended == 0) return;
   try {
     const Corpus corpus = text_of_run(run, run.config().data, output);
@@ -334,7 +333,7 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
 /// What --learn-weights and --counts learn from the training text.
 void learn_from_text(const Arguments& arguments, LoadedRun& run) {
   if (!arguments.learns()) return;
-  check_one_text(run, ", so there is no one text to learn from; leave out --counts and --learn-weights");
+  check_one_text(run, ", so they share no training split; leave out --counts and --learn-weights");
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
   WorkLine line(arguments.output);
   if (arguments.learn_weights) learn_weights(run, corpus.train(), line.heartbeat("learning the weights"));
@@ -421,7 +420,7 @@ void add_sample(Options& options) {
           "otherwise")
       .alone_means("answer");
   options.flag("--new", arguments.fresh,
-               "of a run whose text has documents: only such as the text does not have, as many as --num_samples");
+               "of a run whose text has documents: write --num_samples documents that the text does not have");
   add_context_option(options, arguments.use.context);
   add_counts_option(options, arguments.counts);
   add_learn_weights_option(options, arguments.learn_weights);

@@ -321,16 +321,16 @@ void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& s
 
 /// Error usage where several runs have no one validation split to be scored, or no one train split to learn from.
 void check_texts(const Arguments& arguments, LoadedRun& run) {
-  if (arguments.file.empty()) check_one_text(run, "; as one they score another text: name its FILE");
+  if (arguments.file.empty()) check_one_text(run, "; to score them together, give a new text FILE");
   if (arguments.adapt || arguments.learns())
-    check_one_text(run, ", so there is no one text to learn from; leave out --counts, --adapt and --learn-weights");
+    check_one_text(run, ", so they share no training split; leave out --counts, --adapt and --learn-weights");
 }
 
 void run_score(const Arguments& arguments) {
   if (arguments.candidates > 0 && !arguments.output.json)
     throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
   if (arguments.candidates > 0 && arguments.adapt)
-    throw Error(ExitCode::usage, "--candidates is of a network that does not change; leave out --adapt");
+    throw Error(ExitCode::usage, "--candidates needs fixed weights; leave out --adapt");
   LoadedRun run = load_runs(arguments);
   check_texts(arguments, run);
   if (arguments.adapt)

@@ -41,12 +41,12 @@ struct Arguments : TrainingArguments {
 
 /// What nanoGPT's init_from takes.
 void refuse_words_of_nanogpt(const std::string& init_from) {
-  if (init_from == "resume") throw Error(ExitCode::usage, "--init_from resume: to continue a run, chargpt resume RUN");
+  if (init_from == "resume") throw Error(ExitCode::usage, "--init_from resume: to continue, use chargpt resume RUN");
   if (init_from == "scratch")
     throw Error(ExitCode::usage, "--init_from scratch: leave --init_from out to start from scratch");
   if (init_from.starts_with("gpt2"))
     throw Error(ExitCode::usage, "--init_from ", init_from,
-                ": OpenAI's weights are for a vocabulary of word pieces, and models here read characters; give a run "
+                ": OpenAI's weights are for subword tokens, and chargpt's models read characters; give a run "
                 "of chargpt");
 }
 
@@ -195,7 +195,7 @@ void add_train(Options& options) {
   options.add("--run", arguments.run, "run folder (default runs/<config>-<n>)");
   options
       .add("--init_from", arguments.init_from,
-           "start from this run's weights with a fresh optimizer (fine-tuning); without CONFIG, by its config")
+           "start from this run's weights with a fresh optimizer (fine-tuning); default CONFIG: the run's own")
       .stands_for(run_meant);
   options.flag("--overwrite", arguments.overwrite,
                "start over: a run in DIR is renamed to DIR.old-N; nothing is deleted");

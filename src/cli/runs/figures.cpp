@@ -107,7 +107,7 @@ std::string counts_line(const Figures& figures) {
   if (figures.leaks || !figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures) ||
       figures.baselines->ngram > figures.loss + worth_mixing)
     return "";
-  return "--counts (eval, sample) mixes it with counts of its training text, for a lower loss.\n";
+  return "--counts (eval, sample) mixes in counts of the training text, for a lower loss.\n";
 }
 
 /// Whether a prediction may depend on all of the text before it.
@@ -189,7 +189,7 @@ std::string adapt_line(const Figures& figures) {
   if (figures.adapted || !figures.may_adapt || verdict(figures).size() < 2 ||
       figures.loss < strongest_adaptive(*figures.baselines).loss)
     return "";
-  return "--adapt --counts (eval, score) let it learn from the text too.\n";
+  return "--adapt --counts (eval, score) make this model learn too.\n";
 }
 
 /// `all`: tokens held out.
@@ -229,9 +229,8 @@ Scored test_of(const Corpus& corpus, const LoadedRun& run) {
 void check_finite(const SplitLoss& loss, const Scored& scored) {
   if (std::isfinite(loss.mean)) return;
   const auto bad = std::ranges::count_if(loss.losses, [](float value) { return !std::isfinite(value); });
-  throw Error(ExitCode::diverged, scored.checkpoint, " has no loss: it is not a finite number for ", format_count(bad),
-              " of ", format_count(loss.tokens),
-              " tokens, so its weights have diverged; choose another with --checkpoint");
+  throw Error(ExitCode::diverged, scored.checkpoint, " gives no finite loss for ", format_count(bad), " of ",
+              format_count(loss.tokens), " tokens, so its weights have diverged; choose another with --checkpoint");
 }
 
 Figures measure(LoadedRun& run, const Scored& scored, const Heartbeat& heartbeat) {

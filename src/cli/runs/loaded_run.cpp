@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -131,8 +132,8 @@ void add_weights_options(Options& options, ModelArguments& arguments) {
 
 void add_learn_weights_option(Options& options, bool& learn_weights) {
   options.flag("--learn-weights", learn_weights,
-               "of several runs: instead of equally, weigh them by the loss of their mean on the end of the train "
-               "split, which favours those that know it by heart");
+               "of several runs: instead of equal weights, learn those that minimize the loss on the end of the train "
+               "split, which favours runs that memorized it");
 }
 
 void add_device_arguments(Options& options, ModelUse& use) {
@@ -216,7 +217,7 @@ void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat
              " of the training text");
   if (learning.counted > Counts::most_kept)
     log_note("the counts have room for about ", tokens_text(Counts::most_kept, units),
-             ": contexts seen least gave way to later ones");
+             ": the rarest contexts were dropped");
 }
 
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
@@ -226,6 +227,14 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
   Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
   log_note("checkpoint: ", to_text(standing_of(checkpoint)));
   return {run, std::move(checkpoint), run_place(run, which).run, use};
+}
+
+void refuse_twice(const std::vector<std::string>& runs) {
+  std::set<std::filesystem::path> seen;
+  for (const std::string& run : runs)
+    if (std::error_code ignored;
+        !seen.insert(std::filesystem::weakly_canonical(run_place(run, "").run, ignored)).second)
+      throw Error(ExitCode::usage, run, " is of a run given before; give each run, or one of its checkpoints, once");
 }
 
 LoadedRun load_runs(const JoinedArguments& arguments) {
@@ -244,7 +253,7 @@ LoadedRun load_runs(const JoinedArguments& arguments) {
   first.join(std::move(others));
   if (!alike)
     log_note("the runs' windows differ: texts are scored in the shortest, of ", first.block_size(),
-             "; in writing each run sees its own");
+             "; when sampling, each uses its own");
   return first;
 }
 

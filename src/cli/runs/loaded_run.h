@@ -110,6 +110,9 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
 /// weights of one run.
 LoadedRun load_runs(const JoinedArguments& arguments);
 
+/// Error usage for two of them that are of one run.
+void refuse_twice(const std::vector<std::string>& runs);
+
 /// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: not known) and
 /// whether that was evaluated; the weights, if there are averaged ones too.
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run);

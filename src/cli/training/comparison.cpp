@@ -5,7 +5,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "base/error.h"
@@ -92,13 +91,6 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
   }
   log_note(name, ", step ", format_count(trained.seed.step), ": ", format_loss(trained.seed.loss));
   return trained;
-}
-
-void refuse_twice(const std::vector<std::string>& runs) {
-  std::set<fs::path> seen;
-  for (const std::string& run : runs)
-    if (std::error_code ignored; !seen.insert(fs::weakly_canonical(run_place(run, "").run, ignored)).second)
-      throw Error(ExitCode::usage, run, " is of a run given before; give each run, or one of its checkpoints, once");
 }
 
 /// What counting reaches on the text of the comparison, to measure the rungs by.

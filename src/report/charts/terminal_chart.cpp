@@ -280,8 +280,7 @@ class Drawing {
       const std::size_t place = place_of(tick, columns_);
       const std::string name = tick == std::floor(tick) ? format_count(std::llround(tick)) : format_fixed(tick, 1);
       const std::size_t middle = label_width_ + 2 + place, from = middle - std::min(middle, name.size() / 2);
-      if (from < names.size() + (names.find_first_not_of(' ') == std::string::npos ? 0 : 2) && from != names.size())
-        continue;
+      if (from < names.size() + (names.find_first_not_of(' ') == std::string::npos ? 0 : 2)) continue;
       if (from + name.size() > label_width_ + 2 + columns_) continue;
       names += std::string(from - names.size(), ' ') + name;
       ticked[place] = true;
