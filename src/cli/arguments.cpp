@@ -214,16 +214,14 @@ void add_context_option(Options& options, Context& context) {
 }
 
 void add_counts_option(Options& options, bool& counts) {
-  options.flag("--counts", counts,
-               "mix the network with counts of what follows each context in its training text; with --adapt, in scored "
-               "text too");
+  options.flag("--counts", counts, "mix the network with counts of what follows each context in its training text");
 }
 
 void add_adapt_option(Options& options, bool& adapt) {
   options.flag(
       "--adapt", adapt,
-      "let the network go on learning while it scores: each character is predicted first, then learned from; the "
-      "run's weights stay as they are");
+      "let the network (and --counts) go on learning while it scores: each character is predicted first, then learned "
+      "from; the run's weights stay as they are");
 }
 
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which) {

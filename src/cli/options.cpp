@@ -308,7 +308,10 @@ void Options::refuse_extra(const std::string& extra) const {
   if (instead != gone_.end()) throw Error(ExitCode::usage, name, " is gone; ", instead->second);
   if (const std::string here = said_here(name); !here.empty())
     throw Error(ExitCode::usage, "unknown option ", name, ": ", here);
-  throw Error(ExitCode::usage, "unknown option ", name, did_you_mean(name, known, see));
+  const auto longer = std::ranges::find_if(
+      known, [&](const std::string& option) { return name.size() > 4 && folded(option).starts_with(folded(name)); });
+  throw Error(ExitCode::usage, "unknown option ", name,
+              longer != known.end() ? "; did you mean " + *longer + "?" : did_you_mean(name, known, see));
 }
 
 /// CLI11 keeps all values given for an option, and words its refusal of a second one differently.

@@ -32,7 +32,7 @@ constexpr Format table[] = {
      is_huggingface,
      read_huggingface},
     {"nanogpt",
-     "input of scripts/chargpt_to_nanogpt.py, which writes ckpt.pt and meta.pkl",
+     "what scripts/chargpt_to_nanogpt.py reads and nanogpt_to_chargpt.py makes of ckpt.pt and meta.pkl",
      "",
      {.names = nanogpt_files},
      true,

@@ -85,7 +85,7 @@ void OutputFolder::check_there(const fs::path& shown) const {
   if (folder.entries().empty()) return;
   if (!overwrite_) refuse_occupied(shown, "is not empty; pass --overwrite to replace what an earlier export wrote");
   if (!is_export(folder))
-    refuse_occupied(shown, "holds files that no export wrote, and --overwrite replaces only those");
+    refuse_occupied(shown, "holds files that no export wrote, and --overwrite replaces exports alone");
 }
 
 /// Removes the files of an unfinished export, or of an earlier one, then their folder if it is empty.

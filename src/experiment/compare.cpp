@@ -227,7 +227,7 @@ std::string length_difference(const std::vector<ResolvedConfig>& configs, const 
   if (std::ranges::count(lengths, lengths.front()) == std::ssize(lengths)) return "";
   for (std::size_t i = 0; i < std::min(configs.size(), most_listed); ++i) listed.push_back(names[i] + " " + lengths[i]);
   return "configs differ in length: " + joined(listed, ", ") + (configs.size() > most_listed ? ", …" : "") +
-         "; --max_iters makes steps equal, --max_seconds time";
+         "; --max_iters makes steps equal, --max_epochs tokens, --max_seconds time";
 }
 
 }  // namespace chargpt

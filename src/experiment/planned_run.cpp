@@ -16,7 +16,6 @@
 #include "base/files.h"
 #include "base/heartbeat.h"
 #include "base/paths.h"
-#include "base/quantile.h"
 #include "engine/device.h"
 #include "evaluate/split_loss.h"
 #include "experiment/runs.h"
@@ -121,16 +120,13 @@ KeptRun parse(const fs::path& run, const nlohmann::json& header) {
   return kept;
 }
 
-/// Stops the run where it is asked to from outside, and at its target; hears how fast its steps are.
+/// Stops the run where it is asked to from outside, and at its target.
 class Overseer : public Listener {
  public:
   using Listener::on;
   Overseer(const std::atomic<bool>* outside, std::optional<double> target) : outside_(outside), target_(target) {}
   void on(const WorkEvent&) override { look(); }
-  void on(const StepEvent& event) override {
-    speeds_.push_back(event.tokens_per_second);
-    look();
-  }
+  void on(const StepEvent&) override { look(); }
   void on(const EvalEvent& event) override {
     const double loss = std::min(event.val_loss, event.averaged_val_loss.value_or(event.val_loss));
     if (target_ && loss <= *target_) reached_ = stop = true;
@@ -138,8 +134,6 @@ class Overseer : public Listener {
   }
   bool reached() const { return reached_; }
   bool stopped() const { return outside_ != nullptr && outside_->load(); }
-  /// `otherwise`: where there was no step.
-  double median_speed_or(double otherwise) const { return speeds_.empty() ? otherwise : median(speeds_); }
 
   std::atomic<bool> stop = false;
 
@@ -150,7 +144,6 @@ class Overseer : public Listener {
   const std::atomic<bool>* outside_;
   std::optional<double> target_;
   bool reached_ = false;
-  std::vector<double> speeds_;  ///< tokens per second
 };
 
 /// The text as run_all() left it, wherever that is.
@@ -230,21 +223,20 @@ class Training {
       throw Error(ExitCode::diverged, "the weights of ", last.path.string(), " give no finite loss");
     const RunState& state = trainer.state();
     const auto tokens = static_cast<double>(state.step * tokens_per_step(trainer.config().config));
-    KeptRun kept{
-        .seed = {.seed = config_.config.train.seed,
-                 .loss = loss.mean,
-                 .seconds = state.seconds,
-                 .tokens_per_second = overseer_->median_speed_or(state.seconds > 0 ? tokens / state.seconds : 0),
-                 .step = last.state.step,
-                 .steps = state.step,
-                 .ended = state.ended,
-                 .jobs = training_.jobs,
-                 .run = training_.run,
-                 .losses = std::move(loss.losses)},
-        .params = state.parameters,
-        .block_size = block_size,
-        .leaks = leaks(config_.config.model),
-        .text = corpus_.fingerprint()};
+    KeptRun kept{.seed = {.seed = config_.config.train.seed,
+                          .loss = loss.mean,
+                          .seconds = state.seconds,
+                          .tokens_per_second = state.training_seconds > 0 ? tokens / state.training_seconds : 0,
+                          .step = last.state.step,
+                          .steps = state.step,
+                          .ended = state.ended,
+                          .jobs = training_.jobs,
+                          .run = training_.run,
+                          .losses = std::move(loss.losses)},
+                 .params = state.parameters,
+                 .block_size = block_size,
+                 .leaks = leaks(config_.config.model),
+                 .text = corpus_.fingerprint()};
     score_test_split(kept.seed);
     if (trainer.config().config.eval.eval_iters > 0) return kept;  // estimates compare with no loss of the split
     kept.seed.lowest_loss = last.state.best_val_loss;

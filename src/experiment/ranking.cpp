@@ -69,7 +69,7 @@ void keep_what_pairs(std::vector<Group>& groups, std::vector<std::string>& remar
   }
   if (!left_out.empty())
     remarks.push_back("left out, since not every config has a run with their seed: " + joined(left_out, ", "));
-  if (common.empty()) remarks.emplace_back("the runs have no seed in common: they are paired in order of their seeds");
+  if (common.empty()) remarks.emplace_back("no seed is common to all runs: they are paired in order of their seeds");
 }
 
 /// The config's, where several runs are its seeds and no other group has that name.

@@ -34,7 +34,7 @@ struct SeedRun {
   std::int64_t seed = 0;
   double loss = 0;  ///< nats per token
   double seconds = 0;
-  double tokens_per_second = 0;  ///< median over the steps
+  double tokens_per_second = 0;  ///< while it trained: without start-up, evaluations and saves
   std::int64_t step = 0;         ///< of the weights scored
   std::int64_t steps = 0;        ///< of the whole run; 0: not known
   Ending ended = Ending::unknown;

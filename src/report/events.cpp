@@ -36,7 +36,7 @@ std::string command_to_go_on(const EndEvent& end, const std::string& run) {
   const std::string resume = "chargpt resume " + shell_quoted(run);
   if (end.ended == Ending::seconds) return resume + " --max_seconds " + line_of(2 * end.max_seconds);
   if (end.ended == Ending::finished || end.ended == Ending::patience)
-    return resume + " --max_iters " + line_of(2 * end.max_iters);
+    return resume + " --max_iters " + line_of(end.max_iters > 0 ? 2 * end.max_iters : 1000);
   return resume;
 }
 

@@ -36,14 +36,18 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
 
 /// A text that is read this often is memorized before the run ends, by all that was measured (configs/README.md); by a
 /// model of the ladder, with few parameters for its text, it is not.
-std::string short_text_warning(const PlanEvent& plan, std::int64_t patience) {
+std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, std::int64_t eval_interval) {
   constexpr double often = 20;
   if (plan.epochs < often || plan.parameters < plan.train_tokens) return "";
   return "this run reads its " + format_count(plan.train_tokens) + " tokens " +
          format_count(static_cast<std::int64_t>(plan.epochs)) + " times and has " + format_count(plan.parameters) +
          " parameters, so it will overfit: validation loss will rise well before the end" +
-         (patience > 0 ? " (train.patience ends the run then); give a longer text"
-                       : "; give a longer text, --max_epochs 5, or --patience 3");
+         (train.patience == 0 ? "; give a longer text, --max_epochs 5, or --patience 3"
+          : (train.patience + 1) * eval_interval < plan.max_iters
+              ? " (train.patience ends the run then); give a longer text"
+              : line_of(", which evaluations every ", eval_interval,
+                        " steps are too rare to notice; give a longer text, or", " --eval_interval ",
+                        std::max<std::int64_t>(1, plan.max_iters / 10)));
 }
 
 std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads,
@@ -138,7 +142,7 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   plan.disk_bytes = disk_estimate(config, plan.vocab_size, plan.parameters);
   plan.leaks = leaks(learner.model);
   plan.notices = notices_of(resolved, learner, state.threads, state.max_iters);
-  if (const std::string line = short_text_warning(plan, config.train.patience); !line.empty())
+  if (const std::string line = short_text_warning(plan, config.train, config.eval.eval_interval); !line.empty())
     plan.notices.push_back(line);
   return plan;
 }

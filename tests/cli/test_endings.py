@@ -50,6 +50,28 @@ class EndingTest(ProgramTest):
         self.assertEqual((self.folder / "run/config.json").read_bytes(), before)
         self.succeed("resume", "run", "--max_iters", "22", "--learning_rate", "5e-4")
 
+    def test_fewer_steps_than_were_made_are_refused_where_a_run_goes_on(self):
+        self.succeed("train", *SMALL, "--max_iters", "20", "--eval_interval", "10", "--keep", "5", "--run", "run")
+        self.assertIn("--max_iters 5 is fewer steps than the 10 that run/checkpoints/step-00000010 has been trained for; give more",
+                      self.fail_with(2, "resume", "run", "--checkpoint", "step-10", "--run", "new", "--max_iters", "5"))
+        self.assertFalse((self.folder / "new").exists())
+
+    def test_that_no_step_was_better_than_the_beginning_is_told(self):
+        told = "no evaluation was better than the one before the first step, val "
+        self.assertNotIn(told, self.succeed("train", *SMALL, "--max_iters", "200", "--learning_rate", "0.05", "--run", "run").err)
+        worse = self.succeed("train", "--init_from", "run", "--max_iters", "5", "--learning_rate", "3", "--warmup_iters", "0", "--run", "worse")
+        first = next(row for row in metrics(self.folder / "worse") if row["kind"] == "eval")["val_loss"]
+        self.assertIn(f"{told}{first:.4f}", " ".join(worse.err.split()))
+
+    def test_that_a_run_will_overfit_is_told_with_what_ends_it(self):
+        self.write("short.txt", "to be or not to be " * 100)
+        def told(*options):
+            return self.succeed("train", "default", "--text", "short.txt", "--dry-run", "--max_iters", "300", *options).err.replace("\n", " ")
+        self.assertIn("well before the end (train.patience ends the run then); give a longer text", told("--patience", "2", "--eval_interval", "99"))
+        self.assertIn("well before the end, which evaluations every 100 steps are too rare to notice; give a longer text, or --eval_interval 30",
+                      told("--patience", "2", "--eval_interval", "100"))
+        self.assertIn("give a longer text, --max_epochs 5, or --patience 3", told("--patience", "0"))
+
     def test_a_run_that_diverged_is_listed_as_that(self):
         self.fail_with(80, "train", *SMALL, "--run", "run", "--max_iters", "500", "--eval_interval", "1", "--learning_rate", "1000",
                        "--weight_decay", "1000", "--grad_clip", "0", "--warmup_iters", "0")

@@ -81,6 +81,8 @@ class RunsTest(TwoRunsTest):
                          "runs lists the runs of one folder; to compare two: chargpt inspect long 'my short'")
         self.assertEqual(self.fail_with(2, "runs", "long"), "long is a run, not a folder of runs; to describe it: chargpt inspect long")
         self.fail_with(66, "runs", "nothing")
+        (self.folder / "texts").mkdir()
+        self.assertEqual(self.succeed("runs", "texts").err, "chargpt: there is no run in texts\n")
 
 
 class DifferencesTest(TwoRunsTest):

@@ -54,6 +54,9 @@ class SampleTest(UsingTest):
         self.assertIn("all 2 samples are alike", err)
         self.assertEqual(self.succeed("sample", self.run_folder, "--greedy", "--tokens", "3").err, "chargpt: checkpoint: step 40, the best and the last\n")
 
+    def test_the_beginning_of_an_option_is_told_its_end(self):
+        self.assertIn("unknown option --temp; did you mean --temperature?", self.fail_with(2, "sample", self.run_folder, "--temp", "0.5"))
+
     def test_the_folder_of_a_checkpoint_says_which_one(self):
         checkpoint = self.run_folder / "checkpoints/step-00000040"
         for name in ("sample", "eval", "inspect", "resume"):

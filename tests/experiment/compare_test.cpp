@@ -214,7 +214,7 @@ TEST_CASE_METHOD(Bench, "what configs differ in length is told once, before anyt
   hooks.notice = [&](const std::string& line) { lines.push_back(std::to_string(record.begun.size()) + ": " + line); };
   compare({config_of("first"), wide}, options_for(2), hooks);
   CHECK(lines == Names{"0: configs differ in length: first 640 tokens in 20 steps, wide 1.28k tokens in 20 steps; "
-                       "--max_iters makes steps equal, --max_seconds time"});
+                       "--max_iters makes steps equal, --max_epochs tokens, --max_seconds time"});
 }
 
 TEST_CASE_METHOD(Bench, "within the train split, the validation split is neither trained on nor scored") {
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(Bench, "within the train split, epochs are counted of the part 
   compare({config_of("a"), tenth}, options, record.hooks());
   // 324 of 3,240 tokens, by 32 a step
   CHECK(record.notices == Names{"configs differ in length: a 640 tokens in 20 steps, tenth 352 tokens in 11 steps; "
-                                "--max_iters makes steps equal, --max_seconds time"});
+                                "--max_iters makes steps equal, --max_epochs tokens, --max_seconds time"});
 }
 
 TEST_CASE_METHOD(Bench, "a length in seconds is kept by a comparison that is started again") {
@@ -477,7 +477,7 @@ TEST_CASE("configs that train equally long are not spoken of") {
 TEST_CASE("what differs is named: tokens, steps or seconds") {
   CHECK(difference(R"("max_iters": 10)", R"("max_iters": 10, "gradient_accumulation_steps": 2)") ==
         "configs differ in length: a 1.28k tokens in 10 steps, b 2.56k tokens in 10 steps; --max_iters makes steps "
-        "equal, --max_seconds time");
+        "equal, --max_epochs tokens, --max_seconds time");
   CHECK_FALSE(difference(R"("max_iters": 10)", R"("max_iters": 5, "gradient_accumulation_steps": 2)").empty());
   CHECK(difference(R"("max_seconds": 7)", R"("max_iters": 10)")
             .starts_with("configs differ in length: a 7.0 s, b 1.28k tokens in 10 steps; "));
@@ -487,10 +487,13 @@ TEST_CASE("of many configs the first four are listed") {
   std::vector<ResolvedConfig> configs(6, of_length(R"("max_iters": 10)"));
   configs.back() = of_length(R"("max_iters": 20)");
   CHECK(length_difference(configs, {"a", "b", "c", "d", "e", "f"}, 1280)
-            .ends_with(", d 1.28k tokens in 10 steps, …; --max_iters makes steps equal, --max_seconds time"));
+            .ends_with(", d 1.28k tokens in 10 steps, …; --max_iters makes steps equal, --max_epochs tokens, "
+                       "--max_seconds time"));
   configs.erase(configs.begin(), configs.begin() + 2);
-  CHECK(length_difference(configs, {"c", "d", "e", "f"}, 1280)
-            .ends_with(", f 2.56k tokens in 20 steps; --max_iters makes steps equal, --max_seconds time"));
+  CHECK(
+      length_difference(configs, {"c", "d", "e", "f"}, 1280)
+          .ends_with(
+              ", f 2.56k tokens in 20 steps; --max_iters makes steps equal, --max_epochs tokens, --max_seconds time"));
 }
 
 }  // namespace chargpt

@@ -68,7 +68,7 @@ TEST_CASE("without a common seed as many runs pair as the config with the fewest
   CHECK(seeds_of(configs[0]) == Seeds{1});
   CHECK(seeds_of(configs[1]) == Seeds{3});
   REQUIRE(remarks.size() == 2);
-  CHECK(remarks[1] == "the runs have no seed in common: they are paired in order of their seeds");
+  CHECK(remarks[1] == "no seed is common to all runs: they are paired in order of their seeds");
 }
 
 TEST_CASE("a second run of one config and seed is not averaged into the first") {

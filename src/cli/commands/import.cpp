@@ -42,7 +42,7 @@ const Format& format_at(const fs::path& path) {
     readable += (readable.empty() ? "" : "; ") + std::string(format.name) + ", " + std::string(format.what);
   }
   throw Error(ExitCode::data, printable_path(path),
-              is_run(path) ? " is a run already" : " is in no format that chargpt reads", ": it imports ", readable);
+              is_run(path) ? " is a run already" : " is in no format that chargpt reads", "; import takes ", readable);
 }
 
 /// The text that the model was trained on goes into its config, so that eval, resume and train find it.

@@ -25,6 +25,7 @@
 #include "cli/runs/differences.h"
 #include "inference/model_types.h"
 #include "report/format.h"
+#include "report/log.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -191,6 +192,7 @@ void run_runs(const Arguments& arguments) {
   if (rows.empty() && is_run(folder))
     throw Error(ExitCode::usage, printable_path(folder),
                 " is a run, not a folder of runs; to describe it: chargpt inspect ", shell_quoted(folder));
+  if (rows.empty()) log_note("there is no run in ", printable_path(folder));
   if (!arguments.output.json) return print_list(rows);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Row& row : rows) json.push_back(to_json(row));

@@ -61,8 +61,8 @@ std::string baseline_lines(const Figures& figures) {
             std::string(knows_the_text(figures) ? "too little else is left of the train split.\n"
                                                 : "the train split is too short.\n");
   else if (baselines.left_out > 0)
-    lines = "Counted on " + tokens_text(baselines.counted, figures.units) + " of the train split, without the " +
-            format_count(baselines.left_out) + " that are also scored.\n";
+    lines = "The baselines are counted on " + tokens_text(baselines.counted, figures.units) +
+            " of the train split, without the " + format_count(baselines.left_out) + " that are also scored.\n";
   if (baselines.measured < figures.tokens)
     lines += "The baselines cover only the first " + tokens_text(baselines.measured, figures.units) + ".\n";
   if (!baselines.ppmd_missing.empty()) lines += "PPMd is left out: " + baselines.ppmd_missing + ".\n";

@@ -116,6 +116,14 @@ std::int64_t memory_of_result(const Config& config, const Corpus& corpus) {
          bytes_per_token * std::min(most_tokens, corpus.all().size());
 }
 
+/// The validation loss before the first step; none in a run that is resumed.
+struct FirstLoss final : Listener {
+  void on(const EvalEvent& event) override {
+    if (event.step == 0) loss = event.val_loss;
+  }
+  std::optional<double> loss;
+};
+
 }  // namespace
 
 std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
@@ -188,6 +196,8 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   group.trains(run);
   if (const std::string line = group.notice(trainer.config().config); !line.empty()) log_note(line);
   const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
+  const auto first = std::make_shared<FirstLoss>();
+  trainer.add_listener(first);
   const Ending ending = trainer.run();
   progress->finish();
   if (!group.alone())
@@ -195,6 +205,8 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
              format_duration(trainer.state().training_seconds), " of training");
   const int signal = finish_ranks();
   const bool stopped = ending == Ending::stopped;
+  if (first->loss && trainer.state().best_step > 0 && *first->loss < trainer.state().best_val_loss)
+    log_note("no evaluation was better than the one before the first step, val ", format_loss(*first->loss));
   log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
            "; to continue:");
   const std::int64_t threads = trainer.state().threads;  // more than this machine has are to be asked for
