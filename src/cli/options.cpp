@@ -308,10 +308,12 @@ void Options::refuse_extra(const std::string& extra) const {
   if (instead != gone_.end()) throw Error(ExitCode::usage, name, " is gone; ", instead->second);
   if (const std::string here = said_here(name); !here.empty())
     throw Error(ExitCode::usage, "unknown option ", name, ": ", here);
-  const auto longer = std::ranges::find_if(
-      known, [&](const std::string& option) { return name.size() > 4 && folded(option).starts_with(folded(name)); });
+  std::vector<std::string> longer;  // of which it is the beginning
+  for (const auto& option : all_)
+    if (name.size() > 4 && !option->text().hidden && folded(option->name()).starts_with(folded(name)))
+      longer.push_back(option->name());
   throw Error(ExitCode::usage, "unknown option ", name,
-              longer != known.end() ? "; did you mean " + *longer + "?" : did_you_mean(name, known, see));
+              longer.size() == 1 ? "; did you mean " + longer.front() + "?" : did_you_mean(name, known, see));
 }
 
 /// CLI11 keeps all values given for an option, and words its refusal of a second one differently.

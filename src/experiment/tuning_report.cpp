@@ -76,9 +76,10 @@ std::string comment_of(const Tuning& tuning, const std::string& command) {
   const auto trained = std::ranges::count_if(tuning.trials, [](const Trial& trial) { return !trial.rounds.empty(); });
   std::ostringstream text;
   text << "// Found by `" << command << "`: " << describe(tuning.best().candidate) << ".\n"
-       << "// The best of " << trained << " candidates"
-       << (trained < std::ssize(tuning.trials) ? line_of(" (of ", tuning.trials.size(), "; there was no time for more)")
-                                               : "")
+       << "// The best of " << format_count(trained, "candidate")
+       << (trained == std::ssize(tuning.trials) ? ""
+           : tuning.complete ? line_of(" (of ", tuning.trials.size(), "; there was no time for more)")
+                             : line_of(" (of ", tuning.trials.size(), "; it was stopped)"))
        << ": " << verdict(tuning) << ",\n"
        << "// on the last " << format_count(tuning.scored_tokens) << " " << enum_name(tuning.start.data.units)
        << " of the train split, which none was trained on; the validation split was not used.\n"

@@ -39,15 +39,19 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
 std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, std::int64_t eval_interval) {
   constexpr double often = 20;
   if (plan.epochs < often || plan.parameters < plan.train_tokens) return "";
-  return "this run reads its " + format_count(plan.train_tokens) + " tokens " +
-         format_count(static_cast<std::int64_t>(plan.epochs)) + " times and has " + format_count(plan.parameters) +
-         " parameters, so it will overfit: validation loss will rise well before the end" +
-         (train.patience == 0 ? "; give a longer text, --max_epochs 5, or --patience 3"
-          : (train.patience + 1) * eval_interval < plan.max_iters
-              ? " (train.patience ends the run then); give a longer text"
-              : line_of(", which evaluations every ", eval_interval,
-                        " steps are too rare to notice; give a longer text, or", " --eval_interval ",
-                        std::max<std::int64_t>(1, plan.max_iters / 10)));
+  const std::string line = "this run reads its " + format_count(plan.train_tokens) + " tokens " +
+                           format_count(static_cast<std::int64_t>(plan.epochs)) + " times and has " +
+                           format_count(plan.parameters) +
+                           " parameters, so it will overfit: validation loss will rise well before the end";
+  const std::int64_t evaluations = train.patience + 1,  // that end a run early, the best one among them
+      often_enough = std::max<std::int64_t>(1, std::min(plan.max_iters / 10, plan.max_iters / (2 * evaluations)));
+  if (train.patience > 0 &&
+      static_cast<double>(evaluations) * static_cast<double>(eval_interval) < static_cast<double>(plan.max_iters))
+    return line + " (train.patience ends the run then); give a longer text";
+  if (train.patience > 0 && often_enough < eval_interval)
+    return line + line_of(", which evaluations every ", eval_interval,
+                          " steps are too rare to notice; give a longer text, or --eval_interval ", often_enough);
+  return line + "; give a longer text, --max_epochs 5, or --patience 3";
 }
 
 std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads,

@@ -53,9 +53,9 @@ TEST_CASE("gzip and xz give the sizes that their programs give") {
   CHECK(xz_of(corpus_of(verse)) == 112);
 }
 
-// `xz -9e` of xz 5.4; `xz -9`, which searches otherwise, makes 10,700 of it.
+// `xz -9e` of xz 5.4 makes 10,740 bytes of it; `xz -9`, which searches otherwise, 10,700.
 TEST_CASE("a text is compressed by the extreme variant of the preset, as its name says") {
-  CHECK(xz_of(corpus_of(sample_text())) == Approx(10740).margin(20).epsilon(0));
+  CHECK(xz_of(corpus_of(sample_text())) > 10720);
 }
 
 TEST_CASE("the same text compresses to the same size in characters and in bytes") {

@@ -51,7 +51,7 @@ class DocumentsTest(ProgramTest):
         self.assertEqual([one["tokens"] for one in objects], [len(name) for name in new[:3]])  # without the ends of the documents
         self.assertIn("4 of 4 documents were cut off by --tokens; raise it", self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1").err)
         stopped, whole = self.succeed("sample", "run", "--num-samples", "20", "--stop", "a"), [name for name in written.out.splitlines() if "a" not in name]
-        self.assertNotIn("documents stop before their end", stopped.err)
+        self.assertNotIn("cut off by --tokens", stopped.err)
         self.assertIn(f"{sum(name not in self.names for name in whole)} of {len(whole)} whole documents are new", stopped.err)
 
     def test_a_prompt_begins_a_document_whichever_command_shows_it(self):

@@ -52,8 +52,9 @@ class EndingTest(ProgramTest):
 
     def test_fewer_steps_than_were_made_are_refused_where_a_run_goes_on(self):
         self.succeed("train", *SMALL, "--max_iters", "20", "--eval_interval", "10", "--keep", "5", "--run", "run")
-        self.assertIn("--max_iters 5 is fewer steps than the 10 that run/checkpoints/step-00000010 has been trained for; give more",
-                      self.fail_with(2, "resume", "run", "--checkpoint", "step-10", "--run", "new", "--max_iters", "5"))
+        for option, value in (("--max_iters", "5"), ("--max_epochs", "0.001")):
+            self.assertRegex(self.fail_with(2, "resume", "run", "--checkpoint", "step-10", "--run", "new", option, value),
+                             r"run/checkpoints/step-00000010 has been trained for 10 steps, more than train.max_.* allows \([1-9]\); give a longer length")
         self.assertFalse((self.folder / "new").exists())
 
     def test_that_no_step_was_better_than_the_beginning_is_told(self):
@@ -70,6 +71,7 @@ class EndingTest(ProgramTest):
         self.assertIn("well before the end (train.patience ends the run then); give a longer text", told("--patience", "2", "--eval_interval", "99"))
         self.assertIn("well before the end, which evaluations every 100 steps are too rare to notice; give a longer text, or --eval_interval 30",
                       told("--patience", "2", "--eval_interval", "100"))
+        self.assertIn("or --eval_interval 15", told("--patience", "9", "--eval_interval", "30"))
         self.assertIn("give a longer text, --max_epochs 5, or --patience 3", told("--patience", "0"))
 
     def test_a_run_that_diverged_is_listed_as_that(self):

@@ -58,7 +58,9 @@ TEST_CASE_METHOD(Bench, "a comparison trains every config with every seed and ra
   CHECK(best.runs.seeds[1].seed == 51);
   CHECK(best.runs.seeds[0].loss != best.runs.seeds[1].loss);
   for (const SeedRun& run : best.runs.seeds) {
-    CHECK(run.tokens_per_second > 0);
+    const Checkpoint last = load_checkpoint(run.run, "last");
+    const auto tokens = static_cast<double>(last.state.step * tokens_per_step(last.config.config));
+    CHECK(run.tokens_per_second == Approx(tokens / last.state.training_seconds));
     CHECK(run.seconds > 0);
     CHECK(fs::file_size(run.run / "val_losses.f32") == 399 * 4);
     CHECK(fs::exists(run.run / "config.json"));

@@ -38,7 +38,7 @@ std::string slower_for_lack_of() {
 /// Why LibTorch's part of the program, or a GPU with it, cannot be used; empty where they can. Loads it.
 std::string problem_of_libtorch() {
   try {
-    const TorchModule& torch = torch_module("training on a GPU, or models the CPU engine cannot train,");
+    const TorchModule& torch = torch_module("training on a GPU, or of models the CPU engine cannot train,");
     return may_have_gpu() && torch.cuda_devices() == 0 ? "a GPU, if there is one, is not used: " + torch.why_no_cuda()
                                                        : "";
   } catch (const Error& error) {

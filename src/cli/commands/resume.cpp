@@ -148,10 +148,10 @@ std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arg
                 " is the end of its training, so changed options have no effect: ", joined(changes, ", "),
                 "; to continue, add --max_iters N, above ", from.state.step,
                 *ending == Ending::patience ? ", and --patience 0" : "");
-  if (const std::int64_t steps = config.config.train.max_iters;
-      steps > 0 && steps < from.state.step && !changes.empty())
-    throw Error(ExitCode::usage, "--max_iters ", steps, " is fewer steps than the ", from.state.step, " that ",
-                from.path.string(), " has been trained for; give more");
+  const std::int64_t steps = trainer->state().max_iters;
+  if (!changes.empty() && steps < from.state.step && config.config.train.max_seconds == 0)
+    throw Error(ExitCode::usage, from.path.string(), " has been trained for ", from.state.step, " steps, more than ",
+                joined(changes, ", "), " allows (", steps, "); give a longer length");
   return trainer;
 }
 

@@ -116,12 +116,17 @@ std::int64_t memory_of_result(const Config& config, const Corpus& corpus) {
          bytes_per_token * std::min(most_tokens, corpus.all().size());
 }
 
-/// The validation loss before the first step; none in a run that is resumed.
+/// The validation loss before the first step; none in a run that is resumed, or that went on to score fewer windows.
 struct FirstLoss final : Listener {
   void on(const EvalEvent& event) override {
-    if (event.step == 0) loss = event.val_loss;
+    if (event.step == 0)
+      loss = event.val_loss;
+    else if (event.exact != exact)
+      loss.reset();
+    exact = event.exact;
   }
   std::optional<double> loss;
+  bool exact = true;
 };
 
 }  // namespace
