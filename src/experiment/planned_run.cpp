@@ -222,21 +222,21 @@ class Training {
     if (!std::isfinite(loss.mean))
       throw Error(ExitCode::diverged, "the weights of ", last.path.string(), " give no finite loss");
     const RunState& state = trainer.state();
-    const auto tokens = static_cast<double>(state.step * tokens_per_step(trainer.config().config));
-    KeptRun kept{.seed = {.seed = config_.config.train.seed,
-                          .loss = loss.mean,
-                          .seconds = state.seconds,
-                          .tokens_per_second = state.training_seconds > 0 ? tokens / state.training_seconds : 0,
-                          .step = last.state.step,
-                          .steps = state.step,
-                          .ended = state.ended,
-                          .jobs = training_.jobs,
-                          .run = training_.run,
-                          .losses = std::move(loss.losses)},
-                 .params = state.parameters,
-                 .block_size = block_size,
-                 .leaks = leaks(config_.config.model),
-                 .text = corpus_.fingerprint()};
+    KeptRun kept{
+        .seed = {.seed = config_.config.train.seed,
+                 .loss = loss.mean,
+                 .seconds = state.seconds,
+                 .tokens_per_second = training_speed(trainer.config().config, state.step, state.training_seconds),
+                 .step = last.state.step,
+                 .steps = state.step,
+                 .ended = state.ended,
+                 .jobs = training_.jobs,
+                 .run = training_.run,
+                 .losses = std::move(loss.losses)},
+        .params = state.parameters,
+        .block_size = block_size,
+        .leaks = leaks(config_.config.model),
+        .text = corpus_.fingerprint()};
     score_test_split(kept.seed);
     if (trainer.config().config.eval.eval_iters > 0) return kept;  // estimates compare with no loss of the split
     kept.seed.lowest_loss = last.state.best_val_loss;

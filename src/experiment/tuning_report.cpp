@@ -74,13 +74,13 @@ std::string verdict(const Tuning& tuning) {
 
 std::string comment_of(const Tuning& tuning, const std::string& command) {
   const auto trained = std::ranges::count_if(tuning.trials, [](const Trial& trial) { return !trial.rounds.empty(); });
+  const std::string others = trained == std::ssize(tuning.trials)
+                                 ? ""
+                                 : line_of(" (of ", tuning.trials.size(),
+                                           tuning.complete ? "; there was no time for more)" : "; it was stopped)");
   std::ostringstream text;
   text << "// Found by `" << command << "`: " << describe(tuning.best().candidate) << ".\n"
-       << "// The best of " << format_count(trained, "candidate")
-       << (trained == std::ssize(tuning.trials) ? ""
-           : tuning.complete ? line_of(" (of ", tuning.trials.size(), "; there was no time for more)")
-                             : line_of(" (of ", tuning.trials.size(), "; it was stopped)"))
-       << ": " << verdict(tuning) << ",\n"
+       << "// The best of " << format_count(trained, "candidate") << others << ": " << verdict(tuning) << ",\n"
        << "// on the last " << format_count(tuning.scored_tokens) << " " << enum_name(tuning.start.data.units)
        << " of the train split, which none was trained on; the validation split was not used.\n"
        << "// One seed each, and the lowest of many, so biased low: a difference of a few hundredths may be luck. "

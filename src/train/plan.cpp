@@ -43,10 +43,9 @@ std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, 
                            format_count(static_cast<std::int64_t>(plan.epochs)) + " times and has " +
                            format_count(plan.parameters) +
                            " parameters, so it will overfit: validation loss will rise well before the end";
-  const std::int64_t evaluations = train.patience + 1,  // that end a run early, the best one among them
+  const std::int64_t evaluations = train.patience + 1,  // the best, and those without improvement that end the run
       often_enough = std::max<std::int64_t>(1, std::min(plan.max_iters / 10, plan.max_iters / (2 * evaluations)));
-  if (train.patience > 0 &&
-      static_cast<double>(evaluations) * static_cast<double>(eval_interval) < static_cast<double>(plan.max_iters))
+  if (train.patience > 0 && eval_interval <= (plan.max_iters - 1) / evaluations)  // then they come before the end
     return line + " (train.patience ends the run then); give a longer text";
   if (train.patience > 0 && often_enough < eval_interval)
     return line + line_of(", which evaluations every ", eval_interval,

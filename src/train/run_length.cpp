@@ -45,6 +45,10 @@ std::int64_t tokens_per_step(const Config& config) {
   return config.train.batch_size * config.train.gradient_accumulation_steps * config.model.block_size;
 }
 
+double training_speed(const Config& config, std::int64_t steps, double seconds) {
+  return seconds > 0 ? static_cast<double>(steps * tokens_per_step(config)) / seconds : 0;
+}
+
 std::vector<std::string> length_limits(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
   const std::string origin = origin_of(resolved, steps_key);

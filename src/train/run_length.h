@@ -16,6 +16,8 @@ namespace chargpt {
 
 /// Tokens that one step sees: batch_size * gradient_accumulation_steps * block_size.
 std::int64_t tokens_per_step(const Config& config);
+/// Tokens a second of so many steps that took `seconds`, without start-up, evaluations and saves; 0 before the first.
+double training_speed(const Config& config, std::int64_t steps, double seconds);
 
 /// The options that limit a run's length: "train.max_iters", "train.max_epochs", "train.max_seconds", those that are
 /// set. Together they serve a short text and a long one: epochs end the first before it is memorized, steps or

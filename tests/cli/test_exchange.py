@@ -189,7 +189,7 @@ class RoundTripTest(ExchangeTest):
                      f"| ngram (order {counted['order']}) | {counted['loss']:.4f} |",
                      "\nchargpt train chargpt.json --text texts --teacher teacher\n"):
             self.assertIn(part, card)
-        self.assertNotRegex(card, r"\|\s*\w+_tokens")  # on how many the rivals were counted is no loss
+        self.assertNotRegex(card, r"\|\s*\w+_tokens")  # counts of tokens are not losses
         for name, content in self.contents("out").items():
             self.assertNotIn(bytes(self.folder), content, name)
         generation, tokenizer = (self.json_of(f"out/{name}.json") for name in ("generation_config", "tokenizer_config"))

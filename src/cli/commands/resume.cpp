@@ -131,6 +131,24 @@ Corpus shared_text(const Arguments& arguments, const std::filesystem::path& run,
   return corpus;
 }
 
+/// Options were changed where nothing is left to train.
+void refuse_changes_without_effect(const Checkpoint& from, const Config& config, const Trainer& trainer) {
+  const std::string changes = joined(changed_training(from.config.config, config), ", ");
+  if (changes.empty()) return;
+  const std::optional<Ending> ending = trainer.reason_to_end();
+  const Ending ended = from.state.ended;  // one that was stopped can still be brought to an end
+  const bool had_ended = ended == Ending::finished || ended == Ending::patience || ended == Ending::seconds;
+  if (had_ended && ending && *ending != Ending::stopped)
+    throw Error(ExitCode::usage, from.path.string(),
+                " is the end of its training, so changed options have no effect: ", changes,
+                "; to continue, add --max_iters N, above ", from.state.step,
+                *ending == Ending::patience ? ", and --patience 0" : "");
+  const std::int64_t steps = trainer.state().max_iters;
+  if (steps < from.state.step && config.train.max_seconds == 0)
+    throw Error(ExitCode::usage, from.path.string(), " has been trained for ", from.state.step, " steps, more than ",
+                changes, " allows (", steps, "); give a longer length");
+}
+
 /// At the checkpoint's step, to go on in `run`; a rank beside rank 0 has none.
 std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arguments,
                                     const std::filesystem::path& run, const ResolvedConfig& config, Corpus corpus,
@@ -139,19 +157,7 @@ std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arg
       options_to_resume(trainer_options(arguments, run, group, config.config, corpus), from.state);
   auto trainer = std::make_unique<Trainer>(config, std::move(corpus), options);
   trainer->resume_from(from);
-  const std::vector<std::string> changes = changed_training(from.config.config, config.config);
-  const std::optional<Ending> ending = trainer->reason_to_end();
-  const Ending ended = from.state.ended;  // one that was stopped can still be brought to an end
-  const bool had_ended = ended == Ending::finished || ended == Ending::patience || ended == Ending::seconds;
-  if (!changes.empty() && had_ended && ending && *ending != Ending::stopped)
-    throw Error(ExitCode::usage, from.path.string(),
-                " is the end of its training, so changed options have no effect: ", joined(changes, ", "),
-                "; to continue, add --max_iters N, above ", from.state.step,
-                *ending == Ending::patience ? ", and --patience 0" : "");
-  const std::int64_t steps = trainer->state().max_iters;
-  if (!changes.empty() && steps < from.state.step && config.config.train.max_seconds == 0)
-    throw Error(ExitCode::usage, from.path.string(), " has been trained for ", from.state.step, " steps, more than ",
-                joined(changes, ", "), " allows (", steps, "); give a longer length");
+  refuse_changes_without_effect(from, config.config, *trainer);
   return trainer;
 }
 

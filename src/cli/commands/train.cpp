@@ -137,8 +137,9 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
 /// Left out, the config is that of the run to start from, whose model its weights fit.
 std::string config_named(const Arguments& arguments) {
   if (!arguments.preset.empty()) return arguments.preset;
+  if (arguments.init_from.empty()) return default_preset;
   const std::filesystem::path config = run_place(arguments.init_from, "").run / "config.json";
-  return !arguments.init_from.empty() && is_file(config) ? config.string() : default_preset;
+  return is_file(config) ? config.string() : default_preset;
 }
 
 void train(const Arguments& arguments, ProcessGroup& group) {

@@ -77,14 +77,13 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
                      .seed = {.seed = config.train.seed,
                               .loss = loss.mean,
                               .seconds = last.seconds,
+                              .tokens_per_second = training_speed(config, last.step, last.training_seconds),
                               .step = scored.step,
                               .steps = last.step,
                               .ended = last.ended,
                               .scored = run_place(name, "").checkpoint.empty() ? ScoredAt::best : ScoredAt::named,
                               .run = run.folder,
                               .losses = std::move(loss.losses)}};
-  if (last.training_seconds > 0)
-    trained.seed.tokens_per_second = static_cast<double>(last.step * tokens_per_step(config)) / last.training_seconds;
   if (config.data.test_fraction > 0) {
     trained.seed.test_scores = count_test_score(run.folder);
     trained.seed.test_loss = split_loss(run.predictor(), corpus.test(), config.model.block_size).mean;
