@@ -9,10 +9,10 @@ minutes=${1:-7}
 shift || true
 declare -A files=(
   [safetensors]="checkpoint/safetensors.cpp"
-  [manifest]="checkpoint/manifest.cpp checkpoint/strict_json.cpp"
-  [state]="checkpoint/state_json.cpp checkpoint/strict_json.cpp"
+  [manifest]="checkpoint/checkpoint.cpp checkpoint/strict_json.cpp"
+  [state]="checkpoint/checkpoint.cpp checkpoint/strict_json.cpp"
   [vocabulary]="text/vocabulary.cpp checkpoint/strict_json.cpp"
-  [config]="config/source.cpp config/decode.cpp config/document.cpp config/load.cpp config/unknown_keys.cpp"
+  [config]="config/source.cpp config/kinds.cpp config/document.cpp config/load.cpp config/refused.cpp"
   [metrics]="report/files/metrics.cpp"
   [exchange]="exchange/huggingface_read.cpp exchange/nanogpt.cpp exchange/character_tokenizer.cpp exchange/layout.cpp"
   [text]="text/corpus.cpp text/encoder.cpp text/text_source.cpp base/utf8.cpp")

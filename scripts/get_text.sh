@@ -1,15 +1,13 @@
 #!/bin/sh
 # Puts tinyshakespeare (1,115,394 bytes) at data/tinyshakespeare.txt, whole and checked, or leaves nothing and says why.
-# A copy already there or at ../shared/data is used; else it is downloaded. CHARGPT_TEXT_URL names another address, which
-# is then the only source.
+# $CHARGPT_TEXT says where it is, a path or an address; else it is downloaded.
 set -eu
 cd "$(dirname "$0")/.."
 
 sha256=86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed
 target=data/tinyshakespeare.txt
-shared=../shared/data/tinyshakespeare.txt
-url=${CHARGPT_TEXT_URL:-https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt}
-instead="a text that needs no network: chargpt train --text data/sample.txt"
+source=${CHARGPT_TEXT:-https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt}
+advice="set CHARGPT_TEXT to a path or an address of it, or train on a text that needs no network: chargpt train --text data/sample.txt"
 
 fail() {
   echo "get_text.sh: error: $1" >&2
@@ -30,15 +28,15 @@ is_the_text() {
   [ -f "$1" ] && [ "$(checksum_of "$1")" = "$sha256" ]
 }
 
-# download FILE: the url's bytes into FILE; says why it could not on standard output.
+# download FILE: the bytes at the address $source into FILE; says why it could not on standard output.
 download() {
   if command -v curl >/dev/null; then
-    curl --fail --silent --show-error --location --connect-timeout 10 --max-time 300 --retry 1 --output "$1" "$url" 2>&1
+    curl --fail --silent --show-error --location --connect-timeout 10 --max-time 300 --retry 1 --output "$1" "$source" 2>&1
   elif command -v wget >/dev/null; then
-    wget --no-verbose --timeout=10 --tries=2 --output-document="$1" "$url" 2>&1
+    wget --no-verbose --timeout=10 --tries=2 --output-document="$1" "$source" 2>&1
   elif command -v python3 >/dev/null; then
     python3 -c 'import sys, urllib.request as r; open(sys.argv[2], "wb").write(r.urlopen(sys.argv[1], timeout=10).read())' \
-      "$url" "$1" 2>&1
+      "$source" "$1" 2>&1
   else
     echo "there is no curl, wget or python3"
     return 1
@@ -56,14 +54,14 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-if [ -z "${CHARGPT_TEXT_URL:-}" ] && is_the_text "$shared"; then
-  cp "$shared" "$partial" || fail "cannot write data/: free some space, or check its permissions" 74
-else
-  echo "get_text.sh: fetching $url" >&2
-  reason=$(download "$partial") ||
-    fail "cannot download $url ($(echo "$reason" | tail -n 1)); check the network, set CHARGPT_TEXT_URL to another address of it, or use $instead" 69
-fi
-is_the_text "$partial" ||
-  fail "what $url gave is not tinyshakespeare (SHA-256 differs); set CHARGPT_TEXT_URL to another address of it, or use $instead" 65
+case $source in
+  *://*)
+    echo "get_text.sh: fetching $source" >&2
+    reason=$(download "$partial") || fail "cannot download $source ($(echo "$reason" | tail -n 1)); check the network, or $advice" 69 ;;
+  *)
+    [ -r "$source" ] || fail "cannot read $source, which CHARGPT_TEXT names" 66
+    cp "$source" "$partial" || fail "cannot write data/: free some space, or check its permissions" 74 ;;
+esac
+is_the_text "$partial" || fail "$source is not tinyshakespeare (its SHA-256 differs); $advice" 65
 mv "$partial" "$target"
 echo "get_text.sh: $target is ready" >&2

@@ -1,6 +1,7 @@
 # Sourced by the scripts beside it: packages, LibTorch, configuring and building, each done only where it is not done yet.
 # Knows nothing of training or tests. The working folder is the checkout.
 # Environment: LIBTORCH (a LibTorch to use), CMAKE_BUILD_PARALLEL_LEVEL (compilers at once),
+#   CHARGPT_TEXT (where tinyshakespeare is, a path or an address),
 #   CHARGPT_LIBTORCH_BUILD=cuda (where LibTorch is fetched: the CUDA build, several GB, instead of the CPU one).
 
 torch_version=2.13.0
@@ -171,5 +172,10 @@ build() {
   exec 9>&-
 }
 
-# get_text: data/tinyshakespeare.txt, fetched once and checked.
-get_text() { bash scripts/get_text.sh >&2; }
+# get_text: data/tinyshakespeare.txt, fetched once and checked. Ends the script where CHARGPT_TEXT names another text or none.
+get_text() {
+  local status=0
+  bash scripts/get_text.sh >&2 || status=$?
+  [ -z "${CHARGPT_TEXT:-}" ] || [[ $status =~ ^(0|69)$ ]] || exit $status
+  return $status
+}

@@ -3,6 +3,7 @@
 #   scripts/test.sh              everything but the soak tests; minutes
 #   scripts/test.sh --quick      without the long ones either
 #   scripts/test.sh --soak       the soak tests: hundreds of kills, every file operation failing once, long runs; half an hour
+#   scripts/test.sh --sanitizers the quick tests with sanitizers; twenty minutes
 #   scripts/test.sh -R model     other arguments go to ctest
 # What cannot run here (without the text, a GPU, root, …) is left out, counted and named with its reason at the end.
 set -euo pipefail
@@ -12,6 +13,12 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 case ${1:-} in
   --quick) selection=(-LE "long|soak" "${@:2}") ;;
   --soak) selection=(-L soak "${@:2}") ;;
+  --sanitizers)
+    need_build_packages
+    want clang++-14 clang-14 libclang-rt-14-dev
+    bash scripts/check/sanitizers.sh --all || fail "a test failed with sanitizers (above)"
+    say "passed"
+    exit ;;
   *) selection=(-LE soak "$@") ;;
 esac
 

@@ -1,5 +1,5 @@
 // The program: one try/catch, exit codes, and nothing else.
-#include "cli/command_line.h"
+#include "cli/commands.h"
 
 int main(int argc, char** argv) {
   return chargpt::run_command_line(argc, argv);

@@ -8,7 +8,7 @@
 
 #include "engine/cpu_engine.h"
 #include "engine/engine.h"
-#include "learner/step.h"
+#include "learner/learner.h"
 #include "libtorch/engine.h"
 #include "model/variants.h"
 #include "windows_of.h"
@@ -76,7 +76,9 @@ struct ModelInTraining {
   ModelInTraining& operator=(const ModelInTraining&) = delete;
 
   StepResult step(std::int64_t number, const std::vector<WindowBatch>& batches, const SoftTargets& soft = {}) {
-    return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches, .soft = soft});
+    OneProcess alone;
+    return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches, .soft = soft},
+                     alone);
   }
   TrainConfig train;
   std::shared_ptr<LanguageModel> model;

@@ -19,7 +19,7 @@ inline RunState state_of(std::int64_t step) {
   state.libtorch_version = "2.13.0";
   state.cpu_capability = "AVX2";
   state.device = "cpu";
-  state.engine = "autograd";
+  state.engine = "libtorch";
   state.threads = 2;
   return state;
 }

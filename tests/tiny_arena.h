@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,29 @@ inline void fill_by_sines(std::span<float> values, double phase = 0) {
 }
 
 inline bool equal(const cpu::AlignedFloats& a, const cpu::AlignedFloats& b) {
-  return std::ranges::equal(a.all(), b.all());
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };  // NaN equals itself
+  return std::ranges::equal(a.all(), b.all(), {}, bits, bits);
 }
+
+/// Weights and moments of an arena at one moment.
+struct ArenaCopy {
+  struct Buffers {
+    cpu::AlignedFloats values, moment1, moment2;
+  };
+  explicit ArenaCopy(const ParameterArena& arena) : updates(arena.updates()) {
+    for (const ParameterGroup& group : arena.groups())
+      groups.push_back({group.values.copy(), group.moment1.copy(), group.moment2.copy()});
+  }
+  bool has_bits_of(const ParameterArena& arena) const {
+    return arena.updates() == updates &&
+           std::ranges::equal(groups, arena.groups(), [](const Buffers& a, const auto& b) {
+             return equal(a.values, b.values) && equal(a.moment1, b.moment1) && equal(a.moment2, b.moment2);
+           });
+  }
+
+  std::vector<Buffers> groups{};
+  std::int64_t updates = 0;
+};
 
 struct TinyArena : ParameterArena {
   explicit TinyArena(const TrainConfig& train = {}, Decay decay = Decay::matrices)

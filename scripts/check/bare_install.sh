@@ -142,7 +142,7 @@ inside() {
     esac
   done
   chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-    CHARGPT_TEXT_URL="$text_url" "${kept[@]}" bash -c 'cd /root/chargpt && exec "$@"' bash "$@"
+    CHARGPT_TEXT="$text_url" "${kept[@]}" bash -c 'cd /root/chargpt && exec "$@"' bash "$@"
 }
 
 # As the README says, in the bare root; build.sh before it only to time the parts.

@@ -16,7 +16,7 @@ import sys
 PLACES = ("src", "tests", "scripts", "configs", "data")
 ELSEWHERE = {  # in other trees (nanoGPT's), fetched, or made by a run
     "sample.py", "train.py", "model.py",
-    "runs/", "../shared/data/tinyshakespeare.txt", "data/tinyshakespeare.txt", "example_papers/multi_style_adapter/run_0/final_info.json"}
+    "runs/", "data/tinyshakespeare.txt", "example_papers/multi_style_adapter/run_0/final_info.json"}
 BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 CODE = re.compile(r"`((?:[^`\n]|\n(?!\n))+)`|<!--(.*?)-->", re.DOTALL)

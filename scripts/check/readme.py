@@ -7,8 +7,7 @@ A fenced ```sh block is an example, and its line before the fence says how it is
     <!-- run with="--max_iters 20" -->   that is added to each command of the block that trains, to keep it short
     <!-- not run: why -->                shown only
 A ```sh block without such a line is an offence: no example goes untested unnoticed. The next fence after an example, if
-<!-- output --> stands before it, is what it prints (stdout and stderr together); in it … stands for anything, and runs of
-blanks for any blanks. A line that is … alone stands for any lines.
+<!-- output --> stands before it, is a part of what it prints (stdout and stderr together), with … as transcript.py says.
 
 The examples run one after another in one temporary folder that has build/, configs/, data/ and scripts/ of the checkout
 (read through links) and a runs/ of its own, so a later one may use the run of an earlier one; scripts/train.sh works in the checkout
@@ -22,16 +21,13 @@ import os
 import pathlib
 import re
 import shlex
-import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-LINKED = ("build", "configs", "data", "scripts")
+from transcript import ROOT, execute, pattern_of, workspace
+
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MARKER = re.compile(r"<!--\s*(run|not run:|output)((?:(?!-->).)*)-->\s*\Z", re.DOTALL)
 TRAINS = re.compile(r"^\s*(\S*chargpt\s+(train|compare)|(\./)?scripts/train\.sh)\b")
-TIMEOUT = 600  # seconds for one example
 
 
 @dataclasses.dataclass
@@ -92,29 +88,12 @@ def with_arguments(command, arguments):
     return f"{code.rstrip()} {arguments}{hash_mark}{comment}\n"
 
 
-def pattern_of(expected):
-    """A regular expression for what the README shows."""
-    lines = []
-    for line in expected.strip("\n").splitlines():
-        if line.strip() == "…":
-            lines.append(r"(?:[^\n]*\n)*?")
-        else:
-            words = r"[ \t]+".join(re.escape(word).replace("…", r"[^\n]*?") for word in line.split())
-            lines.append(rf"[ \t]*{words}[ \t]*\n")
-    return re.compile("".join(lines))
-
-
 def run(one, folder, environment):
     """None, or what went wrong."""
-    try:
-        process = subprocess.run(["bash", "-euo", "pipefail", "-c", one.script], cwd=folder, env=environment, timeout=TIMEOUT, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    except subprocess.TimeoutExpired:
-        return f"not done after {TIMEOUT} s"
-    printed = process.stdout.decode("utf-8", "replace")
-    if process.returncode != one.exit:
-        return f"ended with {process.returncode}, not {one.exit}, and printed:\n{printed}"
-    if one.output is not None and not pattern_of(one.output).search(printed if printed.endswith("\n") else printed + "\n"):
+    code, printed = execute("set -e\n" + one.script, folder, environment)
+    if code != one.exit:
+        return f"ended with {code}, not {one.exit}, and printed:\n{printed}"
+    if one.output is not None and not pattern_of(one.output).search(printed):
         return f"printed:\n{printed}\nbut the README shows:\n{one.output}"
     return None
 
@@ -122,11 +101,7 @@ def run(one, folder, environment):
 def check(readme, program):
     text = readme.read_text(encoding="utf-8")
     failures = 0
-    with tempfile.TemporaryDirectory(prefix="chargpt-readme-") as folder:
-        for name in LINKED:
-            if (ROOT / name).exists():
-                (pathlib.Path(folder) / name).symlink_to(ROOT / name)
-        environment = dict(os.environ, PATH=f"{program.parent}:{os.environ['PATH']}", NO_COLOR="1")
+    with workspace(program, "build", "configs", "data", "scripts") as (folder, environment):
         to_run = examples(text)
         for one in to_run:
             problem = run(one, folder, environment)

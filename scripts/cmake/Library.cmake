@@ -55,10 +55,8 @@ install(FILES LICENSE README.md TYPE DOC)
 install(FILES src/library/README.md TYPE DOC RENAME library.md)
 install(DIRECTORY tests/library/examples TYPE DOC)
 
-# Manual pages and completions are what the program itself says of its commands; one that cannot run here, for another processor, says nothing.
-file(STRINGS src/cli/commands.cpp rows REGEX "^    {\"[a-z]+\", ")
-list(TRANSFORM rows REPLACE "^    {\"([a-z]+)\".*" "\\1")
-install(CODE "set(program \"${CMAKE_BINARY_DIR}/chargpt\")\nset(commands ${rows})\nset(share \"${CMAKE_INSTALL_DATADIR}\")")
+# The program prints its completions; one that cannot run here, for another processor, prints none.
+install(CODE "set(program \"${CMAKE_BINARY_DIR}/chargpt\")\nset(share \"${CMAKE_INSTALL_DATADIR}\")")
 install(CODE [[
   set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${share}")
   function(write_output file)
@@ -68,10 +66,6 @@ install(CODE [[
       file(WRITE ${file} "${text}")
     endif()
   endfunction()
-  write_output(${share}/man/man1/chargpt.1 manual)
-  foreach(command ${commands})
-    write_output(${share}/man/man1/chargpt-${command}.1 manual ${command})
-  endforeach()
   write_output(${share}/bash-completion/completions/chargpt completions bash)
   write_output(${share}/zsh/site-functions/_chargpt completions zsh)
   write_output(${share}/fish/vendor_completions.d/chargpt.fish completions fish)

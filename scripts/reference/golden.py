@@ -1,6 +1,8 @@
 """The files of tests/golden: the references beside this one write them, or compute them anew and compare. Knows no figure."""
 import argparse
+import hashlib
 import json
+import os
 import pathlib
 import sys
 
@@ -50,21 +52,38 @@ def write(documents):
         print(f"{GOLDEN / name}: {(GOLDEN / name).stat().st_size} bytes")
 
 
-def check(documents, limit=relative):
-    """Compares documents, by name, with the files; the exit status."""
+def digest():
+    """Of every reference and golden file, and of where Python finds torch."""
+    sources = sorted([*pathlib.Path(__file__).parent.glob("*.py"), *GOLDEN.glob("*.json")])
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources) + os.environ.get("PYTHONPATH", "").encode()).hexdigest()
+
+
+def add_check(parser):
+    parser.add_argument("--check", action="store_true", help="compare with the files instead of writing them")
+    parser.add_argument("--stamp", type=pathlib.Path, metavar="FILE", help="with --check: compute nothing if FILE says that the same scripts and files agreed")
+
+
+def check(documents, stamp=None, limit=relative):
+    """Compares documents(), by name, with the files; the exit status."""
+    if stamp and stamp.exists() and stamp.read_text(encoding="utf-8") == digest():
+        print("unchanged since the last check")
+        return 0
     wrong = []
-    for name, document in documents.items():
+    for name, document in documents().items():
         stored = json.loads((GOLDEN / name).read_text(encoding="utf-8"))
         found = differences(stored, document, limit)
         versions = f" (written by torch {stored['torch']}, checked by {document['torch']})" if "torch" in document else ""
         print(f"{name}: {'same' if not found else f'{len(found)} differences'}{versions}")
         wrong += found
     print(*wrong[:20], sep="\n", end="\n" if wrong else "", file=sys.stderr)
+    if stamp and not wrong:
+        stamp.write_text(digest(), encoding="utf-8")
     return 1 if wrong else 0
 
 
 def keep_or_check(description, documents, limit=relative):
     """The command line of a reference: documents() are written by name, or compared with what is there. The exit status."""
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare with the files instead of writing them")
-    return check(documents(), limit) if parser.parse_args().check else write(documents())
+    add_check(parser)
+    options = parser.parse_args()
+    return check(documents, options.stamp, limit) if options.check else write(documents())

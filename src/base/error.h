@@ -7,8 +7,8 @@
 
 namespace chargpt {
 
-/// Exit codes of the contract (README.md, "Exit codes"); values below 128 only, stops by signal are 128 + signal
-/// number.
+/// Exit codes of the contract (src/run/README.md, "Exit codes"); values below 128 only, stops by signal are 128 +
+/// signal number.
 enum class ExitCode : int {
   ok = 0,
   usage = 2,         ///< unknown option, bad value, bad config

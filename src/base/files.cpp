@@ -9,11 +9,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/names.h"
+#include "base/quote.h"
 
 namespace chargpt {
 namespace {
@@ -63,6 +66,39 @@ Descriptor open_temporary(int folder, std::string& name, const std::filesystem::
     if (errno != EEXIST) fail_on("write", shown, errno);
   }
 }
+
+using namespace std::literals;
+
+constexpr auto unpack = "unpack it to plain text"sv;
+constexpr auto convert = "convert it to plain text"sv;
+constexpr auto convert_utf16 = "convert it (iconv -f UTF-16 -t UTF-8)"sv;
+constexpr auto replace = "use a plain text instead"sv;
+
+struct Signature {
+  std::size_t offset;
+  std::string_view bytes;
+  FileKind kind;
+};
+
+// Sources: the formats' specifications, as file(1) lists them in its magic files. The highest byte of a safetensors
+// file's length is 0, and then comes JSON.
+constexpr Signature signatures[] = {
+    {0, "\x1F\x8B"sv, {"a gzip archive", unpack}},
+    {0, "\xFD\x37zXZ\0"sv, {"an xz archive", unpack}},
+    {0, "\x28\xB5\x2F\xFD"sv, {"a Zstandard archive", unpack}},
+    {257, "ustar"sv, {"a tar archive", unpack}},
+    {0, "PK\3\4"sv, {"a ZIP archive or an Office document", convert}},
+    {0, "%PDF-"sv, {"a PDF document", convert}},
+    {0, "\xFF\xFE"sv, {"UTF-16", convert_utf16}},
+    {0, "\xFE\xFF"sv, {"UTF-16", convert_utf16}},
+    {0, "\x89PNG\r\n\x1A\n"sv, {"a PNG picture", replace}},
+    {0, "\xFF\xD8\xFF"sv, {"a JPEG picture", replace}},
+    {0, "\x93NUMPY"sv, {"a NumPy array", replace}},
+    {0, "\x80\2"sv, {"a Python pickle", replace}},
+    {0, "\x80\4"sv, {"a Python pickle", replace}},
+    {7, "\0{\""sv, {"a safetensors file", replace}},
+    {0, "GGUF"sv, {"a GGUF model", replace}},
+};
 
 }  // namespace
 
@@ -200,6 +236,66 @@ void fail_on(const std::string& action, const std::filesystem::path& path, int r
     throw Error(ExitCode::missing, path, " does not exist");
   throw Error(reason == ENOMEM ? ExitCode::memory : ExitCode::io, "cannot ", action, " ", path, ": ",
               std::generic_category().message(reason), advice_for(action, reason));
+}
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+std::string nearest_entry(const fs::path& missing) {
+  constexpr std::size_t most_entries = 10'000;
+  const fs::path folder = missing.parent_path();
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder.empty() ? "." : folder, failed), end; !failed && at != end;
+       at.increment(failed))
+    if (names.size() < most_entries) names.push_back(at->path().filename().string());
+  std::ranges::sort(names);
+  const auto nearest = nearest_name(missing.filename().string(), names);
+  return nearest ? "; did you mean " + printable_path(folder / *nearest) + "?" : "";
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+fs::path without_final_slash(const fs::path& path) {
+  return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
+}
+
+std::string name_of_path(const fs::path& path) {
+  const fs::path name = without_final_slash(path).filename();
+  if (!name.empty() && name != "." && name != "..") return name.string();
+  std::error_code failed;
+  return fs::weakly_canonical(path.empty() ? "." : path, failed).filename().string();
+}
+
+bool is_unfinished_file(std::string_view name) {
+  constexpr std::string_view prefix = ".chargpt-", end = ".tmp";
+  if (!name.starts_with(prefix) || !name.ends_with(end) || name.size() < prefix.size() + end.size()) return false;
+  name = name.substr(prefix.size(), name.size() - prefix.size() - end.size());
+  const std::size_t dash = name.find('-');
+  return dash != std::string_view::npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
+}
+
+std::optional<FileKind> kind_of_file(std::string_view first_bytes) {
+  const auto found = std::ranges::find_if(signatures, [&](const Signature& signature) {
+    return first_bytes.size() > signature.offset && first_bytes.substr(signature.offset).starts_with(signature.bytes);
+  });
+  return found == std::end(signatures) ? std::nullopt : std::optional(found->kind);
 }
 
 }  // namespace chargpt

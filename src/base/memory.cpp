@@ -1,20 +1,16 @@
 #include "base/memory.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cinttypes>
-#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
-
-#include "base/cgroup.h"
 
 namespace chargpt {
 namespace {
@@ -47,30 +43,21 @@ Error memory_error(const std::string& where, const std::string& amount) {
                "model.block_size, or the model's n_embd and n_layer");
 }
 
-std::int64_t bytes_of_pages(int which) {
-  return static_cast<std::int64_t>(sysconf(which)) * sysconf(_SC_PAGE_SIZE);
-}
-
-/// "MemAvailable:   123 kB", in bytes; where the system does not say, what holds nothing at all.
-std::int64_t available_on_machine(const std::filesystem::path& system) {
-  std::ifstream in(system / "proc/meminfo");
-  for (std::string line; std::getline(in, line);)
-    if (std::int64_t kilobytes = 0; std::sscanf(line.c_str(), "MemAvailable: %" SCNd64, &kilobytes) == 1)
-      return kilobytes * 1024;
-  return bytes_of_pages(_SC_AVPHYS_PAGES);
-}
-
-/// The soft limit; none: unlimited.
-std::optional<std::int64_t> soft_limit(decltype(RLIMIT_AS) resource) {
-  struct rlimit limit {};
-  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
-  return static_cast<std::int64_t>(limit.rlim_cur);
-}
-
 /// What starting a thread throws; what a file refuses has the file's name.
 bool is_refused_thread(const std::system_error& refused) {
   return refused.code() == std::errc::resource_unavailable_try_again &&
          dynamic_cast<const std::filesystem::filesystem_error*>(&refused) == nullptr;
+}
+
+namespace fs = std::filesystem;
+
+/// The group's path in /proc/self/cgroup: the line "0::/system.slice/a.service"; "/" without one, or where the group is
+/// outside of this process's view ("/../b").
+fs::path own_group(const fs::path& system) {
+  std::ifstream file(system / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("0::/") && line.find("/..") == std::string::npos) return line.substr(3);
+  return "/";
 }
 
 }  // namespace
@@ -89,32 +76,36 @@ std::optional<Error> as_memory_error(const std::exception& failure) {
 }
 
 Error refused_thread() {
-  std::string limits;
-  const auto add = [&limits](std::optional<std::int64_t> limit, std::int64_t unit, const char* of_what) {
-    if (limit) limits += (limits.empty() ? "" : ", ") + std::to_string(*limit / unit) + of_what;
-  };
-  add(soft_limit(RLIMIT_NPROC), 1, " processes and threads of this user (ulimit -u)");
-  add(cgroup_threads(), 1, " processes and threads of this control group (pids.max)");
-  add(soft_limit(RLIMIT_AS), 1024, " kB of address space (ulimit -v)");
-  return {ExitCode::memory, "the system refused to start another thread; limits here: " +
-                                (limits.empty() ? "those of the whole system" : limits) +
-                                "; lower --threads, or raise the limit"};
+  return {ExitCode::memory,
+          "the system refused to start another thread; lower --threads, or raise the limit (ulimit -u, ulimit -v, or "
+          "pids.max of a container)"};
 }
 
 std::int64_t physical_memory(const std::filesystem::path& system) {
-  const std::int64_t machine = bytes_of_pages(_SC_PHYS_PAGES);
-  return std::min(machine, cgroup_memory(system).value_or(machine));
+  const std::int64_t machine = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE);
+  return std::min(machine, cgroup_limits(system).memory);
 }
 
-std::int64_t resident_memory() {
-  std::ifstream in("/proc/self/statm");  // in pages
-  std::int64_t all = 0, resident = 0;
-  return in >> all >> resident ? resident * static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE)) : 0;
+std::int64_t peak_memory() {
+  std::ifstream in("/proc/self/status");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("VmHWM:")) return std::strtoll(line.c_str() + 6, nullptr, 10) * 1024;  // in kB
+  return 0;
 }
 
-std::int64_t available_memory(const std::filesystem::path& system) {
-  const std::int64_t machine = available_on_machine(system);
-  return std::min(machine, cgroup_available_memory(system).value_or(machine));
+CgroupLimits cgroup_limits(const fs::path& system) {
+  CgroupLimits limits;
+  for (fs::path group = own_group(system);; group = group.parent_path()) {
+    const fs::path folder = system / "sys/fs/cgroup" / group.relative_path();
+    // "max" in place of a number means no limit. cpu.max: "150000 100000" is 150,000 of each 100,000 microseconds.
+    std::ifstream memory(folder / "memory.max"), processors(folder / "cpu.max");
+    std::int64_t bytes = 0;
+    double quota = 0, period = 0;
+    if (memory >> bytes) limits.memory = std::min(limits.memory, bytes);
+    if (processors >> quota >> period && quota > 0 && period > 0)
+      limits.processors = std::min(limits.processors, quota / period);
+    if (group == group.root_path()) return limits;
+  }
 }
 
 }  // namespace chargpt

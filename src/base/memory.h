@@ -1,9 +1,11 @@
-// Running out of memory, told apart from other failures and put into words; and how much there is. Knows no model.
+// How much memory and processor time this process may use, and running out of memory put into words. Independent of
+// models.
 #pragma once
 
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -15,18 +17,22 @@ namespace chargpt {
 /// Error, which says itself what it is.
 std::optional<Error> as_memory_error(const std::exception& failure);
 
-/// The system refused another thread or process (EAGAIN): an Error memory with the limits that are set, and advice.
+/// The system refused another thread or process (EAGAIN): an Error memory with advice.
 Error refused_thread();
 
 /// Bytes of main memory this process may use: the machine's, capped by the cgroup's limit. `system`: where /proc and
 /// /sys are.
 std::int64_t physical_memory(const std::filesystem::path& system = "/");
 
-/// Bytes that this process has in main memory now, files mapped into it included.
-std::int64_t resident_memory();
+/// The most bytes that this process has had in main memory, including files mapped into it.
+std::int64_t peak_memory();
 
-/// Bytes of physical_memory() that a program can still have, without others being moved to disk: files that the system
-/// only keeps in memory count as free (MemAvailable of proc(5)). `system`: where /proc and /sys are.
-std::int64_t available_memory(const std::filesystem::path& system = "/");
+struct CgroupLimits {
+  std::int64_t memory = std::numeric_limits<std::int64_t>::max();  ///< bytes
+  double processors = std::numeric_limits<double>::infinity();     ///< processors' worth of time, such as 1.5
+};
+
+/// The least limits of the process's own group and of all groups around it. `system`: the folder with /proc and /sys.
+CgroupLimits cgroup_limits(const std::filesystem::path& system = "/");
 
 }  // namespace chargpt

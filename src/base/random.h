@@ -14,14 +14,7 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::a
 
 /// What a stream is for; each purpose draws under a key of its own. Values are part of the checkpoint format:
 /// only append.
-enum class Purpose : std::uint32_t {
-  windows = 1,
-  dropout = 2,
-  sampling = 3,
-  bootstrap = 4,
-  initialisation = 5,
-  documents = 6
-};
+enum class Purpose : std::uint32_t { windows = 1, dropout = 2, sampling = 3, initialisation = 5, documents = 6 };
 
 /// A 64-bit seed made of (seed, purpose, a, b), for a generator that is not ours (a torch::Generator).
 std::uint64_t derive_seed(std::uint64_t seed, Purpose purpose, std::uint64_t a = 0, std::uint32_t b = 0);

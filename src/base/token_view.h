@@ -1,4 +1,4 @@
-// Ids as they are stored, one after the other. Knows not where they come from.
+// Ids as they are stored, one after the other, and how they are cut into windows. Independent of where they come from.
 #pragma once
 
 #include <algorithm>
@@ -59,6 +59,36 @@ class TokenView {
   int width_ = 1;
   std::int64_t size_ = 0;
   std::int64_t document_ = no_document;
+};
+
+/// How many of a window's targets count: those up to the last end of a document among them, all where there is none.
+std::int64_t counted_targets(const TokenView& tokens, std::int64_t begin, std::int64_t length);
+
+/// The windows of a text, in order.
+class WindowCut {
+ public:
+  struct Window {
+    std::int64_t begin, length;
+    std::int64_t from, to;  ///< of the targets, those that are scored in this window and no other
+  };
+
+  /// Windows begin every `stride` ids (1 to `length`), in each document anew; of all but the first only the targets
+  /// that no earlier window held are scored. The text's last window is short.
+  WindowCut(const TokenView& tokens, std::int64_t length, std::int64_t stride);
+  WindowCut(const TokenView& tokens, std::int64_t length) : WindowCut(tokens, length, length) {}
+
+  std::int64_t count() const { return count_; }
+  const TokenView& tokens() const { return tokens_; }
+  Window operator[](std::int64_t window) const;
+
+ private:
+  Window at(std::int64_t begin, std::int64_t from) const;
+  void cut_documents();
+
+  TokenView tokens_;
+  std::int64_t targets_, length_, stride_, count_ = 0;
+  std::vector<std::int64_t> begins_;        ///< where there are documents; else it is counted
+  std::vector<std::int32_t> first_scored_;  ///< likewise
 };
 
 }  // namespace chargpt

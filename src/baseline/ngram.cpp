@@ -8,25 +8,17 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/window_cut.h"
+#include "base/token_view.h"
 
 namespace chargpt {
 namespace {
 
 constexpr std::int32_t unseen = NgramLevel::unseen;
-constexpr std::int32_t cut = -1;  ///< in place of a token: no n-gram reaches over it
 
-void append_ids(TokenView tokens, std::vector<std::int32_t>& ids) {
-  tokens.each_run([&ids](std::span<const std::int64_t> run) { ids.insert(ids.end(), run.begin(), run.end()); });
-}
-
-/// The texts one after the other, each behind a cut.
-std::vector<std::int32_t> ids_of(const std::vector<TokenView>& texts) {
+std::vector<std::int32_t> ids_of(TokenView text) {
   std::vector<std::int32_t> ids;
-  for (const TokenView text : texts) {
-    ids.push_back(cut);
-    append_ids(text, ids);
-  }
+  ids.reserve(static_cast<std::size_t>(text.size()));
+  text.each_run([&ids](std::span<const std::int64_t> run) { ids.insert(ids.end(), run.begin(), run.end()); });
   return ids;
 }
 
@@ -35,11 +27,10 @@ std::vector<std::int32_t> ids_of(const std::vector<TokenView>& texts) {
 class SplitPrediction {
  public:
   SplitPrediction(TokenView split, std::int64_t vocab_size, ScoredWindows windows)
-      : cut_(split, windows.length, windows.stride) {
-    append_ids(split, tokens_);
-    contexts_.assign(tokens_.size(), 0);
-    probabilities_.assign(tokens_.size(), 1.0 / static_cast<double>(vocab_size));
-  }
+      : tokens_(ids_of(split)),
+        contexts_(tokens_.size(), 0),
+        probabilities_(tokens_.size(), 1.0 / static_cast<double>(vocab_size)),
+        cut_(split, windows.length, windows.stride) {}
 
   /// From order n - 1 to `order` = n, of which `level` is.
   void predict_next_order(const NgramLevel& level, std::int64_t order) {
@@ -74,24 +65,16 @@ class SplitPrediction {
   WindowCut cut_;
 };
 
-void check_countable(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
-                     ScoredWindows windows) {
+void check_countable(TokenView train, TokenView split, std::int64_t vocab_size, ScoredWindows windows) {
   if (split.size() < 2)
     throw Error(ExitCode::data, "a split of ", split.size(), " tokens has nothing to predict; at least 2 are needed");
-  const std::int64_t tokens = total_tokens(train), longest = std::max(tokens + std::ssize(train), split.size());
-  if (longest >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 || windows.length < 1 ||
-      windows.stride < 0 || windows.stride > windows.length)
-    throw Error(ExitCode::internal, "n-grams of ", tokens, " tokens, ", vocab_size, " symbols and windows of ",
+  if (std::max(train.size(), split.size()) >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 ||
+      windows.length < 1 || windows.stride < 0 || windows.stride > windows.length)
+    throw Error(ExitCode::internal, "n-grams of ", train.size(), " tokens, ", vocab_size, " symbols and windows of ",
                 windows.length, " every ", windows.stride, " cannot be counted");
 }
 
 }  // namespace
-
-std::int64_t total_tokens(const std::vector<TokenView>& texts) {
-  std::int64_t tokens = 0;
-  for (const TokenView text : texts) tokens += text.size();
-  return tokens;
-}
 
 std::int32_t NgramLevel::find(std::int32_t context, std::int32_t id) const {
   const auto begin = ids.begin() + first[static_cast<std::size_t>(context)],
@@ -100,15 +83,14 @@ std::int32_t NgramLevel::find(std::int32_t context, std::int32_t id) const {
   return found == end || *found != id ? unseen : static_cast<std::int32_t>(found - ids.begin());
 }
 
-NgramCounter::NgramCounter(const std::vector<TokenView>& texts) : tokens_(ids_of(texts)), contexts_(tokens_.size(), 0) {
-  if (!texts.empty()) document_ = texts[0].document();
-}
+NgramCounter::NgramCounter(TokenView text)
+    : tokens_(ids_of(text)), contexts_(tokens_.size(), 0), document_(text.document()) {}
 
 NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   ++order_;
   std::vector<std::uint64_t> grams;  // context and token, in the order of the level
   for (std::size_t i = 0; i < tokens_.size(); ++i)
-    if (contexts_[i] != unseen && tokens_[i] != cut)
+    if (contexts_[i] != unseen)
       grams.push_back(static_cast<std::uint64_t>(contexts_[i]) << 32 | static_cast<std::uint32_t>(tokens_[i]));
   beat(heartbeat, 0, 1);
   std::sort(grams.begin(), grams.end());
@@ -140,9 +122,9 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   return level;
 }
 
-std::vector<std::vector<double>> ngram_losses(const std::vector<TokenView>& train, TokenView split,
-                                              std::int64_t vocab_size, const std::vector<ScoredWindows>& windows,
-                                              int max_order, const Heartbeat& heartbeat) {
+std::vector<std::vector<double>> ngram_losses(TokenView train, TokenView split, std::int64_t vocab_size,
+                                              const std::vector<ScoredWindows>& windows, int max_order,
+                                              const Heartbeat& heartbeat) {
   std::vector<SplitPrediction> predictions;
   for (ScoredWindows cut : windows) {
     check_countable(train, split, vocab_size, cut);

@@ -14,9 +14,6 @@
 
 namespace chargpt {
 
-/// Of all texts together.
-std::int64_t total_tokens(const std::vector<TokenView>& texts);
-
 /// The n-grams of one order. Each is numbered; those of one context, an (n - 1)-gram, lie side by side, by their last
 /// token. So no context of any length is ever confused with another.
 struct NgramLevel {
@@ -35,11 +32,10 @@ struct NgramLevel {
   }
 };
 
-/// Counts some texts, which do not touch. 16 bytes for each token while it counts, and for each different n-gram of a
-/// level 8 to 16.
+/// Counts a text. 16 bytes for each token while it counts, and for each different n-gram of a level 8 to 16.
 class NgramCounter {
  public:
-  explicit NgramCounter(const std::vector<TokenView>& texts);
+  explicit NgramCounter(TokenView text);
   /// Order 1 first.
   NgramLevel next_order(const Heartbeat& heartbeat = {});
 
@@ -47,7 +43,7 @@ class NgramCounter {
   std::vector<std::int32_t> tokens_;    ///< (N)
   std::vector<std::int32_t> contexts_;  ///< (N) number of the n-gram that ends before token i; unseen for the first n
   std::size_t contexts_of_level_ = 1;
-  std::int64_t document_ = TokenView::no_document;
+  std::int64_t document_;
   std::int64_t order_ = 0;
 };
 
@@ -56,12 +52,12 @@ struct ScoredWindows {
   std::int64_t length = 0, stride = 0;  ///< stride 0: length, no overlap
 };
 
-/// For each of `windows`: the loss of each order 1..max_order in nats per token, counted on the texts `train`, which do
-/// not touch, on `split` cut into such windows (no context across a cut: the first target of a window is predicted from
-/// one character, its input, the second from two, and so on); a length of the split's size or more makes no cut. Error
-/// data when `split` has no target (fewer than 2 tokens).
-std::vector<std::vector<double>> ngram_losses(const std::vector<TokenView>& train, TokenView split,
-                                              std::int64_t vocab_size, const std::vector<ScoredWindows>& windows,
-                                              int max_order = 8, const Heartbeat& heartbeat = {});
+/// For each of `windows`: the loss of each order 1..max_order in nats per token, counted on `train`, on `split` cut
+/// into such windows (no context across a cut: the first target of a window is predicted from one character, its input,
+/// the second from two, and so on); a length of the split's size or more makes no cut. Error data when `split` has no
+/// target (fewer than 2 tokens).
+std::vector<std::vector<double>> ngram_losses(TokenView train, TokenView split, std::int64_t vocab_size,
+                                              const std::vector<ScoredWindows>& windows, int max_order = 8,
+                                              const Heartbeat& heartbeat = {});
 
 }  // namespace chargpt

@@ -20,12 +20,6 @@
 
 namespace chargpt {
 
-/// How the loss of the batches goes, so that a jump of it can be told from its noise. See train/nonfinite.h.
-struct LossTrend {
-  double mean = 0, variance = 0;
-  std::int64_t count = 0;  ///< losses seen
-};
-
 /// How far a run has come: all that a resumed run goes on with beside weights and moments, and it takes it whole.
 /// Randomness is a function of (seed, step), so no generator state is here.
 struct RunProgress {
@@ -41,15 +35,7 @@ struct RunProgress {
   double best_val_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = no_step;
   std::int64_t evals_without_improvement = 0;
-  // What train.on_nonfinite = rollback needs to do the same again after a resume. Absent from older checkpoints.
-  LossTrend trend{};
-  std::int64_t rollbacks = 0;            ///< in all
-  std::int64_t rollbacks_in_a_row = 0;   ///< to the same checkpoint
-  std::int64_t rollback_step = no_step;  ///< of the checkpoint that a rollback returns to; never pruned
-  std::int64_t skips_in_a_row = 0;       ///< where train.on_nonfinite = skip. Absent from older checkpoints
-  Ending ended = Ending::unknown;        ///< why there is no later step. Absent from older checkpoints
-  /// How the first weights were drawn, as parameters/initial_weights.h counts. Absent from older checkpoints: 1.
-  std::int64_t initial_weights = 1;
+  Ending ended = Ending::unknown;  ///< why there is no later step
 };
 
 /// A checkpoint that a run learns from.
@@ -67,15 +53,12 @@ struct RunConditions {
   std::int64_t start_symbol = 0;
   std::string program_version{}, libtorch_version{}, cpu_capability{}, device{}, engine{};
   std::int64_t threads = 0;                ///< of each rank
-  std::int64_t ranks = 1;                  ///< processes that train it together. Absent from older checkpoints
-  std::vector<TeacherWeights> teachers{};  ///< of train.teacher. Absent where there are none
+  std::int64_t ranks = 1;                  ///< processes that train it together
+  std::vector<TeacherWeights> teachers{};  ///< of train.teacher
 };
 
 /// What state.json holds.
-struct RunState : RunProgress, RunConditions {
-  static constexpr int current_version = 1;
-  int version = current_version;
-};
+struct RunState : RunProgress, RunConditions {};
 
 nlohmann::ordered_json to_json(const RunState& state);
 /// Strict: Error data naming `source` where a field is missing, of another type or out of range, or the version newer.

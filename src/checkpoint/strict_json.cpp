@@ -103,12 +103,11 @@ StrictObject StrictObject::object(const std::string& name) const {
   return {field(name), source_ + ": field '" + printable(name) + "'"};
 }
 
-int StrictObject::version(const std::string& format, int current) const {
+void StrictObject::check_version(const std::string& format, int current) const {
   const std::int64_t found = integer("version", 1);
   if (found > current)
     throw NewerFormat(ExitCode::data, source_, ": ", format, " of version ", found,
-                      ", written by a newer chargpt; this one reads up to version ", current);
-  return static_cast<int>(found);
+                      ", made by a newer chargpt; this one reads version ", current);
 }
 
 void StrictObject::refuse(const std::string& name, const std::string& wanted) const {

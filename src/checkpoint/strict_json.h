@@ -11,7 +11,7 @@
 
 namespace chargpt {
 
-/// What a later version of the program wrote; an older checkpoint may well be readable, but is not what was meant.
+/// A newer version of the program made this. Another checkpoint may be readable, but is not the one that was meant.
 class NewerFormat : public Error {
  public:
   using Error::Error;
@@ -38,8 +38,8 @@ class StrictObject {
   /// Sixteen hexadecimal digits, as written by json_hex.
   std::uint64_t hex(const std::string& name) const;
   StrictObject object(const std::string& name) const;
-  /// "version" of `format`; NewerFormat above `current`, Error data below 1.
-  int version(const std::string& format, int current) const;
+  /// NewerFormat where "version" is above `current`, Error data where it is below 1.
+  void check_version(const std::string& format, int current) const;
   /// Error data: "field NAME is …, not WANTED".
   [[noreturn]] void refuse(const std::string& name, const std::string& wanted) const;
 

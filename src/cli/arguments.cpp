@@ -10,14 +10,14 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/help_text.h"
 #include "cli/process.h"
+#include "config/describe.h"
 #include "config/document.h"
 #include "config/kinds.h"
-#include "config/unknown_keys.h"
 #include "inference/model_types.h"
 #include "inference/parameter_groups.h"
 #include "kernels/processor.h"
@@ -109,14 +109,6 @@ void refuse_config_among(const std::vector<std::string>& texts) {
                 shell_quoted(last), " --text ", shell_quoted(texts.front()));
 }
 
-/// The name of a preset, as it is now.
-void make_present(std::string& name_or_path) {
-  const std::string name = present_name(name_or_path);
-  if (name == name_or_path || is_there(name_or_path)) return;
-  log_note(name_or_path, " is called ", name, " now");
-  name_or_path = name;
-}
-
 }  // namespace
 
 void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
@@ -159,18 +151,7 @@ void ConfigArguments::add(Options& options, const std::vector<std::string>& sect
   options.add("--set", assignments_, "any option of the config: --set train.learning_rate=1e-3")
       .value_name("KEY=VALUE")
       .group(sections.size() > 1 ? most_used_group : "Options");
-  for (const GoneOption& option : gone_options)
-    if (std::ranges::count(sections, option.section) > 0)
-      options.gone("--" + std::string(option.name), std::string(option.instead));
   show_defaults_of({});
-}
-
-void settle_preset(Options& options, std::string& name_or_path) {
-  options.before_run([&name_or_path] { make_present(name_or_path); });
-}
-
-void settle_presets(Options& options, std::vector<std::string>& names_or_paths) {
-  options.before_run([&names_or_paths] { std::ranges::for_each(names_or_paths, make_present); });
 }
 
 std::vector<Override> ConfigArguments::overrides() const {
@@ -215,13 +196,6 @@ void add_context_option(Options& options, Context& context) {
 
 void add_counts_option(Options& options, bool& counts) {
   options.flag("--counts", counts, "mix the network with counts of what follows each context in its training text");
-}
-
-void add_adapt_option(Options& options, bool& adapt) {
-  options.flag(
-      "--adapt", adapt,
-      "let the network (and --counts) go on learning while it scores: each character is predicted first, then learned "
-      "from; the run's weights stay as they are");
 }
 
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which) {

@@ -10,6 +10,7 @@
 
 #include "base/names.h"
 #include "cli/options.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "predict/network.h"
 #include "text/vocabulary.h"
@@ -44,10 +45,6 @@ struct DeviceArguments {
 };
 void add_device_arguments(Options& options, DeviceArguments& arguments);
 void add_device_option(Options& options, std::string& device);
-
-/// Before the command runs, the earlier name of a preset becomes its present one, with a note.
-void settle_preset(Options& options, std::string& name_or_path);
-void settle_presets(Options& options, std::vector<std::string>& names_or_paths);
 
 /// Error usage, with the file and line that set it, if options of the model do not fit together, or one has no effect
 /// (unless `refuses_unused` is false).
@@ -84,7 +81,6 @@ struct EnumNames<Context> {
 };
 void add_context_option(Options& options, Context& context);
 void add_counts_option(Options& options, bool& counts);
-void add_adapt_option(Options& options, bool& adapt);
 /// --unknown: error, skip or replace; `which` characters.
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which);
 

@@ -1,14 +1,27 @@
 #include "cli/commands.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/heartbeat.h"
 #include "base/names.h"
+#include "cli/failure.h"
+#include "cli/help_text.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "cli/process.h"
+#include "cli/version.h"
+#include "report/log.h"
 #include "report/terminal.h"
 
 namespace chargpt {
-
 namespace {
 
 constexpr Command table[] = {
@@ -16,8 +29,6 @@ constexpr Command table[] = {
     {"resume", "Train", "continue a run exactly where it stopped", "chargpt resume runs/default-1", add_resume},
     {"compare", "Train", "train several configs with several seeds and rank them",
      "chargpt compare bigram masked --seeds 2 --max-iters 300", add_compare},
-    {"tune", "Train", "search for a better config within time and memory limits", "chargpt tune default --minutes 10",
-     add_tune},
     {"sample", "Use", "write text with a trained model", "chargpt sample default-1 --prompt 'ROMEO:' --tokens 300",
      add_sample},
     {"export", "Use", "write a model in another program's format",
@@ -46,30 +57,43 @@ constexpr Command table[] = {
     {"doctor", "Look", "report what this machine offers, and how to fix problems", "chargpt doctor", add_doctor},
     {"completions", "Install", "print completions for bash, zsh or fish",
      "chargpt completions bash > ~/.local/share/bash-completion/completions/chargpt", add_completions},
-    {"manual", "Install", "print the manual page of a command, or of the program",
-     "chargpt manual train > chargpt-train.1", add_manual},
 };
 
-}  // namespace
-
-std::span<const Command> commands() {
-  return table;
-}
-
-std::string overview(std::size_t width) {
+/// Of `chargpt --help`.
+std::string overview() {
   std::string text = "train, sample and compare character-level language models\n\nUsage: chargpt COMMAND [ARGS]\n";
   std::string_view group;
-  for (const Command& command : commands()) {
+  for (const Command& command : table) {
     if (command.group != group) text += "\n" + std::string(command.group) + "\n";
     group = command.group;
     constexpr std::size_t indent = 15;
     std::string name = "  " + std::string(command.name);
     name.resize(indent, ' ');
-    text += name + wrapped(std::string(command.summary), indent, width);
+    text += name + wrapped(std::string(command.summary), indent, help_width());
   }
   return text +
          "\nchargpt help COMMAND   every option of a command\nchargpt --version      version, and LibTorch's\n\n"
          "First steps:\n→ chargpt train\n→ chargpt sample\n";
+}
+
+void run(std::vector<std::string> arguments) {
+  if (arguments.size() > 1 && arguments[0] == "help") arguments = {arguments[1], "--help"};
+  const std::string first = arguments.empty() ? "help" : arguments[0];
+  if (first == "--help" || first == "-h" || first == "help") return write_output(overview());
+  if (first == "--version" || first == "-V") return write_output(version_text());
+  if (first == "complete") return print_candidates({arguments.begin() + 1, arguments.end()});
+  const Command& command = find_command(arguments[0]);
+  const std::unique_ptr<Options> options = options_of(command);
+  if (options->parse({arguments.begin() + 1, arguments.end()})) return options->run();
+  const HelpText help{command.summary, command.example};
+  const bool in_short = std::ranges::count(arguments, "--help") == 0;
+  write_output(in_short ? short_help(*options, help) : full_help(*options, help));
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return table;
 }
 
 const Command& find_command(const std::string& name) {
@@ -86,6 +110,32 @@ std::unique_ptr<Options> options_of(const Command& command) {
   auto options = std::make_unique<Options>(std::string(command.name));
   command.add(*options);
   return options;
+}
+
+int run_command_line(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
+  start_log(LogLevel::normal, /*color=*/false,
+            terminal_columns(STDERR_FILENO));  // for what is said before options are read
+  prepare_for_failures({.verbose = given("--verbose"), .json = given("--json")});
+  // A limit on file size (ulimit -f) is then an error of write(), EFBIG, in place of a signal that ends the process
+  // between a temporary file and its name.
+  std::signal(SIGXFSZ, SIG_IGN);
+  end_with_parent();
+  try {
+    run(arguments);
+    return finish_output();
+  } catch (const AnsweredNo&) {
+    const int failed = finish_output();
+    return failed != 0 ? failed : 1;
+  } catch (const Stopped& stopped) {
+    return 128 + stopped.signal;
+  } catch (const Interrupted&) {
+    log_note("stopped before anything began; nothing was changed");
+    return 128 + stopping_signal();
+  } catch (const std::exception& error) {
+    return report_failure(error);
+  }
 }
 
 }  // namespace chargpt

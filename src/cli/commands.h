@@ -1,4 +1,5 @@
-// The table of commands. A new command is one file in commands/ and one row in commands.cpp.
+// The table of commands, and from argv to one of them and its exit code. A new command is one file in commands/ and one
+// row in commands.cpp.
 #pragma once
 
 #include <memory>
@@ -7,11 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/help_text.h"
+#include "cli/options.h"
 
 namespace chargpt {
-
-class Options;
 
 struct Command {
   std::string_view name;
@@ -23,8 +22,6 @@ struct Command {
 };
 
 std::span<const Command> commands();
-/// Of `chargpt --help`.
-std::string overview(std::size_t width = help_width());
 /// Error usage, with the nearest name.
 const Command& find_command(const std::string& name);
 /// With the command's options declared.
@@ -34,7 +31,6 @@ void add_train(Options& options);
 void add_resume(Options& options);
 void add_reproduce(Options& options);
 void add_compare(Options& options);
-void add_tune(Options& options);
 void add_bench(Options& options);
 void add_doctor(Options& options);
 void add_sample(Options& options);
@@ -54,6 +50,8 @@ void add_completions(Options& options);
 /// Of `chargpt complete WORD…`: what may stand for the last word, one a line, each with a tab and its meaning where it
 /// has one. Nothing where it is a file or any text.
 void print_candidates(const std::vector<std::string>& words);
-void add_manual(Options& options);
+
+/// Parses, runs, catches. Returns the process's exit code (README.md, "Exit codes").
+int run_command_line(int argc, char** argv);
 
 }  // namespace chargpt

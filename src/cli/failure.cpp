@@ -16,7 +16,7 @@
 #include <system_error>
 
 #include "base/memory.h"
-#include "report/json_text.h"
+#include "report/format.h"
 #include "report/log.h"
 #include "report/terminal.h"
 

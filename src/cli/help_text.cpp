@@ -17,7 +17,7 @@ constexpr std::size_t name_width = 28;
 /// "  -o,--output FILE", and where its meaning begins.
 std::string left_of(const OptionText& option) {
   std::string left = "  " + (option.letter.empty() ? "" : option.letter + ",") + option.shown_name();
-  if (option.takes_value()) left += " " + option.value;
+  if (option.takes_value()) left += (option.takes_value_after_equals() ? "" : " ") + option.value;
   if (left.size() < name_width)
     left.resize(name_width, ' ');
   else
@@ -66,7 +66,8 @@ std::size_t help_width() {
   return columns == 0 ? 100 : std::clamp<std::size_t>(columns, 60, 120);
 }
 
-std::string full_help(const Options& options, const HelpText& help, std::size_t width) {
+std::string full_help(const Options& options, const HelpText& help) {
+  const std::size_t width = help_width();
   std::string text = usage(options, help) + "\n";
   if (const std::string defaults = options.help_defaults(); !defaults.empty())
     text += wrapped(defaults, 0, width) + "\n";

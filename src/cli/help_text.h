@@ -20,7 +20,7 @@ struct HelpText {
 /// Columns of the terminal on stdout, from 60 to 120; 100 if stdout is not a terminal.
 std::size_t help_width();
 /// Of --help: every option with its meaning, range and default.
-std::string full_help(const Options& options, const HelpText& help, std::size_t width = help_width());
+std::string full_help(const Options& options, const HelpText& help);
 /// Of -h: the example, the arguments, and a short line for each of the first dozen options.
 std::string short_help(const Options& options, const HelpText& help);
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "config/unknown_keys.h"
+#include "config/refused.h"
 
 namespace chargpt {
 
@@ -28,6 +28,7 @@ std::string taken_by(const Option& option) {
   if (text.value == "INT") return "a whole number" + range;
   if (text.value == "FLOAT") return "a number" + range;
   if (!option.choices().empty()) return "one of " + joined(option.choices(), ", ");
+  if (text.takes_value_after_equals()) return text.shown_name() + text.value;
   return text.value == "TEXT" || text.value == "VALUE" ? "" : text.value;
 }
 
@@ -304,8 +305,6 @@ void Options::refuse_extra(const std::string& extra) const {
   for (const auto& option : all_)
     if (!option->text().positional()) known.push_back(option->name());
   const std::string name = extra.substr(0, extra.find('='));
-  const auto instead = std::ranges::find_if(gone_, [&](const auto& old) { return folded(old.first) == folded(name); });
-  if (instead != gone_.end()) throw Error(ExitCode::usage, name, " is gone; ", instead->second);
   if (const std::string here = said_here(name); !here.empty())
     throw Error(ExitCode::usage, "unknown option ", name, ": ", here);
   std::vector<std::string> longer;  // of which it is the beginning

@@ -25,7 +25,8 @@ namespace chargpt {
 struct OptionText {
   std::string name{};      ///< "--seed"; "RUN" of a positional argument
   std::string letter{};    ///< "-h" of --help; empty: none
-  std::string value{};     ///< what stands for its value: "INT", "{auto,always,never}"; empty: a flag takes none
+  std::string value{};     ///< what stands for its value: "INT", "{auto,always,never}"; empty: a flag takes none;
+                           ///< "[=RATE]": it takes one only after "="
   std::string range{};     ///< "1 to 9", "above 0"; empty: any
   std::string standard{};  ///< the default, as one would type it; empty: none
   std::string group = "Options";
@@ -35,6 +36,7 @@ struct OptionText {
   bool words = false;    ///< an option that takes all words up to the next option, each time it is given
   bool positional() const { return !name.starts_with("-"); }
   bool takes_value() const { return !positional() && !value.empty(); }
+  bool takes_value_after_equals() const { return value.starts_with("[="); }
   /// With dashes, as people are shown it; underscores, as in the keys of a config, are understood too.
   std::string shown_name() const;
   /// The first clause of the help, with the condition that stands before it: "train: steps measured".
@@ -58,7 +60,8 @@ class Option {
   Option& stands_for(std::string (*meant)(const std::string& given));
   /// An empty value, which is refused elsewhere, is one.
   Option& may_be_empty() { return set(may_be_empty_, true); }
-  /// Without one of its values (see one_of), the option alone is given as this one.
+  /// Without one of its values (see one_of), the option alone is given as this one. With any value, it takes one only
+  /// after "=".
   Option& alone_means(const std::string& value) { return set(alone_, value); }
 
   /// For --help only.
@@ -125,9 +128,6 @@ class Options {
     return choice(name, names, std::string(enum_name(value)), set, help);
   }
 
-  /// An option that earlier versions had: given, it is refused with `instead`, which says what to use.
-  void gone(const std::string& name, const std::string& instead) { gone_[name] = instead; }
-
   const std::string& command() const { return command_; }
   /// --help first.
   const std::vector<std::unique_ptr<Option>>& all() const { return all_; }
@@ -162,7 +162,6 @@ class Options {
   std::string command_;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::unique_ptr<Option>> all_;
-  std::map<std::string, std::string> gone_;
   std::function<std::string()> help_defaults_;
   std::vector<std::function<void()>> settle_;
   std::function<void()> run_;

@@ -18,7 +18,7 @@
 
 #include "base/child_process.h"
 #include "base/clock.h"
-#include "base/paths.h"
+#include "base/files.h"
 #include "report/log.h"
 #include "report/terminal.h"
 

@@ -1,5 +1,5 @@
 // Every option of a run, declared once: type, name, default, range, help, and where it is not always obeyed what it
-// needs ("model.position = rope", see needs.h). JSON, flags, `--help` and the schema come from these lines. A new
+// needs ("model.position = rope", see refused.h). JSON, flags, `--help` and the schema come from these lines. A new
 // option is one line here. Knows no model, no tensor and no file.
 #pragma once
 
@@ -67,7 +67,6 @@ CHARGPT_ENUM(Decay, matrices, all);
 CHARGPT_ENUM(Windows, random, shuffled);
 CHARGPT_ENUM(LrSchedule, cosine, linear, constant, wsd);
 CHARGPT_ENUM(Dtype, float32, tf32, bfloat16);
-CHARGPT_ENUM(OnNonfinite, stop, skip, rollback);
 CHARGPT_ENUM(UpdateRule, adamw, muon);
 
 using Places = std::vector<Place>;
@@ -210,9 +209,7 @@ using Groups = std::vector<GroupConfig>;
   OPTION(std::int64_t, seed, 1337, between(0, 9007199254740991.0), "seed of weights, windows and dropout")             \
   OPTION(std::int64_t, patience, 0, between(0, 1e9), "stop after this many evaluations without improvement; 0: never") \
   OPTION(std::int64_t, keep, 1, between(1, 1e6), "newest checkpoints to keep, besides the best")                       \
-  OPTION(Dtype, dtype, Dtype::float32, any(), "precision of matrix products; weights stay float32")                    \
-  OPTION(OnNonfinite, on_nonfinite, OnNonfinite::stop, any(),                                                          \
-         "at a loss or gradient that is not finite: stop, skip the step, or go back to the last good checkpoint")
+  OPTION(Dtype, dtype, Dtype::float32, any(), "precision of matrix products; weights stay float32")
 CHARGPT_OPTIONS(TrainConfig, CHARGPT_TRAIN_OPTIONS);
 
 #define CHARGPT_EVAL_OPTIONS(OPTION)                                                                        \

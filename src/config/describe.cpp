@@ -1,4 +1,5 @@
-// The declarations of config.h as JSON, as a JSON Schema and as a table of options; and in what configs differ.
+#include "config/describe.h"
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -6,7 +7,6 @@
 
 #include "base/quote.h"
 #include "config/kinds.h"
-#include "config/load.h"
 
 namespace chargpt {
 namespace {
@@ -179,10 +179,7 @@ std::vector<OptionInfo> option_table() {
   Config::visit(defaults, [&](const char* section_name, const auto& section) {
     section.visit(section,
                   [&](const char* name, const auto& member, const Range& range, const char* help, const char* needs) {
-                    const Json value = value_json(member);
-                    rows.push_back({section_name, name, type_name(member),
-                                    value.is_string() ? value.get<std::string>() : value.dump(),
-                                    allowed_text(member, range), help, needs});
+                    rows.push_back({section_name, name, type_name(member), allowed_text(member, range), help, needs});
                   });
   });
   return rows;

@@ -4,10 +4,8 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/file_kind.h"
 #include "base/files.h"
 #include "base/names.h"
-#include "base/paths.h"
 #include "base/quote.h"
 
 namespace chargpt {
@@ -59,19 +57,12 @@ void refuse_other_file(const fs::path& path, const std::string& label) {
     throw Error(ExitCode::usage, label, " is a file of the checkpoint ", printable_path(folder),
                 ", not a config; chargpt resume ", shell_quoted(folder.native()), " goes on from it");
   if (const auto kind = kind_of_file(bytes))
-    throw Error(ExitCode::usage, label, " is ", kind->name, ", not a config: ", kind->advice,
-                "; --text FILE takes texts");
+    throw Error(ExitCode::usage, label, " is ", kind->name, ", not a config; ", kind->advice,
+                " and pass it with --text FILE");
   if (bytes.find('\0') == std::string::npos)
     throw Error(ExitCode::usage, label,
                 " is a text, not a config (it does not begin with {); to train on it: chargpt train --text ",
                 shell_quoted(path.native()));
-}
-
-/// Presets of earlier versions whose models had tables of n-grams.
-void refuse_gone_preset(const std::string& name) {
-  if (name == "second" || name == "minute-tables")
-    throw Error(ExitCode::usage, "the preset ", name, " is gone with the tables of n-grams; use ",
-                name == "second" ? "quick" : "default", ", and eval --counts");
 }
 
 /// What nanoGPT calls a config or a checkpoint.
@@ -116,13 +107,9 @@ std::string name_of_file(const fs::path& path) {
   return stem.empty() ? "config" : stem;
 }
 
-std::string present_name(const std::string& preset) {
-  return preset == "quick-plain" ? "quick" : preset;
-}
-
 const Preset* find_preset(const std::string& name) {
   const auto all = presets();
-  const auto found = std::ranges::find(all, present_name(name), &Preset::name);
+  const auto found = std::ranges::find(all, name, &Preset::name);
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -134,7 +121,6 @@ Document named_document(const std::string& name_or_path) {
     throw Error(ExitCode::missing, printable_path(name_or_path), " does not exist", near);
   if (name_or_path.ends_with(".json")) return file_document(name_or_path);
   if (const Preset* preset = find_preset("ladder/" + name_or_path)) return preset_document(*preset);
-  refuse_gone_preset(name_or_path);
   std::string near = nearest_preset(name_or_path);
   if (near.empty()) near = nearest_entry(name_or_path);
   throw Error(ExitCode::missing, printable(name_or_path), " is neither a preset nor a file",
@@ -154,7 +140,6 @@ Document extended_document(const Document& from, const Value& extends) {
     if (const Preset* beside = find_preset(without_json(path.lexically_normal().generic_string())))
       return preset_document(*beside);
   if (const Preset* preset = find_preset(extends.text)) return preset_document(*preset);
-  refuse_gone_preset(extends.text);
   const std::string near = nearest_preset(without_json(extends.text));
   const bool elsewhere = !from.is_preset && path.lexically_normal() != extends.text;
   throw Error(ExitCode::missing, place, ": ", said, " is neither a file",

@@ -20,7 +20,7 @@ struct Document {
   std::size_t most_bytes = max_config_bytes;
 };
 
-/// By its present name or an earlier one; null if there is none.
+/// Null if there is none.
 const Preset* find_preset(const std::string& name);
 
 /// What a command line calls CONFIG: a preset's name, without its "ladder/" too, or a file. Errors as read_file; usage

@@ -1,6 +1,6 @@
 // What each type of option is called, and what it accepts, in words: for messages, help, tables and the schema; and
 // from a value as written to the member of Config. Knows no option by name and no file. A new type of option is a case
-// in the functions here, and overloads in decode.cpp and describe.cpp.
+// in the functions here, and overloads in kinds.cpp and describe.cpp.
 #pragma once
 
 #include <charconv>

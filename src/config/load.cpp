@@ -1,4 +1,5 @@
 #include "config/load.h"
+#include "config/describe.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,8 +10,8 @@
 #include "base/quote.h"
 #include "config/document.h"
 #include "config/kinds.h"
+#include "config/refused.h"
 #include "config/source.h"
-#include "config/unknown_keys.h"
 
 namespace chargpt {
 namespace {
@@ -33,7 +34,6 @@ class Layers {
  private:
   void add_section(const Document& document, const std::string& section, const Value& object);
   void restore_origin(const Document& document, const Value& object);
-  Value without_gone(const std::string& key, Value section);
   void add_override(const Override& setting);
   /// Error usage if another override has already set the option.
   void say_once(const std::string& option, const Override& setting);
@@ -72,7 +72,7 @@ void Layers::add(const Document& document) {
     else if (std::find(section_names().begin(), section_names().end(), key) == section_names().end())
       reject_unknown_at_top(place, key, value);
     else
-      add_section(document, key, root.find("origin") == nullptr ? value : without_gone(key, value));
+      add_section(document, key, value);
   }
   settle_length();
   resolved_.given = root.find("origin") == nullptr ? given_ : std::set<std::string>();
@@ -94,21 +94,6 @@ void Layers::add_section(const Document& document, const std::string& section, c
   }
 }
 
-/// A section of a run's own config as this version knows it. What an earlier one wrote may ask for tables of n-grams.
-Value Layers::without_gone(const std::string& key, Value section) {
-  const auto is_sparse = [](const Value& group) {
-    const Value* const rule = group.find("optimizer");
-    return rule != nullptr && rule->text == "sparse_adam";
-  };
-  for (Member& member : section.members) {
-    const bool has_tables = member.key == "ngram_orders" && !member.value.items.empty();
-    const bool has_sparse = member.key == "groups" && std::erase_if(member.value.items, is_sparse) > 0;
-    if (has_tables || has_sparse) resolved_.gone = "tables of n-grams";
-  }
-  std::erase_if(section.members, [&](const Member& member) { return find_gone(key, member.key) != nullptr; });
-  return section;
-}
-
 void Layers::restore_origin(const Document& document, const Value& object) {
   if (object.kind != Kind::object)
     reject(document.source.place(object.line), "origin is " + kind_name(object) + "; it takes an object of strings");
@@ -116,8 +101,6 @@ void Layers::restore_origin(const Document& document, const Value& object) {
     const std::string place = document.source.place(value.line);
     if (value.kind != Kind::string)
       reject(place, "origin." + printable(key) + " is " + kind_name(value) + "; it takes a string");
-    const std::size_t point = key.find('.');
-    if (point != std::string::npos && find_gone(key.substr(0, point), key.substr(point + 1)) != nullptr) continue;
     if (!resolved_.origin.contains(key)) reject(place, "origin." + printable(key) + " is not the origin of an option");
     if (given_.contains(key)) resolved_.origin[key] = printable(value.text, 500);
   }
@@ -270,16 +253,8 @@ Error with_origin(const Error& error, const ResolvedConfig& resolved) {
   return place.empty() || line.starts_with(place) ? error : Error(error.code(), place, ": ", line);
 }
 
-void refuse_gone(const ResolvedConfig& resolved, const std::string& source) {
-  if (!resolved.gone.empty())
-    throw Error(ExitCode::data, source, " was trained with ", resolved.gone,
-                ", which are gone; train again (chargpt train quick) and score with eval --counts");
-}
-
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides) {
-  ResolvedConfig resolved = resolve(named_document(name_or_path), overrides);
-  refuse_gone(resolved, name_or_path);
-  return resolved;
+  return resolve(named_document(name_or_path), overrides);
 }
 
 ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,

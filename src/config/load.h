@@ -33,12 +33,9 @@ struct ResolvedConfig {
   /// "train.learning_rate" -> "default" | "preset nanogpt-cpu" | "mine.json:7" | "--learning_rate"; every key is
   /// present.
   std::map<std::string, std::string> origin;
-  /// Keys that overrides or the config file itself set, not what it extends: what needs.h holds to have an effect. Of a
-  /// run's own config only overrides.
+  /// Keys that overrides or the config file itself set, not what it extends: those that must have an effect (see
+  /// refused.h). Of a run's own config only overrides.
   std::set<std::string> given = {};
-  /// What a run's own config asks for that is gone: "tables of n-grams". The run's record can be read, its model
-  /// cannot.
-  std::string gone = {};
 };
 
 /// Where an option's value comes from, "default" where that is not recorded.
@@ -57,9 +54,6 @@ std::span<const Preset> presets();
 /// "loss","ci95":[low,high],"seconds","params","runs":[…],"date","machine"} or {"config","not_measured"}}}.
 std::string_view expected_figures();
 
-/// The name that a preset goes by now: "quick" for "quick-plain"; any other name is its own.
-std::string present_name(const std::string& preset);
-
 /// `name_or_path`: a preset's name, or a path (has a '/' that no preset has, or ends in .json, or exists). Error
 /// missing, with the nearest preset, otherwise.
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides = {});
@@ -74,49 +68,8 @@ ResolvedConfig parse_config(std::string_view text, const std::string& source, co
 /// (the shortest ends the run), and the last layer that sets any sets the earlier ones to 0: no limit.
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides);
 
-/// Error data, naming `source`, where `resolved` has `gone`: its model can be neither used nor trained.
-void refuse_gone(const ResolvedConfig& resolved, const std::string& source);
-
 /// The same error with the place of the first option it names ("model.n_head") that was set anywhere: for checks of
 /// options against a model or a text, which know no file. "mine.json:7: model.n_head = 5 does not divide ...".
 Error with_origin(const Error& error, const ResolvedConfig& resolved);
-
-/// The config of a run as parse_config reads it back, equal: name and every option, defaults included.
-nlohmann::ordered_json to_json(const Config& config);
-/// The same with an "origin" object, which parse_config reads back too.
-nlohmann::ordered_json to_json(const ResolvedConfig& resolved);
-/// JSON Schema (draft 2020-12) of a config file.
-nlohmann::ordered_json config_schema();
-
-/// An option and its value in each of several configs, as JSON: "train.max_iters", {"2000", "4000"}.
-struct DifferingOption {
-  std::string key;
-  std::vector<std::string> values;
-};
-/// Every option of `section` ("" for all) that is not the same in all configs, in the order of declaration.
-std::vector<DifferingOption> differing_options(const std::vector<Config>& configs, const std::string& section = "");
-
-/// "train.max_iters 2000 -> 4000" for every option of `section` ("" for all) that differs, in the order of declaration.
-std::vector<std::string> changed_options(const Config& then, const Config& now, const std::string& section = "");
-
-/// Removes the lines on these options, "sample." for all of a section.
-void leave_out(std::vector<std::string>& changes, std::initializer_list<std::string_view> options);
-
-/// One row per option, for --help, tables and completions. type: integer, number, boolean, string, choice, "string or
-/// list", list, "list of objects"; range: "1 to 1000", "layernorm|rmsnorm|none", or empty.
-struct OptionInfo {
-  std::string section, name, type, default_value, range, help, needs;
-
-  std::string key() const { return section + "." + name; }
-};
-std::vector<OptionInfo> option_table();
-
-/// An option by a key such as `n-head` or `model.n_head`: its name with underscores, the section that the key gives,
-/// and the sections that have an option of that name, of which there may be none or several.
-struct NamedOption {
-  std::string section, name;
-  std::vector<std::string> holders;
-};
-NamedOption named_option(std::string key);
 
 }  // namespace chargpt

@@ -92,7 +92,7 @@ class CpuEngine : public Engine {
 
   /// The gradient of the mean loss over all targets that count, one part in each thread's buffers; returns that mean.
   double accumulate_gradients(const GradientInput& input) {
-    std::vector<std::uint64_t> seeds;  // as DropoutPass derives them
+    std::vector<std::uint64_t> seeds;  // as ForwardPass::drop derives them
     for (const WindowBatch& windows : input.micro_batches) {
       check(windows, plan_);
       seeds.push_back(derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step),
@@ -220,27 +220,6 @@ std::string cpu_engine_lacks(const ModelConfig& model, const TrainConfig& train)
                ? "train.dtype = bfloat16 where ATEN_CPU_CAPABILITY leaves AVX-512 out"
                : "train.dtype = bfloat16 on a processor without AVX512_BF16";
   return {};
-}
-
-double cpu_engine_memory(const Config& config, std::int64_t vocab_size, std::int64_t parameters, std::int64_t threads) {
-  ModelConfig model = config.model;
-  model.block_size = 1;  // the plan's angles of positions are not what is counted, and may be large
-  std::vector<cpu::Parameter> anywhere;
-  for (const ParameterInfo& info : parameter_list(model, vocab_size))
-    anywhere.push_back({.group = 0, .numel = info.numel()});
-  Plan plan = cpu::plan_of(model, vocab_size, anywhere, cpu::Packing::both);
-  if (config.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
-  const std::int64_t T = config.model.block_size, B = config.train.batch_size;
-  const auto bytes = [](std::int64_t floats) { return static_cast<double>(AlignedFloats::bytes_of(floats)); };
-  const auto of_threads = [&](auto&& pass, std::int64_t windows) {  // of those that have a window
-    return static_cast<double>(std::min(threads, windows)) *
-           bytes(pass.count_buffers((windows + threads - 1) / threads, T));
-  };
-  const cpu::ModelWeights none{};
-  const double gradients = static_cast<double>(std::min(threads, B) - 1) * bytes(parameters);
-  return of_threads(ForwardBackward(plan, none), B) + gradients +
-         of_threads(Forward(plan, none), std::max<std::int64_t>(1, tokens_scored_at_once / T)) +
-         bytes(plan.packed_floats);
 }
 
 }  // namespace chargpt

@@ -16,9 +16,4 @@ std::unique_ptr<Engine> make_cpu_engine(const EngineRequest& request);
 /// The option for which the engine does not cover them, "model.norm_place = post"; empty where it does.
 std::string cpu_engine_lacks(const ModelConfig& model, const TrainConfig& train);
 
-/// Bytes of what the engine's threads compute in, beside the parameters, for steps as `config`, which must pass
-/// check_model_config() and be covered, has them: activations of a step and of an evaluation, gradients of all threads
-/// but the first, and weights in the order in which matmuls read them.
-double cpu_engine_memory(const Config& config, std::int64_t vocab_size, std::int64_t parameters, std::int64_t threads);
-
 }  // namespace chargpt

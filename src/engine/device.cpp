@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 #include "engine/torch_module.h"
 #include "kernels/thread_team.h"
 

@@ -18,20 +18,15 @@ std::string cpu_lacks(const ModelConfig& model, const TrainConfig& train, const 
 
 }  // namespace
 
-std::string engine_name(const std::string& name) {
-  return name == "autograd" || name == "cuda" ? "libtorch" : name;
-}
-
 std::string chosen_engine(const std::string& name, const ModelConfig& model, const TrainConfig& train,
                           const std::string& device) {
   const std::vector<std::string> names{"auto", "cpu", "libtorch"};
-  const std::string means = engine_name(name);
-  if (std::ranges::find(names, means) == names.end())
+  if (std::ranges::find(names, name) == names.end())
     throw Error(ExitCode::usage, "--engine ", name, " is unknown; there is: ", joined(names, ", "));
-  if (means == "libtorch") return means;
+  if (name == "libtorch") return name;
   const std::string lacks = cpu_lacks(model, train, device);
   if (lacks.empty()) return "cpu";
-  if (means == "cpu") throw Error(ExitCode::usage, "--engine cpu does not support ", lacks, "; use --engine libtorch");
+  if (name == "cpu") throw Error(ExitCode::usage, "--engine cpu does not support ", lacks, "; use --engine libtorch");
   return "libtorch";
 }
 
@@ -45,7 +40,7 @@ double token_weight(const GradientInput& input) {
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineRequest& request) {
   if (chosen_engine(name, request.model, request.train, request.device) == "cpu") return make_cpu_engine(request);
   const std::string needed =
-      engine_name(name) == "libtorch" ? "--engine libtorch" : cpu_lacks(request.model, request.train, request.device);
+      name == "libtorch" ? "--engine libtorch" : cpu_lacks(request.model, request.train, request.device);
   return torch_module(needed).make_engine(request);
 }
 

@@ -88,9 +88,6 @@ struct EngineRequest {
   int threads = cpu::threads_in_force();
 };
 
-/// Of "autograd" and "cuda", which are names of before, "libtorch"; others stay.
-std::string engine_name(const std::string& name);
-
 /// "cpu", or, where auto may not be it, "libtorch"; without making it. Error usage for an unknown name.
 std::string chosen_engine(const std::string& name, const ModelConfig& model, const TrainConfig& train,
                           const std::string& device);

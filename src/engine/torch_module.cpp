@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 
 namespace chargpt {
 namespace {

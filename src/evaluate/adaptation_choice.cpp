@@ -11,7 +11,6 @@ namespace chargpt {
 namespace {
 
 constexpr std::array rates = {1e-4, 2e-4, 4e-4, 8e-4};
-constexpr double middle_rate = 2e-4, decay = 5e-4;
 constexpr double as_good = 1e-3;  ///< nats per token: the lower rates are favoured there
 constexpr std::int64_t most_tokens = 50'000, least_tokens = 1'000;
 
@@ -20,7 +19,7 @@ constexpr std::int64_t most_tokens = 50'000, least_tokens = 1'000;
 AdaptationChoice choose_adaptation(const InferenceModel& model, TokenView train, int threads,
                                    const Heartbeat& heartbeat) {
   const std::int64_t tokens = std::min(train.size() / 20, most_tokens);
-  AdaptationChoice choice{.adaptation = {.rate = middle_rate, .decay = decay}};
+  AdaptationChoice choice;
   if (tokens < least_tokens) return choice;
   const TokenView end = train.slice(train.size() - tokens, tokens);
   choice.tokens = tokens;
@@ -30,8 +29,8 @@ AdaptationChoice choose_adaptation(const InferenceModel& model, TokenView train,
   cpu::on_threads(at_once, [&](int thread) {
     for (int i = thread; i < count; i += at_once) {
       AdaptationTrial& trial = choice.trials[static_cast<std::size_t>(i)];
-      AdaptiveNetwork network(model, 1, {.rate = trial.rate / 2, .decay = decay});
-      trial.loss = adaptive_loss(network, end, model.block_size(), 0, 0, [&](double part) {
+      AdaptiveNetwork network(model, 1, {.rate = trial.rate / 2});
+      trial.loss = adaptive_loss(network, end, model.block_size(), 0, [&](double part) {
                      if (interrupted) throw Interrupted{};
                      if (thread > 0 || !heartbeat) return;
                      try {

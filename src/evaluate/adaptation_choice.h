@@ -22,7 +22,7 @@ struct AdaptationTrial {
 struct AdaptationChoice {
   Adaptation adaptation;
   std::int64_t tokens = 0;                ///< of the end of the train split, where the rates were tried
-  std::vector<AdaptationTrial> trials{};  ///< none: the text was too short, the rate is a middle one
+  std::vector<AdaptationTrial> trials{};  ///< empty: the rate was not chosen, or the text was too short
 };
 
 /// The best of some rates, or the highest that is within 0.001 nats per token of it, on the last twentieth of `train`,

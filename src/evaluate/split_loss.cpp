@@ -108,25 +108,17 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
 }
 
 SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t block_size, std::int64_t stride,
-                        std::int64_t restart, const Heartbeat& heartbeat) {
+                        const Heartbeat& heartbeat) {
   check_split(split);
   check_stride(stride, block_size, "half of block_size");
-  if (stride == 0) stride = half_window(block_size);
-  const std::int64_t targets = split.size() - 1;
-  std::vector<float> losses(static_cast<std::size_t>(targets));
-  for (std::int64_t first = 0, last = 0; first < targets; first = last) {
-    last = restart == 0 ? targets : std::min(targets, first + restart);
-    if (restart > 0) predictor.restart();
-    const TokenView stretch = split.slice(first, last - first + 1);
-    const WindowCut windows(stretch, block_size, stride);
-    for (std::int64_t i = 0; i < windows.count(); ++i) {
-      const WindowCut::Window window = windows[i];
-      const std::int64_t scored = first + window.begin + window.from;
-      predictor.score_and_learn(stretch, window,
-                                std::span(losses).subspan(static_cast<std::size_t>(scored),
-                                                          static_cast<std::size_t>(window.to - window.from)));
-      beat(heartbeat, first + window.begin + window.to, targets);
-    }
+  const WindowCut windows(split, block_size, stride == 0 ? half_window(block_size) : stride);
+  std::vector<float> losses(static_cast<std::size_t>(split.size() - 1));
+  for (std::int64_t i = 0; i < windows.count(); ++i) {
+    const WindowCut::Window window = windows[i];
+    predictor.score_and_learn(split, window,
+                              std::span(losses).subspan(static_cast<std::size_t>(window.begin + window.from),
+                                                        static_cast<std::size_t>(window.to - window.from)));
+    beat(heartbeat, window.begin + window.to, split.size() - 1);
   }
   return split_loss_of(std::move(losses));
 }

@@ -8,7 +8,6 @@
 
 #include "base/heartbeat.h"
 #include "base/token_view.h"
-#include "base/window_cut.h"
 #include "inference/window_scorer.h"
 #include "predict/predictor.h"
 #include "text/corpus.h"
@@ -45,10 +44,9 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
                      const Heartbeat& heartbeat = {});
 
 /// The same, windows one by one, the predictor learning from the scored targets of each before it sees the next
-/// (Predictor::score_and_learn). Stride 0 is half_window() here. After each `restart` targets it forgets what it
-/// learned, and what follows is a text of its own, which begins with the last of them; 0: never.
+/// (Predictor::score_and_learn). Stride 0 is half_window() here.
 SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t block_size, std::int64_t stride = 0,
-                        std::int64_t restart = 0, const Heartbeat& heartbeat = {});
+                        const Heartbeat& heartbeat = {});
 
 /// Mean loss of `count` evenly spaced windows: the fixed train sample beside a validation loss, or a sampled
 /// evaluation. Where `cut`'s text has documents they are its windows, else of its length, with begins

@@ -91,7 +91,7 @@ std::vector<float> adaptive_text_losses(Predictor& predictor, std::span<const st
                                         std::int64_t start_symbol, std::int64_t block_size, const Heartbeat& heartbeat,
                                         std::int64_t document) {
   const std::vector<std::uint32_t> all = scored_text(ids, start_symbol);
-  return adaptive_loss(predictor, view_of(all, document), block_size, 0, 0, heartbeat).losses;
+  return adaptive_loss(predictor, view_of(all, document), block_size, 0, heartbeat).losses;
 }
 
 std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const std::int64_t> ids,

@@ -1,55 +1,58 @@
 #include "exchange/architecture.h"
 
-#include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
 
 #include "base/error.h"
+#include "base/quote.h"
+#include "config/describe.h"
 #include "config/load.h"
+#include "config/refused.h"
 #include "inference/model_types.h"
-#include "report/format.h"
 
 namespace chargpt {
 namespace {
 
-std::optional<Obstacle> obstacle_to_gpt2(const ModelConfig& config) {
-  if (config.norm != Norm::layernorm)
-    return Obstacle{"norm", "learned positions are GPT-2's, which has layernorm; rope would go with rmsnorm"};
-  if (config.qk_norm) return Obstacle{"qk_norm", "GPT-2, which learned positions belong to, has none"};
-  if (config.activation == Activation::swiglu)
-    return Obstacle{"activation", "GPT-2, which learned positions belong to, has no gates"};
-  if (config.n_head * head_width(config) != config.n_embd)
-    return Obstacle{"head_size", "in GPT-2 the heads together are n_embd wide"};
-  return std::nullopt;
-}
+using Json = nlohmann::ordered_json;
 
-std::optional<Obstacle> obstacle_to_llama(const ModelConfig& config) {
-  if (config.norm != Norm::rmsnorm)
-    return Obstacle{"norm", "rotary positions are Llama's and Qwen3's, which have rmsnorm"};
-  if (config.activation != Activation::swiglu && config.activation != Activation::relu2)
-    return Obstacle{"activation",
-                    "rotary positions are Llama's and Qwen3's, whose gated layers compute swiglu and relu2"};
-  if (config.attention_scale != AttentionScale::head)
-    return Obstacle{"attention_scale", "scores there are scaled by the head size"};
-  if (config.qk_norm && has_bias(config, Place::mlp))
-    return Obstacle{"bias_places", "with qk_norm it is Qwen3's, whose feed-forward layer has no biases"};
-  return std::nullopt;
-}
+// What transformers computes is in its files models/{gpt2,llama,qwen3}/modeling_*.py: its Conv1D has weights (in, out),
+// its rotary pairs are halves as ours are, and Qwen3 normalises queries and keys before it turns them, as we do.
 
-/// "nanogpt-cpu (1.900), nanogpt-gpu": with the losses that were measured.
-std::string presets_without(const FindObstacle& find) {
-  const auto measured = nlohmann::json::parse(expected_figures())["rows"];
-  std::vector<std::string> names;
-  for (const Preset& preset : presets()) {
-    if (find(load_config(preset.name).config.model)) continue;
-    const auto row = measured.find(preset.name);
-    const bool known = row != measured.end() && row->contains("loss");
-    names.push_back(preset.name + (known ? " (" + format_fixed((*row)["loss"], 3) + ")" : ""));
-  }
-  if (const Override gates{"model.activation", "swiglu", "--activation"};
-      !find(load_config("standard", {&gates, 1}).config.model))
-    names.emplace_back("standard --activation swiglu");
-  return names.empty() ? "none" : joined(names, ", ");
+const Places everywhere = ModelConfig().bias_places;
+const std::vector<std::pair<Json, Json>> only_false = {{nullptr, false}};
+
+ForeignModel gpt2() {
+  return {.what = "GPT-2 of transformers",
+          .class_name = "GPT2LMHeadModel",
+          .prefix = "transformer.",
+          .fields = {{"type", "", "gpt"},
+                     {"n_layer", "n_layer", 12},
+                     {"n_head", "n_head", 12},
+                     {"n_embd", "n_embd", 768},
+                     {"block_size", "n_positions", 1024},
+                     {"mlp_size", "n_inner"},
+                     {"dropout", "embd_pdrop", 0.1, {}, {Place::embedding}},
+                     {"dropout", "attn_pdrop", 0.1, {}, {Place::attention}},
+                     {"dropout", "resid_pdrop", 0.1, {}, {Place::attention_output, Place::mlp}},
+                     {"bias", "", true, {}, everywhere},
+                     {"norm", "", "layernorm"},
+                     {"norm_eps", "layer_norm_epsilon", 1e-5},
+                     {"position", "", "learned"},
+                     {"activation",
+                      "activation_function",
+                      "gelu_new",
+                      {{"gelu", "gelu"},
+                       {"gelu_tanh", "gelu_new"},
+                       {"gelu_tanh", "gelu_pytorch_tanh"},
+                       {"relu", "relu"},
+                       {"relu2", "relu2"}}},
+                     {"attention_scale", "scale_attn_weights", true, {{"head", true}, {"none", false}}},
+                     {"tie_weights", "tie_word_embeddings", true},
+                     {"", "scale_attn_by_inverse_layer_idx", false, only_false},
+                     {"", "add_cross_attention", false, only_false}},
+          .tensors = {.block = "transformer.h.", .buffers = {"attn.bias", "attn.masked_bias"}, .turned = true}};
 }
 
 constexpr LayerNames llama_layers[] = {{"wte", {"model.embed_tokens"}},
@@ -63,7 +66,111 @@ constexpr LayerNames llama_layers[] = {{"wte", {"model.embed_tokens"}},
                                        {"ln_f", {"model.norm"}},
                                        {"lm_head", {"lm_head"}}};
 
-/// Theirs is down(f(gate) up). swiglu: f is silu. relu2: with one matrix as both, relu(u) u is relu(u)^2.
+/// A feed-forward layer computes down(f(gate) up); relu2 is relu with one matrix as gate and up, as relu(u) u =
+/// relu(u)^2. RMS norm has no bias, so a model is the same with and without the option.
+ForeignModel llama() {
+  return {.what = "Llama of transformers",
+          .class_name = "LlamaForCausalLM",
+          .prefix = "model.",
+          .fields = {{"type", "", "gpt"},
+                     {"n_layer", "num_hidden_layers", 32},
+                     {"n_head", "num_attention_heads", 32},
+                     {"n_embd", "hidden_size", 4096},
+                     {"block_size", "max_position_embeddings", 2048},
+                     {"head_size", "head_dim"},
+                     {"mlp_size", "intermediate_size", 11008},
+                     {"dropout", "attention_dropout", 0, {}, {Place::attention}},
+                     {"bias", "attention_bias", false, {}, {Place::attention, Place::attention_output}},
+                     {"bias", "mlp_bias", false, {}, {Place::mlp}},
+                     {"bias", "", true, {}, {Place::norm}},
+                     {"norm", "", "rmsnorm"},
+                     {"norm_eps", "rms_norm_eps", 1e-6},
+                     {"position", "", "rope"},
+                     {"rope_base", "rope_theta", 10000},
+                     {"activation", "hidden_act", "silu", {{"swiglu", "silu"}, {"swiglu", "swish"}, {"relu2", "relu"}}},
+                     {"tie_weights", "tie_word_embeddings", false}},
+          .tensors = {.block = "model.layers.", .layers = llama_layers, .buffers = {"self_attn.rotary_emb.inv_freq"}}};
+}
+
+/// Llama with normalised queries and keys, and without biases in the feed-forward layer.
+ForeignModel qwen3() {
+  ForeignModel model = llama();
+  model.what = "Qwen3 of transformers";
+  model.class_name = "Qwen3ForCausalLM";
+  model.tensors.head_gains = {"self_attn.q_norm", "self_attn.k_norm"};
+  std::erase_if(model.fields, [](const Field& field) { return field.theirs == "mlp_bias"; });
+  for (Field& field : model.fields) {
+    if (field.ours == "head_size") field.otherwise = 128;
+    if (field.ours == "mlp_size") field.otherwise = 22016;
+    if (field.ours == "block_size") field.otherwise = 32768;
+  }
+  model.fields.push_back({"qk_norm", "", true});
+  model.fields.push_back({"", "use_sliding_window", false, only_false});
+  return model;
+}
+
+const std::set<std::string> initial_weights = {"init", "init_std", "residual_init", "decay"};
+
+/// All options under their own names, but those that only training needs.
+ForeignModel own() {
+  ForeignModel model = {
+      .what = "a model of chargpt", .class_name = "ChargptForCausalLM", .prefix = "", .fields = {}, .tensors = {}};
+  for (const OptionInfo& option : option_table())
+    if (option.section == "model" && option.name != "causal" && !initial_weights.contains(option.name))
+      model.fields.push_back({option.name, option.name});
+  *std::ranges::find(model.fields, "type", &Field::ours) = {"type", "", "gpt"};
+  *std::ranges::find(model.fields, "tie_weights", &Field::ours) = {"tie_weights", "tie_word_embeddings", true};
+  return model;
+}
+
+/// Sizes that follow from others are given, and places are in order, so that equal models have equal options.
+Json options_of(const ModelConfig& model) {
+  Config config;
+  config.model = model;
+  config.model.head_size = head_width(model);
+  config.model.mlp_size = mlp_width(model);
+  std::ranges::sort(config.model.bias_places);
+  std::ranges::sort(config.model.dropout_places);
+  return to_json(config);
+}
+
+/// The value at the field's places: the rate or `true` if the option acts at one of them.
+Json at_places(const Json& ours, const Field& field) {
+  const Json& value = ours[field.ours];
+  for (const Place place : field.places)
+    if (const Json& all = ours[field.ours + "_places"]; std::ranges::find(all, Json(enum_name(place))) != all.end())
+      return value;
+  return value.is_boolean() ? Json(false) : Json(0.0);
+}
+
+/// Base of the rotary angles, wherever this version of transformers keeps it.
+Json rope_base(const ForeignConfig& config, const Json& otherwise) {
+  for (const char* name : {"rope_scaling", "rope_parameters"}) {
+    const Json rope = config.value(name, Json::object());
+    if (!rope.is_object()) config.refuse(name, "it should be an object");
+    for (const char* type : {"rope_type", "type"})
+      if (rope.value(type, Json("default")) != "default") config.refuse(name, "chargpt has no RoPE scaling");
+    if (rope.value("partial_rotary_factor", Json(1)) != 1) config.refuse(name, "chargpt rotates every feature pair");
+    if (rope.contains("rope_theta")) return rope["rope_theta"];
+  }
+  return config.value("rope_theta", otherwise);
+}
+
+/// The field's value as ours.
+Json value_as_ours(const ForeignConfig& config, const Field& field) {
+  if (field.theirs.empty()) return field.otherwise;
+  if (field.theirs == "rope_theta") return rope_base(config, field.otherwise);
+  Json value = config.value(field.theirs, field.otherwise);
+  if (field.values.empty()) return value;
+  std::vector<std::string> known;
+  for (const auto& [ours, theirs] : field.values) {
+    if (theirs == value) return ours;
+    known.push_back(theirs.dump());
+  }
+  config.refuse(field.theirs, "chargpt's models have " + joined(known, ", "));
+}
+
+/// With one matrix as gate and up.
 void add_equal_gates(std::vector<LayoutRow>& rows) {
   const std::vector<LayoutRow> known = rows;
   for (LayoutRow row : known)
@@ -75,69 +182,121 @@ void add_equal_gates(std::vector<LayoutRow>& rows) {
 
 }  // namespace
 
-std::optional<Obstacle> obstacle_to_gpt(const ModelConfig& config) {
-  if (config.type == "gpt") return std::nullopt;
-  return Obstacle{"type", "only type gpt has a counterpart elsewhere"};
+const ForeignModel& foreign_model(Architecture architecture) {
+  static const std::array<ForeignModel, 4> models = {gpt2(), llama(), qwen3(), own()};
+  return models[static_cast<std::size_t>(architecture)];
 }
 
-Architecture nearest_architecture(const ModelConfig& config) {
-  if (config.position != Position::rope) return Architecture::gpt2;
-  return config.qk_norm ? Architecture::qwen3 : Architecture::llama;
+ForeignConfig::ForeignConfig(nlohmann::json json, std::string source)
+    : json_(std::move(json)), source_(std::move(source)) {
+  if (!json_.is_object()) throw Error(ExitCode::data, source_, " is not a JSON object");
 }
 
-std::optional<Obstacle> obstacle_to_architecture(const ModelConfig& config) {
-  if (const auto obstacle = obstacle_to_gpt(config)) return obstacle;
-  if (!config.conv_places.empty()) return Obstacle{"conv_places", "no architecture there has these convolutions"};
-  if (config.norm == Norm::none) return Obstacle{"norm", "every architecture there normalises"};
-  if (config.norm_place == NormPlace::post) return Obstacle{"norm_place", "those architectures normalise before"};
-  if (!config.final_norm) return Obstacle{"final_norm", "those architectures normalise before the head"};
-  if (!config.feed_forward) return Obstacle{"feed_forward", "every block there has a feed-forward layer"};
-  if (!config.output_projection) return Obstacle{"output_projection", "attention there ends with a linear layer"};
-  if (has_bias(config, Place::head)) return Obstacle{"bias_places", "the head has no bias there"};
-  if (config.attention_scale == AttentionScale::width)
-    return Obstacle{"attention_scale", "scores there are scaled by the head size"};
-  if (config.position == Position::rope) return obstacle_to_llama(config);
-  if (config.position == Position::learned) return obstacle_to_gpt2(config);
-  return Obstacle{"position", "GPT-2's positions are learned, Llama's and Qwen3's rotary (rope)"};
+Json ForeignConfig::value(const std::string& name, const Json& otherwise) const {
+  const auto found = json_.find(name);
+  return found == json_.end() || found->is_null() ? otherwise : Json(*found);
 }
 
-Architecture architecture_of(const ModelConfig& config) {
-  return obstacle_to_architecture(config) ? Architecture::chargpt : nearest_architecture(config);
+std::int64_t ForeignConfig::size(const std::string& name, std::int64_t most, const Json& otherwise) const {
+  const Json size = value(name, otherwise);
+  if (!size.is_number_integer() || size < 1 || size > most)
+    refuse(name, line_of("it should be a whole number from 1 to ", most));
+  return size;
 }
 
-void refuse_obstacle(const ModelConfig& config, const FindObstacle& find, const std::string& into) {
-  const auto obstacle = find(config);
-  if (!obstacle) return;
-  Config whole;
-  whole.model = config;
-  throw Error(ExitCode::usage, into, " cannot hold this model: model.", obstacle->option, " = ",
-              to_json(whole)["model"][obstacle->option].dump(), ", and ", obstacle->reason,
-              "; presets whose models it holds, with their loss on tinyshakespeare: ", presets_without(find));
+void ForeignConfig::refuse(const std::string& name, const std::string& why) const {
+  const std::string value =
+      json_.contains(name) ? json_[name].dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) : "absent";
+  throw Error(ExitCode::data, source_, ": ", name, " is ", printable(value, 40), "; ", why);
 }
 
-ModelConfig in_transformers(const ModelConfig& options, Architecture architecture) {
-  if (architecture == Architecture::chargpt) return options;
-  ModelConfig theirs = options;
-  theirs.bias = theirs.norm_gain = true;
-  if (architecture == Architecture::gpt2) {
-    theirs.bias_places = ModelConfig().bias_places;
-    return theirs;
+Json to_theirs(const ModelConfig& model, Architecture architecture) {
+  const Json ours = options_of(model)["model"];
+  Json theirs = Json::object();
+  for (const Field& field : foreign_model(architecture).fields) {
+    if (field.theirs.empty()) continue;
+    Json value = field.ours.empty() ? Json() : field.places.empty() ? ours[field.ours] : at_places(ours, field);
+    if (!field.values.empty()) {
+      const auto known = std::ranges::find(field.values, value, &std::pair<Json, Json>::first);
+      if (known == field.values.end()) continue;
+      value = known->second;
+    }
+    theirs[field.theirs] = value;
   }
-  theirs.bias_places = {};
-  if (has_bias(options, Place::attention) || has_bias(options, Place::attention_output))
-    theirs.bias_places = {Place::attention, Place::attention_output};
-  if (has_bias(options, Place::mlp)) theirs.bias_places.push_back(Place::mlp);
+  if (architecture == Architecture::llama || architecture == Architecture::qwen3) {
+    theirs["num_key_value_heads"] = model.n_head;
+    theirs["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", model.rope_base}};  // of transformers 5
+  }
   return theirs;
+}
+
+Json to_ours(const ForeignConfig& config, Architecture architecture) {
+  Json ours = Json::object();
+  for (const Field& field : foreign_model(architecture).fields) {
+    const Json value = value_as_ours(config, field);
+    if (field.ours.empty() || value.is_null()) continue;
+    if (field.places.empty()) {
+      ours[field.ours] = value;
+    } else if (value != false && value != 0) {
+      if (!ours.contains(field.ours)) ours[field.ours] = value;  // of different rates the first one counts
+      for (const Place place : field.places) ours[field.ours + "_places"].push_back(enum_name(place));
+    }
+  }
+  return ours;
+}
+
+ModelConfig as_theirs(const ModelConfig& model, Architecture architecture) {
+  Json sections;
+  sections["model"] = to_ours({to_theirs(model, architecture), "config.json"}, architecture);
+  return parse_config(sections.dump(), "config.json", {}).config.model;
+}
+
+std::string obstacle_line(const ModelConfig& model, const std::string& option, std::string_view as,
+                          const Json& becomes) {
+  return line_of("model.", option, " = ", options_of(model)["model"][option].dump(), " cannot be stored as ", as,
+                 " (it would become ", becomes.dump(), ")");
+}
+
+std::optional<std::string> first_difference(const ModelConfig& ours, const ModelConfig& theirs, std::string_view as) {
+  const Json here = options_of(ours), there = options_of(theirs);
+  for (const OptionInfo& option : option_table()) {
+    if (option.section != "model" || initial_weights.contains(option.name)) continue;
+    if (!option.needs.empty() && unmet_need(here, option.needs)) continue;
+    if (const Json& becomes = there["model"][option.name]; here["model"][option.name] != becomes)
+      return obstacle_line(ours, option.name, as, becomes);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> obstacle_to(const ModelConfig& model, Architecture architecture) {
+  ModelConfig theirs = as_theirs(model, architecture);
+  theirs.dropout = model.dropout;
+  theirs.dropout_places = model.dropout_places;
+  // Biases of 0 and gains of 1 can be added to every model.
+  const ModelConfig with_all = theirs;
+  theirs.bias = model.bias;
+  theirs.norm_gain = model.norm_gain;
+  theirs.bias_places = model.bias_places;
+  std::erase_if(theirs.bias_places, [&](Place place) { return !has_bias(with_all, place); });
+  const bool own_code = architecture == Architecture::chargpt;
+  return first_difference(model, theirs, own_code ? "a model of transformers" : enum_name(architecture));
+}
+
+Architecture nearest_architecture(const ModelConfig& model) {
+  if (model.position != Position::rope) return Architecture::gpt2;
+  return model.qk_norm ? Architecture::qwen3 : Architecture::llama;
+}
+
+Architecture architecture_of(const ModelConfig& model) {
+  const Architecture nearest = nearest_architecture(model);
+  return obstacle_to(model, nearest) ? Architecture::chargpt : nearest;
 }
 
 std::vector<LayoutRow> rows_in_transformers(const ModelConfig& theirs, Architecture architecture,
                                             std::int64_t symbols) {
-  if (architecture == Architecture::chargpt) return rows_of({}, theirs, symbols);
-  if (architecture == Architecture::gpt2) return rows_of({.turned = true}, theirs, symbols);
-  Layout layout{.block = "model.layers.", .layers = llama_layers};
-  if (architecture == Architecture::qwen3) layout.head_gains = {"self_attn.q_norm", "self_attn.k_norm"};
-  std::vector<LayoutRow> rows = rows_of(layout, theirs, symbols);
-  if (theirs.activation == Activation::relu2) add_equal_gates(rows);
+  std::vector<LayoutRow> rows = rows_of(foreign_model(architecture).tensors, theirs, symbols);
+  const bool gated = architecture == Architecture::llama || architecture == Architecture::qwen3;
+  if (gated && theirs.activation == Activation::relu2) add_equal_gates(rows);
   return rows;
 }
 

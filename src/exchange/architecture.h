@@ -1,12 +1,12 @@
-// Under which architecture other programs can open a model, or what prevents that, and its tensors in transformers.
-// Knows no format and no weights.
+// How transformers describes and stores each architecture that chargpt's models can have: one table of the fields of
+// its config.json and one of its tensors, which export and import both read. Independent of weights and formats.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/names.h"
@@ -16,51 +16,70 @@
 namespace chargpt {
 
 /// gpt2: learned positions and layer norm. llama: rotary positions, RMS norm and a gated feed-forward layer. qwen3: the
-/// same with normalised queries and keys. chargpt: what none of them computes, by code of ours.
+/// same with normalised queries and keys. chargpt: every gpt, by code of ours (transformers/modeling_chargpt.py).
 CHARGPT_ENUM(Architecture, gpt2, llama, qwen3, chargpt);
 
-/// An option that an architecture cannot express, and why: "position", "GPT-2's positions are learned, …".
-struct Obstacle {
-  std::string option, reason;
+/// A field of config.json and the option of ours that it is.
+struct Field {
+  using Json = nlohmann::ordered_json;
+  std::string ours;    ///< option of the section "model"; empty: none, so only `values` can be read
+  std::string theirs;  ///< empty: the architecture knows only the value `otherwise` of ours
+  Json otherwise{};    ///< what an absent field means, transformers' default; null: our default
+  std::vector<std::pair<Json, Json>> values{};  ///< ours and theirs; empty: any value, the same in both
+  Places places{};                              ///< bias and dropout: where this field says that they act
 };
 
-/// The one of the other programs' that can hold it, if any can.
-Architecture nearest_architecture(const ModelConfig& config);
-/// Where the type is not gpt: what no code of ours elsewhere computes.
-std::optional<Obstacle> obstacle_to_gpt(const ModelConfig& config);
-/// The first option in the way of the nearest; none where the model is just what the architecture computes.
-std::optional<Obstacle> obstacle_to_architecture(const ModelConfig& config);
-
-/// The nearest where it computes the model, else chargpt.
-Architecture architecture_of(const ModelConfig& config);
-
-/// What a format says of a model that it cannot hold; none for one that it can.
-using FindObstacle = std::function<std::optional<Obstacle>(const ModelConfig& config)>;
-
-/// Error usage, in one line with the option, its value, the reason and the presets whose models would do (with the loss
-/// that they reach, where it was measured), where there is an obstacle. `into`: "--format gguf".
-void refuse_obstacle(const ModelConfig& config, const FindObstacle& find, const std::string& into);
-
-// Which tensors transformers has of a model. With code of ours (transformers/modeling_chargpt.py) they are those of a
-// checkpoint. What it computes by itself is in its files models/{gpt2,llama,qwen3}/modeling_*.py: its Conv1D has
-// weights (in, out), its rotary pairs are halves as ours are, and Qwen3 normalises queries and keys before it turns
-// them, as we do.
-
-/// How GPT-2's config.json spells an activation; the first name is written, all are read.
-struct Gpt2Activation {
-  Activation ours;
-  std::string_view theirs;
+/// What transformers has under a name.
+struct ForeignModel {
+  const char *what, *class_name;  ///< "GPT-2 of transformers", "GPT2LMHeadModel"
+  std::string prefix;             ///< of the names of tensors; a model that was saved without its head lacks it
+  std::vector<Field> fields;
+  Layout tensors;
 };
-inline constexpr Gpt2Activation gpt2_activations[] = {{Activation::gelu, "gelu"},
-                                                      {Activation::gelu_tanh, "gelu_new"},
-                                                      {Activation::gelu_tanh, "gelu_pytorch_tanh"},
-                                                      {Activation::relu, "relu"},
-                                                      {Activation::relu2, "relu2"}};
+const ForeignModel& foreign_model(Architecture architecture);
 
-/// Our model with all the gains and biases that theirs has.
-ModelConfig in_transformers(const ModelConfig& options, Architecture architecture);
+/// config.json that transformers saved. Untrusted input.
+class ForeignConfig {
+ public:
+  /// Error data unless it is an object.
+  ForeignConfig(nlohmann::json json, std::string source);
 
-/// Their tensors of such a model.
+  const std::string& source() const { return source_; }
+  /// `otherwise` where the field is absent or null.
+  nlohmann::ordered_json value(const std::string& name, const nlohmann::ordered_json& otherwise = nullptr) const;
+  /// A whole number from 1 to `most`; anything else is Error data.
+  std::int64_t size(const std::string& name, std::int64_t most,
+                    const nlohmann::ordered_json& otherwise = nullptr) const;
+  [[noreturn]] void refuse(const std::string& name, const std::string& why) const;
+
+ private:
+  nlohmann::json json_;
+  std::string source_;
+};
+
+/// The fields of config.json that describe the model, as far as the architecture has them.
+nlohmann::ordered_json to_theirs(const ModelConfig& model, Architecture architecture);
+/// Options of the section "model". They have biases and gains wherever the architecture has them. Error data for values
+/// that chargpt's models cannot have.
+nlohmann::ordered_json to_ours(const ForeignConfig& config, Architecture architecture);
+/// to_theirs(), then to_ours(): our model that has a parameter wherever theirs has one.
+ModelConfig as_theirs(const ModelConfig& model, Architecture architecture);
+
+/// 'model.norm = "rmsnorm" cannot be stored as gpt2 (it would become "layernorm")'.
+std::string obstacle_line(const ModelConfig& model, const std::string& option, std::string_view as,
+                          const nlohmann::ordered_json& becomes);
+/// That line for the first option that has an effect in `ours` and another value in `theirs`, options of the initial
+/// weights aside.
+std::optional<std::string> first_difference(const ModelConfig& ours, const ModelConfig& theirs, std::string_view as);
+/// That line for the first option that the architecture cannot express, dropout aside.
+std::optional<std::string> obstacle_to(const ModelConfig& model, Architecture architecture);
+
+/// The architecture of other programs that has the model's kind of positions.
+Architecture nearest_architecture(const ModelConfig& model);
+/// The nearest if nothing prevents it, else chargpt.
+Architecture architecture_of(const ModelConfig& model);
+
+/// Their tensors of a model `theirs` of as_theirs().
 std::vector<LayoutRow> rows_in_transformers(const ModelConfig& theirs, Architecture architecture, std::int64_t symbols);
 
 }  // namespace chargpt

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr std::size_t byte_symbols = 256;
 constexpr const char* any_character = "[\\s\\S]";  // Oniguruma has no (?s)
 
-/// The character that stands for a byte in what ByteLevel writes: its own where that is printable, else the next one
+/// How ByteLevel writes a byte: its own where that is printable, else the next one
 /// from U+0100 on (Radford et al., GPT-2, 2019).
 std::vector<char32_t> byte_characters() {
   std::vector<char32_t> characters;
@@ -41,7 +41,7 @@ std::vector<char32_t> byte_characters() {
       "; chargpt reads text one character at a time, and imports models whose tokens are single characters or bytes");
 }
 
-/// "type" of a part of the pipeline; empty where there is no such part.
+/// "type" of a part of the pipeline; empty without such a part.
 std::string type_of(const Json& json, const std::string& part) {
   if (!json.is_object() || !json.contains(part) || json[part].is_null()) return "";
   const Json& one = json[part];
@@ -132,7 +132,7 @@ Tokens read_tokens(const Json& json, std::int64_t ids, const std::string& source
   if (model.contains("unk_token") && model["unk_token"].is_string())
     tokens.special.insert(model["unk_token"].get<std::string>());
   const Json added = json.value("added_tokens", Json::array());
-  if (!added.is_array()) refuse(source, "added_tokens is no list");
+  if (!added.is_array()) refuse(source, "added_tokens is not a list");
   for (const Json& one : added) {
     if (!one.is_object() || !one.contains("content") || !one["content"].is_string() || !one.contains("id"))
       refuse(source, "added_tokens holds something else than tokens");
@@ -142,7 +142,7 @@ Tokens read_tokens(const Json& json, std::int64_t ids, const std::string& source
   return tokens;
 }
 
-/// The bytes that 256 tokens stand for, as ids of theirs by byte; none where they do not.
+/// The bytes that 256 tokens stand for, as ids of theirs by byte; none for other tokens.
 std::optional<std::vector<std::int64_t>> rows_of_bytes(const Tokens& tokens) {
   const auto characters = byte_characters();
   std::vector<std::int64_t> rows;
@@ -153,7 +153,7 @@ std::optional<std::vector<std::int64_t>> rows_of_bytes(const Tokens& tokens) {
   return rows;
 }
 
-/// One character for each id: the token itself, or one of private use that stands for a special token or none.
+/// One character for each id: the token itself, or one of private use for a special or missing token.
 std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& source,
                                     std::vector<std::string>& notices) {
   constexpr char32_t private_use = 0xF0000, private_end = 0xFFFFE;
@@ -170,7 +170,7 @@ std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& sou
     }
     const auto& token = tokens.by_id[id];
     if (token && !tokens.special.contains(*token))
-      refuse(source, "token '" + printable(*token, 20) + "' (id " + std::to_string(id) + ") is no single character");
+      refuse(source, "token '" + printable(*token, 20) + "' (id " + std::to_string(id) + ") is not a single character");
     while (taken.contains(next)) ++next;
     if (next >= private_end) refuse(source, "too many ids have no character");
     replaced.push_back((token ? "'" + printable(*token, 20) + "'" : "id " + std::to_string(id)) + " is " +
@@ -178,7 +178,7 @@ std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& sou
     characters.push_back(next++);
   }
   if (!replaced.empty())
-    notices.push_back("tokens that are no characters became private-use characters: " + some_of(replaced));
+    notices.push_back("tokens that are not characters became private-use characters: " + some_of(replaced));
   return characters;
 }
 

@@ -1,4 +1,4 @@
-// A vocabulary of characters or bytes as tokenizer.json of the `tokenizers` library, and back. Knows no model.
+// A vocabulary of characters or bytes as tokenizer.json of the `tokenizers` library, and back.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct ImportedSymbols {
 /// Of different characters, by their ids.
 ImportedSymbols symbols_of(const std::vector<char32_t>& characters);
 
-/// Hostile until read. `ids`: how many the model has. Error data, naming `source`, where it is no tokenizer of single
-/// characters or bytes, or its ids are not those of the model. Special tokens, and ids without a token, become
+/// Of untrusted input. `ids`: how many the model has. Error data, naming `source`, where it is not a tokenizer of
+/// single characters or bytes, or its ids are not those of the model. Special tokens, and ids without a token, become
 /// characters of Unicode's private use: they keep their place in the model.
 ImportedSymbols read_tokenizer(const nlohmann::json& json, std::int64_t ids, const std::string& source);
 

@@ -1,60 +1,30 @@
 #include "exchange/formats.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/paths.h"
 #include "base/quote.h"
+#include "config/describe.h"
 #include "inference/model_types.h"
-#include "report/json_text.h"
+#include "report/files/output_file.h"
+#include "report/format.h"
 #include "run/checkpoints.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 namespace {
 
-/// All names that this version and earlier ones write.
-constexpr std::string_view huggingface_files[] = {
-    "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
-    "README.md",   "model.safetensors",      "chargpt.json",   "modeling_chargpt.py"};
-constexpr std::string_view nanogpt_files[] = {"model.safetensors", "optimizer.safetensors", "nanogpt.json"};
-
 constexpr Format table[] = {
-    {"huggingface",
-     "a folder that transformers loads (AutoModelForCausalLM, AutoTokenizer)",
-     "",
-     {.names = huggingface_files},
-     false,
-     write_huggingface,
-     is_huggingface,
-     read_huggingface},
-    {"nanogpt",
-     "what scripts/chargpt_to_nanogpt.py reads and nanogpt_to_chargpt.py makes of ckpt.pt and meta.pkl",
-     "",
-     {.names = nanogpt_files},
-     true,
-     write_nanogpt,
-     is_nanogpt,
-     read_nanogpt},
-    {"gguf", "a file that llama.cpp reads", ".gguf", {.is_own_file = is_own_gguf}, false, write_gguf, nullptr, nullptr},
+    {"huggingface", "a folder that transformers loads (AutoModelForCausalLM, AutoTokenizer)", "", false,
+     write_huggingface, is_huggingface, read_huggingface},
+    {"nanogpt", "what scripts/chargpt_to_nanogpt.py reads and nanogpt_to_chargpt.py makes of ckpt.pt and meta.pkl", "",
+     true, write_nanogpt, is_nanogpt, read_nanogpt},
+    {"gguf", "a file that llama.cpp reads", ".gguf", false, write_gguf, nullptr, nullptr},
 };
-
-/// Error internal unless these are the parameters of the config, every one and no other.
-void check_parameters(const ImportedModel& model) {
-  std::map<std::string, const OwnTensor*> tensors;
-  for (const OwnTensor& tensor : model.parameters) tensors[tensor.name] = &tensor;
-  const auto find = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> const float* {
-    const auto found = tensors.find(name);
-    if (found == tensors.end() || found->second->shape != shape) return nullptr;
-    return floats(*found->second).data();
-  };
-  const InferenceModel checked(model.config.config.model, model.vocabulary.size(), find);
-  if (checked.parameters().size() != tensors.size())
-    throw Error(ExitCode::internal, "an imported model has parameters that its options do not ask for");
-}
 
 RunState state_of(const ImportedModel& model, const std::string& program_version) {
   RunState state;
@@ -70,6 +40,17 @@ RunState state_of(const ImportedModel& model, const std::string& program_version
   return state;
 }
 
+namespace fs = std::filesystem;
+
+/// A link that leads nowhere exists too.
+void refuse_existing(const fs::path& path) {
+  std::error_code failed;
+  const fs::file_type type = fs::symlink_status(path, failed).type();
+  if (type == fs::file_type::not_found) return;
+  if (type == fs::file_type::none) fail_on("use", path, failed.value());
+  throw Error(ExitCode::busy, path, " already exists; choose another path or remove it");
+}
+
 }  // namespace
 
 std::span<const Format> formats() {
@@ -78,6 +59,10 @@ std::span<const Format> formats() {
 
 const Format& format_of(std::string_view name) {
   return *std::ranges::find(table, name, &Format::name);
+}
+
+void refuse_obstacle(const std::optional<std::string>& line) {
+  if (line) throw Error(ExitCode::usage, *line);
 }
 
 ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::filesystem::path& folder,
@@ -99,11 +84,54 @@ ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::files
 
 void write_imported_run(const std::filesystem::path& run, const ImportedModel& model,
                         const std::string& program_version) {
-  check_parameters(model);
   const std::vector<TensorView> parameters = views_of(model.parameters), optimizer = views_of(model.optimizer);
   write_file_atomically(run / "config.json", json_text(to_json(model.config)));
   const RunState state = state_of(model, program_version);
   save_checkpoint(run, {state, model.vocabulary, model.config, parameters, optimizer}, 1);
+}
+
+OutputFolder::OutputFolder(const fs::path& out, Kind kind)
+    : out_(without_final_slash(out)), partial_(out_.native() + ".partial"), kind_(kind) {
+  refuse_existing(out_);
+  refuse_existing(partial_);
+  std::error_code failed;
+  fs::create_directories(folder_of(out_), failed);
+  if (failed) fail_on("make the folder", folder_of(out_), failed.value());
+  if (kind_ == Kind::file) return;
+  fs::create_directory(partial_, failed);
+  if (failed) fail_on("make the folder", partial_, failed.value());
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;
+  for (const std::string& file : files_) fs::remove(kind_ == Kind::file ? partial_ : partial_ / file, ignored);
+  if (kind_ == Kind::folder) fs::remove(partial_, ignored);
+}
+
+void OutputFolder::write(const std::string& name, std::string_view text) {
+  write(name, [text](const ByteSink& sink) { sink(std::as_bytes(std::span(text))); });
+}
+
+void OutputFolder::write(const std::string& name, const std::function<void(const ByteSink& sink)>& write_to) {
+  OutputFile file(kind_ == Kind::file ? partial_ : partial_ / name, OutputFile::Start::fresh);
+  files_.push_back(name);
+  write_to([&](std::span<const std::byte> bytes) {
+    file.write(bytes);
+    bytes_ += bytes.size();
+  });
+  file.sync_and_close();
+}
+
+void OutputFolder::finish() {
+  if (kind_ == Kind::folder) {
+    write(export_mark, json_text({{"format", "chargpt export"}, {"version", 1}, {"files", files_}}));
+    fsync_path(partial_);
+  }
+  refuse_existing(out_);
+  std::error_code failed;
+  fs::rename(partial_, out_, failed);
+  if (failed) fail_on("write", out_, failed.value());
+  fsync_path(folder_of(out_));
 }
 
 }  // namespace chargpt

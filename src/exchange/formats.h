@@ -4,21 +4,53 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/safetensors.h"
 #include "config/load.h"
 #include "exchange/layout.h"
-#include "exchange/output_folder.h"
 #include "inference/model.h"
 #include "text/corpus.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {
+
+/// Where an export is written: beside its place, as OUT.partial, which gets its name when it is whole.
+class OutputFolder {
+ public:
+  enum class Kind { folder, file };
+  /// Error busy where `out` or OUT.partial exists. Errors: io.
+  OutputFolder(const std::filesystem::path& out, Kind kind);
+  /// Removes an unfinished export.
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  /// A file of the folder; or the one file, whatever the name.
+  void write(const std::string& name, std::string_view text);
+  /// `write_to` hands the bytes to the sink piece by piece.
+  void write(const std::string& name, const std::function<void(const ByteSink& sink)>& write_to);
+  /// Adds the mark of an export to a folder, {"format": "chargpt export", "version": 1, "files": […]}; then the export
+  /// appears under its name. Error busy where something has taken it; io.
+  void finish();
+
+  /// Written so far.
+  const std::vector<std::string>& files() const { return files_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::filesystem::path out_, partial_;
+  Kind kind_;
+  std::vector<std::string> files_;
+  std::uint64_t bytes_ = 0;
+};
 
 /// A model on its way into another program's format.
 struct ExportedModel {
@@ -45,13 +77,12 @@ struct ImportedModel {
 };
 
 struct Format {
-  std::string_view name;            ///< of --format
-  std::string_view what;            ///< who reads it
-  std::string_view suffix;          ///< of a format that is one file: ".gguf"; empty: a folder
-  OutputFolder::Replaces replaces;  ///< what an export of it wrote, which another may replace
-  bool with_optimizer;              ///< its writer looks at the optimizer's state
+  std::string_view name;    ///< of --format
+  std::string_view what;    ///< who reads it
+  std::string_view suffix;  ///< of a format that is one file: ".gguf"; empty: a folder
+  bool with_optimizer;      ///< its writer looks at the optimizer's state
   /// Writes the files of the folder, or the one file. Returns notices: what the other program computes differently.
-  /// Error usage, in one line that names the option in the way, where the format cannot hold the model.
+  /// Error usage, in one line that names the first option it cannot express, where the format cannot hold the model.
   std::vector<std::string> (*write)(const ExportedModel& model, OutputFolder& folder);
   /// Whether a path looks like it; null where the format is only written.
   bool (*recognises)(const std::filesystem::path& path);
@@ -63,6 +94,9 @@ std::span<const Format> formats();
 /// The one of that name, which must exist.
 const Format& format_of(std::string_view name);
 
+/// Error usage with the line of architecture.h, if there is one.
+void refuse_obstacle(const std::optional<std::string>& line);
+
 // ---- imported models, as a run of ours keeps them
 
 /// The config of a run with these sections ({"model": {"n_layer": 4, …}, "train": {…}}), the name of `folder`, where it
@@ -72,8 +106,7 @@ ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::files
                                const std::string& source);
 
 /// An imported model becomes a run, which sample, eval, inspect and train --init_from take: writes config and
-/// checkpoint into the folder of a run that has begun. Error internal where the parameters are not those of the config,
-/// which the readers check first.
+/// checkpoint into the folder of a run that has begun.
 void write_imported_run(const std::filesystem::path& run, const ImportedModel& model,
                         const std::string& program_version);
 
@@ -103,7 +136,5 @@ ImportedModel read_nanogpt(const std::filesystem::path& path);
 // qwen3, and a vocabulary of characters or bytes. Source: github.com/ggml-org/ggml, docs/gguf.md, version 3.
 
 std::vector<std::string> write_gguf(const ExportedModel& model, OutputFolder& folder);
-/// Whether the file's metadata says that chargpt wrote it. Errors as read_regular_file.
-bool is_own_gguf(const std::filesystem::path& path);
 
 }  // namespace chargpt

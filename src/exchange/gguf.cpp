@@ -6,7 +6,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/files.h"
 #include "base/quote.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
@@ -20,9 +19,6 @@ namespace {
 constexpr std::uint32_t gguf_version = 3, type_f32 = 0;
 constexpr std::size_t alignment = 32;
 constexpr std::int32_t normal_token = 1, control_token = 3;  ///< of llama_token_type; the latter is not printed
-
-/// The first entry of the metadata, which tells that chargpt wrote the file. Other programs pass over it.
-constexpr std::string_view own_key = "chargpt.export", own_value = "chargpt";
 
 /// The format's numbers for the types of metadata.
 enum class Type : std::uint32_t { uint32 = 4, int32 = 5, float32 = 6, boolean = 7, string = 8, array = 9 };
@@ -122,7 +118,6 @@ Metadata metadata_of(const ExportedModel& model) {
   const Architecture architecture = nearest_architecture(options);
   const std::string name(enum_name(architecture));
   Metadata metadata;
-  metadata.text(own_key, own_value);
   metadata.text("general.architecture", name);
   metadata.text("general.name", model.config().name);
   metadata.size("general.file_type", type_f32);
@@ -203,35 +198,27 @@ void write_file(const ByteSink& sink, const Bytes& header, const std::vector<Ten
   }
 }
 
-std::optional<Obstacle> obstacle_to_llama_cpp(const ModelConfig& config) {
-  if (const auto obstacle = obstacle_to_architecture(config)) return obstacle;
+/// What llama.cpp computes less than transformers.
+std::optional<std::string> obstacle_to_llama_cpp(const ModelConfig& config) {
   const Architecture architecture = nearest_architecture(config);
+  if (const auto obstacle = obstacle_to(config, architecture)) return obstacle;
+  const auto becomes = [&](const char* option, const nlohmann::ordered_json& value) {
+    return obstacle_line(config, option, line_of(enum_name(architecture), " of llama.cpp"), value);
+  };
+  const bool gpt2 = architecture == Architecture::gpt2;
   const bool gelu = config.activation == Activation::gelu || config.activation == Activation::gelu_tanh;
-  if (architecture == Architecture::gpt2 && !gelu) return Obstacle{"activation", "llama.cpp's gpt2 computes gelu"};
-  if (architecture != Architecture::gpt2 && config.activation != Activation::swiglu)
-    return Obstacle{"activation", "llama.cpp's llama and qwen3 compute swiglu"};
-  if (config.attention_scale != AttentionScale::head)
-    return Obstacle{"attention_scale", "llama.cpp scales scores by the head size"};
+  if (gpt2 && !gelu) return becomes("activation", "gelu");
+  if (!gpt2 && config.activation != Activation::swiglu) return becomes("activation", "swiglu");
+  if (config.attention_scale != AttentionScale::head) return becomes("attention_scale", "head");
   if (architecture == Architecture::qwen3 && has_bias(config, Place::attention_output))
-    return Obstacle{"bias_places", "with qk_norm it is qwen3, where attention's output has no bias"};
+    return becomes("bias_places", {"attention"});
   return std::nullopt;
 }
 
 }  // namespace
 
-bool is_own_gguf(const std::filesystem::path& path) {
-  constexpr std::uint64_t up_to_metadata = 4 + 4 + 8 + 8;  // magic, version, how many tensors and entries
-  Bytes first;
-  first.put(own_key);
-  first.put(Type::string);
-  first.put(own_value);
-  const std::string_view expected(reinterpret_cast<const char*>(first.view().data()), first.view().size());
-  const std::string begin = read_stretch(path, 0, up_to_metadata + expected.size()).bytes;
-  return begin.starts_with("GGUF") && begin.size() > up_to_metadata && begin.substr(up_to_metadata) == expected;
-}
-
 std::vector<std::string> write_gguf(const ExportedModel& model, OutputFolder& folder) {
-  refuse_obstacle(model.options(), obstacle_to_llama_cpp, "--format gguf");
+  refuse_obstacle(obstacle_to_llama_cpp(model.options()));
   const std::vector<OwnTensor> tensors = tensors_of(model);
   const std::vector<TensorView> views = views_of(tensors);
   const Bytes header = header_of(metadata_of(model), views);

@@ -6,75 +6,24 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
+#include "config/describe.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
 #include "exchange/formats.h"
 #include "exchange/layout.h"
 #include "inference/model_types.h"
 #include "report/format.h"
-#include "report/json_text.h"
 #include "report/table.h"
-#include "run/kept_files.h"
+#include "run/checkpoints.h"
 #include "run/run_folder.h"
 
 namespace chargpt {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json gpt2_config(const ModelConfig& options) {
-  const auto activation = std::ranges::find(gpt2_activations, options.activation, &Gpt2Activation::ours);
-  const double residual = std::max(dropout_rate(options, Place::attention_output), dropout_rate(options, Place::mlp));
-  return {{"architectures", {"GPT2LMHeadModel"}},
-          {"model_type", "gpt2"},
-          {"n_embd", options.n_embd},
-          {"n_layer", options.n_layer},
-          {"n_head", options.n_head},
-          {"n_inner", mlp_width(options)},
-          {"n_positions", options.block_size},
-          {"activation_function", activation->theirs},
-          {"layer_norm_epsilon", options.norm_eps},
-          {"scale_attn_weights", options.attention_scale == AttentionScale::head},
-          {"embd_pdrop", dropout_rate(options, Place::embedding)},
-          {"attn_pdrop", dropout_rate(options, Place::attention)},
-          {"resid_pdrop", residual}};
-}
-
-Json llama_config(const ModelConfig& options) {
-  const bool qwen3 = options.qk_norm;
-  Json json = {{"architectures", {qwen3 ? "Qwen3ForCausalLM" : "LlamaForCausalLM"}},
-               {"model_type", qwen3 ? "qwen3" : "llama"},
-               {"hidden_size", options.n_embd},
-               {"num_hidden_layers", options.n_layer},
-               {"num_attention_heads", options.n_head},
-               {"num_key_value_heads", options.n_head},
-               {"head_dim", head_width(options)},
-               {"intermediate_size", mlp_width(options)},
-               {"max_position_embeddings", options.block_size},
-               {"hidden_act", options.activation == Activation::swiglu ? "silu" : "relu"},
-               {"rms_norm_eps", options.norm_eps},
-               {"rope_theta", options.rope_base},  // for transformers 4; 5 reads the next
-               {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", options.rope_base}}},
-               {"attention_bias", has_bias(in_transformers(options, nearest_architecture(options)), Place::attention)},
-               {"attention_dropout", dropout_rate(options, Place::attention)}};
-  qwen3 ? json["use_sliding_window"] = false : json["mlp_bias"] = has_bias(options, Place::mlp);
-  return json;
-}
-
-/// The options of modeling_chargpt.py are ours, without those that only training knows.
-Json own_config(const Config& config) {
-  Json json = to_json(config)["model"];
-  for (const char* left_out : {"type", "causal", "tie_weights", "init", "init_std", "residual_init", "decay"})
-    json.erase(left_out);
-  json["architectures"] = {"ChargptForCausalLM"};
-  json["model_type"] = "chargpt";
-  json["auto_map"] = {{"AutoConfig", "modeling_chargpt.ChargptConfig"},
-                      {"AutoModelForCausalLM", "modeling_chargpt.ChargptForCausalLM"}};
-  return json;
-}
 
 // ---- the files
 
@@ -86,14 +35,15 @@ void put_special_tokens(const ExportedModel& model, Json& json) {
 }
 
 Json config_json(const ExportedModel& model) {
-  const ModelConfig& options = model.options();
-  const Architecture architecture = architecture_of(options);
-  Json json = architecture == Architecture::chargpt ? own_config(model.config())
-              : architecture == Architecture::gpt2  ? gpt2_config(options)
-                                                    : llama_config(options);
+  const Architecture architecture = architecture_of(model.options());
+  Json json = to_theirs(model.options(), architecture);
+  json["architectures"] = {foreign_model(architecture).class_name};
+  json["model_type"] = enum_name(architecture);
+  if (architecture == Architecture::chargpt)
+    json["auto_map"] = {{"AutoConfig", "modeling_chargpt.ChargptConfig"},
+                        {"AutoModelForCausalLM", "modeling_chargpt.ChargptForCausalLM"}};
   json["vocab_size"] = model.vocabulary().size();
-  json["tie_word_embeddings"] = options.tie_weights;
-  json["initializer_range"] = options.init_std;
+  json["initializer_range"] = model.options().init_std;
   put_special_tokens(model, json);
   json["use_cache"] = true;
   json["torch_dtype"] = json["dtype"] = "float32";
@@ -144,32 +94,29 @@ std::string losses(const ExportedModel& model) {
   add_loss(table, "this model", figures.is_object() && better ? figures.value("loss", Json()) : Json(evaluated));
   const Json baselines = figures.is_object() ? figures.value("baselines", Json()) : Json();
   for (const auto& [name, rival] : baselines.items()) {
-    const bool several = rival.is_object();  // of which the best is told
+    const bool several = rival.is_object();  // its best is shown
     const std::string order = several && rival.contains("order") ? " (order " + rival["order"].dump() + ")" : "";
     if (!name.ends_with("_tokens")) add_loss(table, name + order, several ? rival.value("loss", Json()) : rival);
   }
   std::string text = table.markdown();
   if (figures.is_object() && figures.value("part_in_training_text", Json()).is_number())
     text += "\nOf the validation split, " + format_fixed(100 * figures["part_in_training_text"].get<double>(), 1) +
-            " % also stands in the training text.\n";
+            " % also occurs in the training text.\n";
   return text;
 }
 
-/// The name of the file or folder alone: those above it are private.
-std::string file_name(const std::filesystem::path& path) {
-  return name_of_path(path);
-}
+// The folders above a text or a teacher are private.
 
 /// Of its run, whose checkpoint the config names.
 std::string teacher_name(const std::string& teacher) {
-  return file_name(run_place(teacher, "").run);
+  return name_of_path(run_place(teacher, "").run);
 }
 
 std::string training(const ExportedModel& model) {
   std::string names, options;
   for (const std::string& text : model.config().data.text) {
-    names += (names.empty() ? "`" : ", `") + printable(file_name(text)) + "`";
-    options += " " + shell_quoted(file_name(text));
+    names += (names.empty() ? "`" : ", `") + printable(name_of_path(text)) + "`";
+    options += " " + shell_quoted(name_of_path(text));
   }
   for (const std::string& teacher : model.config().train.teacher)
     options += " --teacher " + shell_quoted(teacher_name(teacher));
@@ -211,15 +158,16 @@ std::string model_card(const ExportedModel& model) {
          (model.state().data != Fingerprint{} ? training(model) + "\n" : "") + use(model);
 }
 
-/// The config that the card's command trains, with names in place of paths.
+/// The config that the card's command trains, with names in place of paths. Its origins tell defaults from options that
+/// were set, which must have an effect.
 Json config_to_train(const ExportedModel& model) {
   ResolvedConfig config = model.checkpoint.config;
-  for (std::string& text : config.config.data.text) text = file_name(text);
+  for (std::string& text : config.config.data.text) text = name_of_path(text);
   for (std::string& teacher : config.config.train.teacher) teacher = teacher_name(teacher);
   for (auto& [option, origin] : config.origin) {
     const std::size_t path =
         origin.starts_with("train.") ? origin.rfind('(') + 1 : 0;  // "train.max_seconds, instead of 0 (x.json)"
-    origin = origin.substr(0, path) + file_name(origin.substr(path));
+    origin = origin.substr(0, path) + name_of_path(origin.substr(path));
   }
   return to_json(config);
 }
@@ -227,11 +175,11 @@ Json config_to_train(const ExportedModel& model) {
 }  // namespace
 
 std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFolder& folder) {
-  refuse_obstacle(model.options(), obstacle_to_gpt, "--format huggingface");
+  refuse_obstacle(obstacle_to(model.options(), Architecture::chargpt));
   const Architecture architecture = architecture_of(model.options());
-  const std::vector<OwnTensor> tensors = tensors_as_theirs(
-      model.model,
-      rows_in_transformers(in_transformers(model.options(), architecture), architecture, model.vocabulary().size()));
+  const ModelConfig theirs = as_theirs(model.options(), architecture);
+  const std::vector<OwnTensor> tensors =
+      tensors_as_theirs(model.model, rows_in_transformers(theirs, architecture, model.vocabulary().size()));
   folder.write("config.json", json_text(config_json(model)));
   folder.write("generation_config.json", json_text(generation_json(model)));
   folder.write("tokenizer.json", json_text(tokenizer_json(model.vocabulary())));

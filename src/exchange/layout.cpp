@@ -60,36 +60,21 @@ OwnTensor in_order(const OwnTensor& matrix, std::span<const std::int64_t> rows) 
   return ordered;
 }
 
-/// "transformer.h.3.attn.c_attn.weight": the layer attn.c_attn of block 3, and what it is of that.
-struct ParameterName {
-  std::string_view block, layer, kind;
-};
-
-ParameterName parsed(std::string_view name) {
-  ParameterName parsed;
-  const std::size_t dot = name.rfind('.');
-  parsed.kind = name.substr(dot);
-  name = name.substr(0, dot);
-  constexpr std::string_view prefix = "transformer.", block = "h.";
-  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-  if (name.starts_with(block)) {
-    name.remove_prefix(block.size());
-    parsed.block = name.substr(0, name.find('.') + 1);
-    name.remove_prefix(parsed.block.size());
-  }
-  parsed.layer = name;
-  return parsed;
-}
-
+/// Of "transformer.h.3.attn.c_attn.weight": the names of layer attn.c_attn in block 3, each with ".weight".
 std::vector<std::string> their_names(const Layout& layout, const std::string& ours) {
   if (layout.layers.empty()) return {ours};
-  const ParameterName name = parsed(ours);
-  const auto found = std::ranges::find(layout.layers, name.layer, &LayerNames::ours);
+  constexpr std::string_view outside = "transformer.", blocks = "transformer.h.";
+  const std::size_t number = ours.starts_with(blocks) ? blocks.size() : std::string::npos;
+  const std::size_t begin = number < ours.size()        ? ours.find('.', number) + 1
+                            : ours.starts_with(outside) ? outside.size()
+                                                        : 0;
+  const std::size_t end = ours.rfind('.');
+  const auto found = std::ranges::find(layout.layers, ours.substr(begin, end - begin), &LayerNames::ours);
   if (found == layout.layers.end()) throw Error(ExitCode::internal, "a layout has no place for ", ours);
+  const std::string block = number < ours.size() ? line_of(layout.block, ours.substr(number, begin - number)) : "";
   std::vector<std::string> names;
   for (const std::string_view theirs : found->theirs)
-    if (!theirs.empty())
-      names.push_back(line_of(name.block.empty() ? "" : layout.block, name.block, theirs, name.kind));
+    if (!theirs.empty()) names.push_back(line_of(block, theirs, ours.substr(end)));
   return names;
 }
 

@@ -1,5 +1,5 @@
 // Where another program keeps each of our parameters: one table for each layout, read in both directions; and the
-// tensors of its safetensors file as float32 of ours. Knows no format.
+// tensors of its safetensors file as float32 of ours.
 #pragma once
 
 #include <array>
@@ -39,6 +39,7 @@ struct LayerNames {
 struct Layout {
   std::string_view block{};                      ///< "model.layers.": what precedes the number of a block
   std::span<const LayerNames> layers{};          ///< empty: all have the names they have here
+  std::vector<std::string_view> buffers{};       ///< of each block, in files of older versions: no parameters
   bool turned = false;                           ///< linear layers have weights (in, out)
   bool paired = false;                           ///< rotary pairs are neighbours, where ours are halves of a head
   std::array<std::string_view, 2> head_gains{};  ///< of each block, over the features of a head, where ours are 1

@@ -1,5 +1,5 @@
-// See formats.h. nanoGPT's model has GPT-2's layout with our names and shapes. A folder is hostile until read: sizes
-// come from nanogpt.json, and nothing is allocated by them before a tensor of the file is seen to have them.
+// See formats.h. nanoGPT's model has GPT-2's layout with our names and shapes. Folders are untrusted input:
+// nothing is allocated by the sizes of nanogpt.json before a tensor of the file has them.
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "checkpoint/strict_json.h"
@@ -17,7 +16,7 @@
 #include "exchange/formats.h"
 #include "exchange/layout.h"
 #include "inference/model_types.h"
-#include "report/json_text.h"
+#include "report/format.h"
 
 namespace chargpt {
 namespace {
@@ -34,7 +33,8 @@ constexpr std::uint64_t max_about_bytes = 64 << 20;
 char32_t character_of(const Json& symbol, const std::string& source) {
   const auto character = single_character(symbol.is_string() ? symbol.get<std::string>() : "");
   if (!character)
-    throw Error(ExitCode::data, source, ": symbols holds ", printable(symbol.dump(), 20), ", no single character");
+    throw Error(ExitCode::data, source, ": symbols holds ", printable(symbol.dump(), 20),
+                ", which is not a single character");
   return *character;
 }
 
@@ -66,7 +66,7 @@ OrderedJson model_options(const StrictObject& args) {
           {"tie_weights", true}};
 }
 
-/// What train.py was told of these options, as far as it was kept.
+/// The values of these options in the config of train.py, where it has them.
 OrderedJson kept_options(const Json& config, std::initializer_list<const char*> names) {
   OrderedJson kept = OrderedJson::object();
   for (const char* name : names)
@@ -146,31 +146,6 @@ std::vector<OwnTensor> read_moments(const fs::path& path, const ModelConfig& mod
 
 // ---- writing
 
-/// Its biases and its dropout are everywhere or nowhere.
-std::optional<Obstacle> obstacle_to_places(const ModelConfig& config) {
-  for (const Place place : {Place::attention, Place::attention_output, Place::mlp, Place::norm})
-    if (config.bias && !has_bias(config, place))
-      return Obstacle{"bias_places", "nanoGPT has biases in attention, its output, mlp and norm, or none"};
-  for (const Place place : {Place::embedding, Place::attention, Place::attention_output, Place::mlp})
-    if (config.dropout > 0 && dropout_rate(config, place) == 0)
-      return Obstacle{"dropout_places", "nanoGPT drops at the embedding, attention, its output and mlp, or nowhere"};
-  return std::nullopt;
-}
-
-std::optional<Obstacle> obstacle_to_nanogpt(const ModelConfig& config) {
-  if (config.type == "gpt" && config.position != Position::learned)
-    return Obstacle{"position", "nanoGPT's positions are learned"};
-  if (const auto obstacle = obstacle_to_architecture(config)) return obstacle;
-  if (config.activation != Activation::gelu) return Obstacle{"activation", "nanoGPT's is gelu"};
-  if (mlp_width(config) != 4 * config.n_embd) return Obstacle{"mlp_size", "nanoGPT's is 4 * n_embd"};
-  if (!config.norm_gain) return Obstacle{"norm_gain", "nanoGPT's norms have gains, which it would train"};
-  if (config.norm_eps != 1e-5) return Obstacle{"norm_eps", "nanoGPT's is 1e-5"};
-  if (config.attention_scale != AttentionScale::head)
-    return Obstacle{"attention_scale", "nanoGPT scales scores by the head size"};
-  if (!config.tie_weights) return Obstacle{"tie_weights", "nanoGPT's head is its token embedding"};
-  return obstacle_to_places(config);
-}
-
 /// Why AdamW of nanoGPT cannot go on with the moments; empty where it can.
 std::string reason_without_moments(const ExportedModel& model) {
   const Config& config = model.config();
@@ -241,6 +216,15 @@ OrderedJson model_args(const ExportedModel& model) {
           {"dropout", options.dropout}};
 }
 
+/// The first option that model_args cannot express.
+std::optional<std::string> obstacle_to_nanogpt(const ExportedModel& model) {
+  const Json args = model_args(model);
+  OrderedJson sections;
+  sections["model"] = model_options({args, about_file});
+  const Config theirs = parse_config(sections.dump(), about_file, {}).config;
+  return first_difference(model.options(), theirs.model, "nanoGPT");
+}
+
 /// What train.py does otherwise than the run.
 std::vector<std::string> differences(const ExportedModel& model) {
   const TrainConfig& train = model.config().train;
@@ -270,10 +254,10 @@ ImportedModel read_nanogpt(const fs::path& path) {
   const Json json = parse_strict_json(read_regular_file(path / about_file, max_about_bytes, Links::follow), source);
   const StrictObject about(json, source);
   if (about.text("format") != "nanogpt") throw Error(ExitCode::data, source, " is not of format \"nanogpt\"");
-  about.version("nanogpt.json", 1);
+  about.check_version("nanogpt.json", 1);
   const StrictObject args = about.object("model_args");
   const Json& config = about.field("config");
-  if (!config.is_object()) throw Error(ExitCode::data, source, ": config is no object");
+  if (!config.is_object()) throw Error(ExitCode::data, source, ": config is not an object");
   OrderedJson train = train_options(config);
   std::vector<std::string> notices = keep_from_rising(train);
   const OrderedJson sections = {{"model", model_options(args)},
@@ -300,7 +284,7 @@ std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder&
         ExitCode::usage,
         "--format nanogpt cannot hold this model: its text has documents, and meta.pkl has no token that begins "
         "and ends them; huggingface and gguf have one");
-  refuse_obstacle(model.options(), obstacle_to_nanogpt, "--format nanogpt");
+  refuse_obstacle(obstacle_to_nanogpt(model));
   if (model.vocabulary().units() == Units::bytes)
     throw Error(
         ExitCode::usage,

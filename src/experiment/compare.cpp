@@ -8,13 +8,12 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "experiment/comparison_report.h"
 #include "experiment/planned_run.h"
 #include "inference/model_types.h"
 #include "report/format.h"
-#include "report/json_text.h"
-#include "run/kept_files.h"
 #include "text/text_listing.h"
 #include "text/text_place.h"
 #include "train/evaluator.h"
@@ -27,22 +26,14 @@ namespace fs = std::filesystem;
 
 /// Seconds buy fewer steps on a machine that is shared, and not equally fewer.
 void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
-  const bool shared = options.ranks > 1;
-  if (options.jobs == 1 && !shared) return;
-  const std::string who = shared ? "a comparison of several processes" : "--jobs " + std::to_string(options.jobs);
-  const std::string otherwise = shared ? "start one" : "leave out --jobs";
+  if (options.jobs == 1) return;
   for (const ResolvedConfig& resolved : configs) {
     const double seconds = resolved.config.train.max_seconds;
-    if (shared && std::ranges::count(resolved.config.data.text, standard_input_name) > 0)
-      throw Error(ExitCode::usage, who,
-                  " has processes that cannot all read standard input; write the text into a file and give that, or ",
-                  otherwise);
     if (seconds > 0)
-      throw Error(ExitCode::usage, who, " excludes a length in seconds, and ", resolved.config.name,
+      throw Error(ExitCode::usage, "--jobs ", options.jobs, " excludes a length in seconds, and ", resolved.config.name,
                   " has train.max_seconds = ", nlohmann::ordered_json(seconds).dump(),
                   ": trainings that share the machine would get fewer steps for their seconds, and not all alike; give "
-                  "--max-iters or --max-epochs, or ",
-                  otherwise);
+                  "--max-iters or --max-epochs, or leave out --jobs");
   }
 }
 
@@ -103,9 +94,7 @@ class Comparer {
         names_(distinct_names(configs_)),
         options_(options),
         hooks_(hooks),
-        text_(load_common_text(configs_, options.out, hooks.reading)),
-        corpus_(options.within_train_split ? train_split_of(text_) : text_) {
-    if (options.within_train_split) std::ranges::for_each(configs_, refuse_teachers_of_train_split);
+        corpus_(load_common_text(configs_, options.out, hooks.reading)) {
     for (std::size_t i = 0; i < configs_.size(); ++i) {
       const ModelConfig& model = configs_[i].config.model;
       check_model_config(model);
@@ -123,12 +112,9 @@ class Comparer {
   Comparison run() {
     const std::string difference = length_difference(configs_, names_, corpus_.train().size());
     if (!difference.empty()) hooks_.notice(difference);
-    std::vector<PlannedRun> runs = planned();
-    const auto first = std::ssize(runs) * options_.rank / options_.ranks;  // so that ranks do not begin with the same
-    std::rotate(runs.begin(), runs.begin() + first, runs.end());
     RunsHooks hooks = hooks_.runs;
     hooks.take_over = [this](const PlannedRun& run) { return take_over(run); };
-    hooks.start = [this](const PlannedRun& run) { return hooks_.start(run, text_); };
+    hooks.start = [this](const PlannedRun& run) { return hooks_.start(run, corpus_); };
     hooks.ended = [this](const PlannedRun& run, bool reused) {
       hooks_.after_run(run, runs_of(run).seeds.back(), reused);
     };
@@ -137,8 +123,7 @@ class Comparer {
           {.seed = run.seed(), .seconds = seconds, .jobs = options_.jobs, .run = run.folder, .failure = failure});
       hooks_.after_run(run, runs_of(run).seeds.back(), /*reused=*/false);
     };
-    if (!run_all(runs, {.jobs = options_.jobs, .shared = options_.ranks > 1, .stop = options_.stop}, hooks))
-      return {.complete = false};
+    if (!run_all(planned(), {.jobs = options_.jobs, .stop = options_.stop}, hooks)) return {.complete = false};
     for (ConfigRuns& each : results_) std::ranges::sort(each.seeds, {}, &SeedRun::seed);  // whichever ended first
     return rank_configs(std::move(results_), corpus_.val());
   }
@@ -166,20 +151,16 @@ class Comparer {
     return results_[static_cast<std::size_t>(run.number - 1) % configs_.size()];
   }
 
-  /// One that ended at its target goes on where it shall not end there.
   bool take_over(const PlannedRun& run) {
     std::string problem;
     std::optional<KeptRun> kept = kept_losses(run.folder, problem);
     if (!problem.empty()) hooks_.notice(problem + "; that run is evaluated again");
     if (!kept) return false;
-    if (kept->seed.ended == Ending::stopped && !(options_.stop_at_target && reached_by(kept->seed, *options_.target)))
-      return false;
     if (kept->text != corpus_.fingerprint() || std::ssize(kept->seed.losses) != corpus_.val().size() - 1)
       throw Error(ExitCode::busy, run.folder.string(), " was trained on another text; choose another --out");
     ConfigRuns& runs = runs_of(run);
     runs.params = kept->params;
     runs.leaks = kept->leaks;
-    if (kept->seed.test_loss) kept->seed.test_scores = test_scores(run.folder);
     runs.seeds.push_back(std::move(kept->seed));
     return true;
   }
@@ -188,7 +169,7 @@ class Comparer {
   std::vector<std::string> names_;  ///< as they are listed, each once
   const CompareOptions& options_;
   const CompareHooks& hooks_;
-  Corpus text_, corpus_;             ///< whole; what runs train on and are scored on
+  Corpus corpus_;
   std::vector<ConfigRuns> results_;  ///< one per config, in the order given
 };
 
@@ -212,10 +193,8 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   check_jobs(configs, options);
   Comparison comparison = Comparer(std::move(configs), options, hooks).run();
   if (!comparison.complete) return comparison;
-  comparison.within_train_split = options.within_train_split;
   if (options.target) find_target(comparison, *options.target);
-  if (options.stop_at_target) rank_by_target(comparison);
-  if (options.rank == 0) write_file_atomically(options.out / "compare.json", json_text(to_json(comparison)));
+  write_file_atomically(options.out / "compare.json", json_text(to_json(comparison)));
   return comparison;
 }
 

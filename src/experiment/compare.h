@@ -24,15 +24,9 @@ namespace chargpt {
 
 struct CompareOptions {
   std::int64_t seeds = 1;
-  std::filesystem::path out;        ///< OUT/<config>-seed<seed>/ for each run, OUT/compare.json at the end
-  std::optional<double> target;     ///< loss whose time is looked up in the runs' metrics; stop_at_target needs one
-  bool stop_at_target = false;      ///< runs end there: they are listed by their steps to it, and not ranked by loss
-  bool within_train_split = false;  ///< see PlannedTraining
-  std::int64_t jobs = 1;            ///< children at once; more than one excludes every length in seconds
-  /// This process is `rank` of `ranks` that compare the same in the same folder, on whatever machine: each trains the
-  /// runs that no other is training, all have all results in the end, and the first writes them. Excludes every length
-  /// in seconds.
-  int rank = 0, ranks = 1;
+  std::filesystem::path out;     ///< OUT/<config>-seed<seed>/ for each run, OUT/compare.json at the end
+  std::optional<double> target;  ///< loss whose time is looked up in the runs' metrics
+  std::int64_t jobs = 1;         ///< children at once; more than one excludes every length in seconds
   const std::atomic<bool>* stop = nullptr;
 };
 

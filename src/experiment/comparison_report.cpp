@@ -22,19 +22,12 @@ std::optional<double> mean_over(const ConfigRuns& runs, Figure SeedRun::*figure)
   return sum / static_cast<double>(runs.seeds.size());
 }
 
-/// Runs whose test split was looked at before, so that choices may have come from it.
+/// What the test column holds, if a run has a test split.
 std::string test_note(const std::vector<ConfigResult>& results) {
-  std::vector<std::string> again;
-  bool any = false;
   for (const ConfigResult& result : results)
-    for (const SeedRun& run : result.runs.seeds) {
-      any |= run.test_loss.has_value();
-      if (run.test_scores > 1)
-        again.push_back(run.run.filename().string() + " " + format_count(run.test_scores, "time"));
-    }
-  if (!any) return "";
-  return "test: loss of each run's best checkpoint on the test split, scored " +
-         (again.empty() ? "once" : "more than once: " + some_of(again));
+    for (const SeedRun& run : result.runs.seeds)
+      if (run.test_loss) return "test: loss of each run's best checkpoint on the test split";
+  return "";
 }
 
 template <class Value>
@@ -56,10 +49,10 @@ nlohmann::ordered_json seed_json(const SeedRun& run) {
   if (!run.failure) {
     json["loss"] = run.loss;
     json["step"] = run.step;
-    if (run.steps > 0) json["updates"] = run.steps;
+    json["updates"] = run.steps;
     json["ended"] = enum_name(run.ended);
     json["scored"] = enum_name(run.scored);
-    if (run.test_loss) json.update({{"test_loss", *run.test_loss}, {"test_scores", run.test_scores}});
+    if (run.test_loss) json["test_loss"] = *run.test_loss;
     if (std::isfinite(run.lowest_loss)) json["lowest"] = {{"loss", run.lowest_loss}, {"step", run.lowest_step}};
   } else {
     json["failure"] = run.failure->what();
@@ -179,15 +172,11 @@ std::string seeds_that_tell(const MeanEstimate& difference, std::int64_t compari
          (seeds ? "about " + std::to_string(*seeds) + " seeds would tell" : "1,000 seeds would not tell");
 }
 
-void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs, bool trained_before) {
+void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs) {
   constexpr double clearly = 0.02;
   for (const SeedRun& run : runs.seeds) {
     if (run.failure) continue;
     const std::string name = runs.config + " with seed " + std::to_string(run.seed);
-    if (run.scored == ScoredAt::best && !trained_before)
-      lines.push_back(name +
-                      " was scored by an earlier version at its best evaluation on this split, an advantage over runs "
-                      "scored at their end; give another --out to train it again");
     if (run.scored == ScoredAt::named)
       lines.push_back(name + " is scored at step " + format_count(run.step) + ", the checkpoint that was named");
     if (run.scored == ScoredAt::end && run.lowest_loss < run.loss - clearly)
@@ -212,10 +201,10 @@ std::string ended_early(const ConfigRuns& runs) {
   return line;
 }
 
-/// "1,200" or, where seeds differ, "1,150 to 1,200"; empty where it is not known.
+/// "1,200" or, where seeds differ, "1,150 to 1,200"; empty if one failed.
 std::string steps_of(const ConfigRuns& runs) {
   const auto [least, most] = std::ranges::minmax_element(runs.seeds, {}, &SeedRun::steps);
-  if (least == runs.seeds.end() || least->steps == 0 || most->steps == 0) return "";
+  if (least == runs.seeds.end() || least->steps == 0) return "";
   return (least->steps == most->steps ? "" : format_count(least->steps) + " to ") + format_count(most->steps);
 }
 
@@ -230,19 +219,6 @@ std::string steps_remark(const Comparison& comparison) {
     each.push_back(result.runs.config + " " + steps);
   }
   return differ ? "steps: " + joined(each, ", ") : "";
-}
-
-/// "n_head=2 reached 2.0000 after 120 steps, n_head=1 after 300"; empty where no config reached it with all seeds.
-std::string target_verdict(const Comparison& comparison) {
-  std::string text;
-  for (const ConfigResult& result : comparison.results) {
-    const auto mean = mean_reached(result.runs);
-    if (!mean || result.runs.leaks) break;
-    const std::string after = " after " + format_count(std::llround(mean->steps)) + " steps";
-    if (!text.empty()) return text + ", " + result.runs.config + after;
-    text = result.runs.config + " reached " + format_fixed(comparison.target.value_or(0), 4) + after;
-  }
-  return text;
 }
 
 constexpr std::int64_t most_seeds_to_advise = 30;
@@ -284,7 +260,7 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   nlohmann::ordered_json json = {{"results", nlohmann::ordered_json::array()}};
   for (const ConfigResult& result : comparison.results)
     json["results"].push_back(result_json(result, comparison.target.has_value()));
-  json["split"] = comparison.within_train_split ? "train" : "val";
+  json["split"] = "val";
   json["tokens"] = comparison.tokens;
   json["comparisons"] = comparison.pairs;
   if (comparison.target) json["target"] = *comparison.target;
@@ -340,7 +316,6 @@ std::string undecided_text(const std::vector<NamedDifference>& differences, std:
 std::vector<std::string> remarks(const Comparison& comparison) {
   std::vector<std::string> lines;
   if (comparison.results.empty()) return lines;
-  if (comparison.ended_at_target) return {"runs ended at the target: their losses are not compared"};
   lines.push_back(seeds_remark(comparison.results[0].runs.seeds.size()));
   lines.emplace_back(
       "±: half of a 95 % interval; std: standard deviation over seeds; tenths: parts of the text where the best is "
@@ -367,7 +342,7 @@ std::vector<std::string> run_remarks(const Comparison& comparison) {
           : "each run is scored with its final weights (averaged ones with train.ema), not with its best checkpoint, "
             "which this split would have chosen");
   for (const ConfigResult& result : comparison.results) {
-    add_what_was_scored(lines, result.runs, comparison.trained_before);
+    add_what_was_scored(lines, result.runs);
     if (const std::string early = ended_early(result.runs); !early.empty()) lines.push_back(early);
   }
   if (const std::string steps = steps_remark(comparison); !steps.empty()) lines.push_back(steps);
@@ -376,9 +351,6 @@ std::vector<std::string> run_remarks(const Comparison& comparison) {
 
 std::vector<std::string> table_notes(const Comparison& comparison) {
   std::vector<std::string> lines = comparison.notes;
-  if (comparison.within_train_split)
-    lines.emplace_back(
-        "scored on the end of the train split, which was not trained on; the validation split is unused");
   if (const std::string tested = test_note(comparison.results); !tested.empty()) lines.push_back(tested);
   std::int64_t jobs = 1;
   for (const ConfigResult& result : comparison.results) {
@@ -395,7 +367,6 @@ std::vector<std::string> table_notes(const Comparison& comparison) {
 }
 
 std::string verdict(const Comparison& comparison) {
-  if (comparison.ended_at_target) return target_verdict(comparison);
   const std::vector<ConfigResult>& results = comparison.results;
   if (results.size() < 2 || results[1].rank == 0) return "";
   const ConfigResult &best = results[0], &next = results[1];

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
@@ -15,19 +14,18 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/heartbeat.h"
-#include "base/paths.h"
+#include "checkpoint/strict_json.h"
+#include "config/describe.h"
 #include "engine/device.h"
 #include "evaluate/split_loss.h"
 #include "experiment/runs.h"
 #include "inference/model.h"
 #include "inference/model_types.h"
 #include "predict/network.h"
-#include "report/json_text.h"
+#include "report/format.h"
 #include "run/checkpoints.h"
-#include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "text/documents.h"
 #include "text/text_place.h"
 #include "train/conditions.h"
 
@@ -40,58 +38,49 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, "val_losses.f32 is written as the processor holds it");
 
-/// 1: losses of the best checkpoint. 2: of the end of the run.
-constexpr int version = 2;
+constexpr int version = 1;
 constexpr const char *header_name = "val_losses.json", *losses_name = "val_losses.f32";
 
 std::string_view bytes_of(const std::vector<float>& losses) {
   return {reinterpret_cast<const char*>(losses.data()), losses.size() * sizeof(float)};
 }
 
-std::string hexadecimal(std::uint64_t value) {
-  char text[17] = {};
-  std::to_chars(text, text + 16, value, 16);
-  return text;
-}
-
-/// The keys of val_losses.json that are plain numbers, and whether version 1 had them.
+/// The keys of val_losses.json that are plain numbers; null stands for one that is not finite, or not there.
 template <class Kept, class Visit>
 void each_figure(Kept& kept, const Visit& visit) {
-  visit("seed", kept.seed.seed, true);
-  visit("loss", kept.seed.loss, true);
-  visit("seconds", kept.seed.seconds, true);
-  visit("tokens_per_second", kept.seed.tokens_per_second, true);
-  visit("step", kept.seed.step, true);
-  visit("updates", kept.seed.steps, false);
-  visit("jobs", kept.seed.jobs, false);
-  visit("lowest_loss", kept.seed.lowest_loss, false);  // null where it is not known
-  visit("lowest_step", kept.seed.lowest_step, false);
-  visit("test_loss", kept.seed.test_loss, false);
-  visit("params", kept.params, true);
-  visit("block_size", kept.block_size, true);
-  visit("leaks", kept.leaks, true);
+  visit("seed", kept.seed.seed);
+  visit("loss", kept.seed.loss);
+  visit("seconds", kept.seed.seconds);
+  visit("tokens_per_second", kept.seed.tokens_per_second);
+  visit("step", kept.seed.step);
+  visit("updates", kept.seed.steps);
+  visit("jobs", kept.seed.jobs);
+  visit("lowest_loss", kept.seed.lowest_loss);
+  visit("lowest_step", kept.seed.lowest_step);
+  visit("test_loss", kept.seed.test_loss);
+  visit("params", kept.params);
+  visit("block_size", kept.block_size);
+  visit("leaks", kept.leaks);
 }
 
 nlohmann::ordered_json header_of(const KeptRun& kept) {
-  nlohmann::ordered_json header = {{"version", version},
-                                   {"count", kept.seed.losses.size()},
-                                   {"crc64", hexadecimal(crc64(bytes_of(kept.seed.losses)))}};
-  each_figure(kept, [&]<class Value>(const char* key, const Value& value, bool) {
-    if constexpr (!std::is_same_v<Value, std::optional<double>>)
+  nlohmann::ordered_json header = {
+      {"version", version}, {"count", kept.seed.losses.size()}, {"crc64", json_hex(crc64(bytes_of(kept.seed.losses)))}};
+  each_figure(kept, [&]<class Value>(const char* key, const Value& value) {
+    if constexpr (std::is_same_v<Value, std::optional<double>>)
+      header[key] = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+    else
       header[key] = value;
-    else if (value)
-      header[key] = *value;
   });
   header["ended"] = enum_name(kept.seed.ended);
-  header["scored"] = enum_name(kept.seed.scored);
-  header["text"] = {{"tokens", kept.text.tokens}, {"crc64", hexadecimal(kept.text.crc64)}};
+  header["text"] = {{"tokens", kept.text.tokens}, {"crc64", json_hex(kept.text.crc64)}};
   return header;
 }
 
 std::vector<float> read_losses(const fs::path& run, const nlohmann::json& header) {
   const std::string bytes = read_regular_file(run / losses_name);
   if (bytes.size() / sizeof(float) != header.at("count").get<std::size_t>() || bytes.size() % sizeof(float) != 0 ||
-      hexadecimal(crc64(bytes)) != header.at("crc64").get<std::string>())
+      json_hex(crc64(bytes)) != header.at("crc64").get<std::string>())
     throw Error(ExitCode::data, "val_losses.f32 is not what val_losses.json says");
   std::vector<float> losses(bytes.size() / sizeof(float));
   if (!bytes.empty()) std::memcpy(losses.data(), bytes.data(), bytes.size());
@@ -99,52 +88,24 @@ std::vector<float> read_losses(const fs::path& run, const nlohmann::json& header
 }
 
 KeptRun parse(const fs::path& run, const nlohmann::json& header) {
-  const int written = header.at("version").get<int>();
-  if (written < 1 || written > version) throw Error(ExitCode::data, "another version of val_losses.json");
+  if (header.at("version") != version) throw Error(ExitCode::data, "another version of val_losses.json");
   KeptRun kept;
   kept.seed.run = run;
   kept.seed.losses = read_losses(run, header);
-  each_figure(kept, [&]<class Value>(const char* key, Value& value, bool always) {
-    const auto found = header.find(key);
-    if (found == header.end() ? !always : found->is_null()) return;
+  each_figure(kept, [&]<class Value>(const char* key, Value& value) {
+    const nlohmann::json& found = header.at(key);
+    if (found.is_null()) return;
     if constexpr (std::is_same_v<Value, std::optional<double>>)
-      value = header.at(key).get<double>();
+      value = found.get<double>();
     else
-      header.at(key).get_to(value);
+      found.get_to(value);
   });
-  kept.seed.ended = enum_value<Ending>(header.value("ended", std::string())).value_or(Ending::unknown);
-  kept.seed.scored = enum_value<ScoredAt>(header.value("scored", "best")).value_or(ScoredAt::best);
+  kept.seed.ended = enum_value<Ending>(header.at("ended").get<std::string>()).value_or(Ending::unknown);
   header.at("text").at("tokens").get_to(kept.text.tokens);
   const std::string sum = header.at("text").at("crc64").get<std::string>();
   std::from_chars(sum.data(), sum.data() + sum.size(), kept.text.crc64, 16);
   return kept;
 }
-
-/// Stops the run where it is asked to from outside, and at its target.
-class Overseer : public Listener {
- public:
-  using Listener::on;
-  Overseer(const std::atomic<bool>* outside, std::optional<double> target) : outside_(outside), target_(target) {}
-  void on(const WorkEvent&) override { look(); }
-  void on(const StepEvent&) override { look(); }
-  void on(const EvalEvent& event) override {
-    const double loss = std::min(event.val_loss, event.averaged_val_loss.value_or(event.val_loss));
-    if (target_ && loss <= *target_) reached_ = stop = true;
-    look();
-  }
-  bool reached() const { return reached_; }
-  bool stopped() const { return outside_ != nullptr && outside_->load(); }
-
-  std::atomic<bool> stop = false;
-
- private:
-  void look() {
-    if (stopped()) stop = true;
-  }
-  const std::atomic<bool>* outside_;
-  std::optional<double> target_;
-  bool reached_ = false;
-};
 
 /// The text as run_all() left it, wherever that is.
 Corpus text_of(const fs::path& run, const DataConfig& data, const ReadingProgress& reading) {
@@ -160,21 +121,18 @@ class Training {
       : training_(training),
         begun_(last_checkpoint(training)),
         config_(begun_ ? begun_->config : config_of_run_folder(training.run)),  // the former with its length settled
-        corpus_(text_of(training.run, config_.config.data, training.reading)) {
-    if (training.within_train_split) corpus_ = train_split_of(corpus_);
-  }
+        corpus_(text_of(training.run, config_.config.data, training.reading)) {}
 
   bool run(const std::function<void(Trainer&, std::optional<std::int64_t>)>& listen) {
     Trainer trainer(config_, corpus_, options());
     if (begun_) trainer.resume_from(*begun_);
     listen(trainer, begun_ ? std::optional(begun_->state.step) : std::nullopt);
-    trainer.add_listener(overseer_);
     try {
       trainer.plan(/*measure=*/false);
       write_config(trainer);  // before the first step
-      if (trainer.run() == Ending::stopped && !overseer_->reached()) return false;
+      if (trainer.run() == Ending::stopped) return false;
       write_config(trainer);  // what max_seconds has come to
-      if (training_.scores) keep_losses(training_.run, scored(trainer));
+      keep_losses(training_.run, scored(trainer));
     } catch (const Interrupted&) {
       return false;
     }
@@ -199,7 +157,6 @@ class Training {
     TrainerOptions options = training_.trainer;
     options.run = training_.run;
     options.process_started = 0;
-    options.stop = &overseer_->stop;
     if (begun_) options = options_to_resume(options, begun_->state);
     // A first run that failed has only guessed its length.
     if (std::string ignored; !training_.replays.empty() && kept_losses(training_.replays, ignored)) {
@@ -246,47 +203,23 @@ class Training {
 
   /// Of the best checkpoint: the validation split chose it, and the test split chose nothing.
   void score_test_split(SeedRun& seed) const {
-    if (corpus_.holdout().test == 0 || training_.stop_at) return;
+    if (corpus_.holdout().test == 0) return;
     const Checkpoint best = load_checkpoint(training_.run, "best");
     const InferenceModel model(best, Weights::better);
     NetworkPredictor network(model, thread_count(options().threads));
-    seed.test_scores = count_test_score(training_.run);
     seed.test_loss = split_loss(network, corpus_.test(), model.block_size(), 0, until_stopped_).mean;
   }
 
   const PlannedTraining& training_;
-  const std::shared_ptr<Overseer> overseer_ = std::make_shared<Overseer>(training_.trainer.stop, training_.stop_at);
   std::optional<Checkpoint> begun_;
   ResolvedConfig config_;
   Corpus corpus_;
   const Heartbeat until_stopped_ = [this](double) {
-    if (overseer_->stopped()) throw Interrupted{};
+    if (const std::atomic<bool>* stop = training_.trainer.stop; stop != nullptr && stop->load()) throw Interrupted{};
   };
 };
 
 }  // namespace
-
-Corpus train_split_of(const Corpus& corpus) {
-  check_separator(corpus);
-  const auto whole = std::make_shared<Corpus>(corpus);
-  const double part = corpus.holdout().fraction > 0 ? corpus.holdout().fraction : DataConfig{}.val_fraction;
-  const TokenView train = whole->train();
-  return {whole->vocabulary(),
-          train,
-          whole,
-          {.fraction = part, .most = whole->holdout().most},
-          whole->listing().notices,
-          whole->listing(),
-          whole->documents().count > 0 ? split_of_documents(train, part) : DocumentSplit()};
-}
-
-void refuse_teachers_of_train_split(const ResolvedConfig& config) {
-  if (!config.config.train.teacher.empty())
-    throw with_origin(Error(ExitCode::usage, "train.teacher: ", config.config.name,
-                            " would be scored on the end of the train split, which its teachers have learned from; "
-                            "leave it out, or compare with --score-on val"),
-                      config);
-}
 
 bool train_planned(const PlannedTraining& training,
                    const std::function<void(Trainer&, std::optional<std::int64_t> resume_step)>& listen) {

@@ -2,7 +2,7 @@
 //
 // Its losses on every token of the validation split are kept beside it, so that later comparisons need no model:
 //   RUN/val_losses.f32   little-endian float32, one per token in the order of the text
-//   RUN/val_losses.json  {"version":2,"count","crc64","seed","loss",…}; written last, so its presence means
+//   RUN/val_losses.json  {"version":1,"count","crc64","seed","loss",…}; written last, so its presence means
 //   all is there
 #pragma once
 
@@ -21,25 +21,13 @@ namespace chargpt {
 
 /// What a child of run_all() is told beside what is in its folder.
 struct PlannedTraining {
-  std::filesystem::path run = {};  ///< with config.json, made by run_all()
-  /// Train and score within the train split, whose last part is held out, so that what is chosen by the losses is not
-  /// chosen by the validation split.
-  bool within_train_split = false;
-  bool scores = true;                  ///< keeps the loss of every token of the split
+  std::filesystem::path run = {};      ///< with config.json, made by run_all()
   std::int64_t jobs = 1;               ///< trainings that share the machine's threads with this one, itself included
-  std::optional<double> stop_at = {};  ///< it ends at the first evaluation with a loss this low
   std::filesystem::path replays = {};  ///< the run whose length in seconds this one repeats, step by step; empty: none
   TrainerOptions trainer = {};         ///< device, engine, threads, stop, program_version
   ReadingProgress reading = {};
   std::function<void(const std::vector<std::string>& notices)> told = {};  ///< of the checkpoint that it goes on from
 };
-
-/// The train split as a corpus of its own, whose last part is held out: as large a part as the validation split is, or
-/// a tenth where there is none.
-Corpus train_split_of(const Corpus& corpus);
-
-/// Error usage for a run whose teachers have learned from what it would be scored on: the end of the train split.
-void refuse_teachers_of_train_split(const ResolvedConfig& config);
 
 /// False where it was stopped by training.trainer.stop. `listen`: the place to add listeners; `resume_step`: the step
 /// that it goes on from. Errors: busy where another process trains it; missing, data; diverged; those of Trainer.

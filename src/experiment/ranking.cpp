@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "config/describe.h"
 #include "report/files/metrics.h"
 #include "train/conditions.h"
 #include "train/run_length.h"
@@ -164,20 +165,6 @@ std::optional<MeanReached> mean_reached(const ConfigRuns& runs) {
     mean.seconds += run.reached->seconds / count;
   }
   return mean;
-}
-
-void rank_by_target(Comparison& comparison) {
-  comparison.ended_at_target = true;
-  comparison.pairs = 0;
-  const auto steps = [](const ConfigResult& result) {
-    const auto mean = mean_reached(result.runs);
-    return mean && !result.runs.leaks ? mean->steps : std::numeric_limits<double>::infinity();
-  };
-  std::ranges::stable_sort(comparison.results, {}, steps);
-  for (ConfigResult& result : comparison.results) {
-    result.rank = 0;
-    result.versus_best.reset();
-  }
 }
 
 std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b) {

@@ -19,8 +19,8 @@
 namespace chargpt {
 
 /// Which weights of a run were scored. end: those it ended with, averaged where train.ema averages; nothing was chosen
-/// by the split they are scored on. best: those of its lowest validation loss, as earlier programs scored; the lowest
-/// of many flatters. named: those of a checkpoint that was named.
+/// by the split they are scored on. best: those of its lowest validation loss, which flatters runs that were evaluated
+/// often. named: those of a checkpoint that was named.
 CHARGPT_ENUM(ScoredAt, end, best, named);
 
 /// The first evaluation that found a loss at or under a target.
@@ -36,7 +36,7 @@ struct SeedRun {
   double seconds = 0;
   double tokens_per_second = 0;  ///< while it trained: without start-up, evaluations and saves
   std::int64_t step = 0;         ///< of the weights scored
-  std::int64_t steps = 0;        ///< of the whole run; 0: not known
+  std::int64_t steps = 0;        ///< of the whole run; 0 for one that failed
   Ending ended = Ending::unknown;
   ScoredAt scored = ScoredAt::end;
   double lowest_loss = std::numeric_limits<double>::infinity();  ///< of the run's evaluations; infinite where not known
@@ -46,7 +46,6 @@ struct SeedRun {
   std::optional<Error> failure = {};          ///< of a run without a loss: what went wrong
   std::vector<float> losses = {};             ///< of every token, in the order of the text
   std::optional<double> test_loss = {};       ///< of the best checkpoint, where a test split is held out
-  std::int64_t test_scores = 0;               ///< how often the run's test split has been scored by now
   std::optional<ReachedTarget> reached = {};  ///< where the comparison has a target
 };
 
@@ -81,8 +80,6 @@ struct Comparison {
   std::int64_t pairs = 0;                  ///< of ranked configs
   std::vector<std::string> notes = {};     ///< what else a reader of the table must know
   std::optional<double> target = {};       ///< loss whose time is asked for
-  bool ended_at_target = false;            ///< runs ended there: listed by steps to it, none ranked by its loss
-  bool within_train_split = false;         ///< scored on a part of the train split that none was trained on
   bool trained_before = false;             ///< runs scored at their best checkpoints, not trained by this comparison
   bool complete = true;                    ///< false: stopped before every run had ended, and then there are no results
 };
@@ -107,10 +104,6 @@ struct MeanReached {
 };
 /// None where a seed did not reach it: the mean of those that did would flatter.
 std::optional<MeanReached> mean_reached(const ConfigRuns& runs);
-
-/// For runs that ended at the target: in order of the mean steps to it, those that did not all reach it last, without
-/// ranks.
-void rank_by_target(Comparison& comparison);
 
 /// A run and its score on the text that all are scored on.
 struct TrainedRun {

@@ -34,7 +34,7 @@ Repetition::Repetition(const fs::path& run, const RepeatedSteps& steps, const st
   MetricsReader reader(run / "metrics.jsonl");
   const auto take = [this](const nlohmann::ordered_json& row) {
     const double step = number_in(row, "step");
-    if (!(step > static_cast<double>(steps_.from) && step <= static_cast<double>(steps_.last))) return;
+    if (!(step >= 0 && step <= static_cast<double>(steps_.last))) return;
     const auto whole = static_cast<std::int64_t>(step);
     if (row["kind"] == "train") saved_[{whole, "loss"}] = number_in(row, "loss");
     if (row["kind"] != "eval" || (steps_.last_evaluation_only && whole < steps_.last)) return;
@@ -70,7 +70,7 @@ void Repetition::compare(std::int64_t step, const std::string& what, double now,
 }
 
 void Repetition::on(const StepEvent& event) {
-  const bool is_first = event.step <= std::max<std::int64_t>(steps_.from, 0) + first_steps;
+  const bool is_first = event.step <= first_steps;
   const auto found = saved_.find({event.step, "loss"});
   const double relative = found == saved_.end() ? 0 : allowed_of_first_steps * std::abs(found->second);
   compare(event.step, "loss", event.loss, is_first ? relative : std::numeric_limits<double>::infinity());
@@ -97,7 +97,6 @@ void Repetition::compare_weights(const fs::path& again) {
     if (found == now.end()) continue;
     const Checkpoint one = load_checkpoint(then, "last", /*with_optimizer=*/true),
                      other = load_checkpoint(*found, "last", /*with_optimizer=*/true);
-    if (one.state.step <= steps_.from) continue;
     if (same_tensors(one.model.get(), other.model.get()) && same_tensors(one.averaged.get(), other.averaged.get()) &&
         same_tensors(one.optimizer.get(), other.optimizer.get()))
       same_weights_.push_back(one.state.step);

@@ -26,10 +26,9 @@ struct Difference {
   double then = 0, now = 0;  ///< NaN: none, or of "weights"
 };
 
-/// Which of a run's losses are to come again: those after step `from` (-1: all) up to `last`, that of its last
-/// checkpoint.
+/// Which of a run's losses are to come again: those up to step `last`, that of its last checkpoint.
 struct RepeatedSteps {
-  std::int64_t from = -1, last = 0;
+  std::int64_t last = 0;
   bool last_evaluation_only = false;  ///< earlier ones have scored other windows, as max_seconds had them
 };
 

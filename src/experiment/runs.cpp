@@ -14,11 +14,10 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/paths.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
-#include "report/json_text.h"
 #include "report/progress.h"
 #include "report/terminal.h"
 #include "run/checkpoints.h"
@@ -39,7 +38,6 @@ using Json = nlohmann::ordered_json;
 /// the text, whose content is compared later.
 std::vector<std::string> differences(const fs::path& run, const Config& wanted) {
   const ResolvedConfig kept = config_of_run_folder(run);
-  if (!kept.gone.empty()) return {kept.gone};
   std::vector<std::string> lines = changed_options(kept.config, wanted);
   leave_out(lines, {"data.text"});
   if (kept.config.train.max_seconds > 0) leave_out(lines, {"train.decay_steps"});
@@ -193,24 +191,17 @@ class Runner {
     for (Child& child : running_) child.process->ask_to_stop();
   }
 
-  /// Takes the next run over, or starts it. False where there is none, or no room for it.
+  /// Takes the next run over, or starts it. False if no run is waiting, or all jobs are busy.
   bool begin_next() {
-    if (std::ssize(running_) >= options_.jobs) return false;
-    for (std::size_t i = 0; i < waiting_.size(); ++i) {
-      const PlannedRun& run = *waiting_.front();
-      waiting_.pop_front();
-      if (options_.shared && is_locked(run.folder)) {
-        waiting_.push_back(&run);
-        continue;
-      }
-      prepare(run);
-      if (hooks_.take_over(run))
-        done(run, /*reused=*/true);
-      else
-        running_.emplace_back(run, hooks_.start);
-      return true;
-    }
-    return false;
+    if (waiting_.empty() || std::ssize(running_) >= options_.jobs) return false;
+    const PlannedRun& run = *waiting_.front();
+    waiting_.pop_front();
+    prepare(run);
+    if (hooks_.take_over(run))
+      done(run, /*reused=*/true);
+    else
+      running_.emplace_back(run, hooks_.start);
+    return true;
   }
 
   /// What is thrown on the way ends the other children too, each when it has saved.
@@ -234,7 +225,6 @@ class Runner {
     const int code = *child.process->ended();
     if (code == 0 && hooks_.take_over(run)) return done(run, /*reused=*/false);
     if (code == 0) throw Error(ExitCode::internal, run.folder.string(), " was trained but has no result");
-    if (options_.shared && code == static_cast<int>(ExitCode::busy)) return waiting_.push_back(&run);  // taken just now
     if (stopped()) return waiting_.push_back(&run);  // and it too: a terminal's Ctrl-C reaches all
     const Error error(code_to_pass_on(code), error_line(*child.process, code));
     const bool says_nothing_of_others =

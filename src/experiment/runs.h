@@ -41,9 +41,6 @@ struct RunningRun {
 
 struct RunsOptions {
   std::int64_t jobs = 1;  ///< children at once
-  /// Other processes, on whatever machine, train the same runs in the same folders: what one of them is training is
-  /// looked at again, until it has ended there or that process has.
-  bool shared = false;
   const std::atomic<bool>* stop = nullptr;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "config/describe.h"
 #include "report/format.h"
 
 namespace chargpt {

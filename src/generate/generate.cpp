@@ -36,8 +36,6 @@ struct Samples {
       return std::span(logits.first + static_cast<std::int64_t>(row) * logits.stride,
                        static_cast<std::size_t>(predictor.vocab_size()));
     };
-    if (on_logits)
-      for (std::size_t row = 0; row < samples.size(); ++row) on_logits(samples[row].index, of_row(row));
     predictor.each_row(std::ssize(samples), [&](std::int64_t number, int thread) {
       const auto row = static_cast<std::size_t>(number);
       ids[row] = samplers[static_cast<std::size_t>(thread)].choose(of_row(row), samples[row].random);
@@ -61,7 +59,6 @@ struct Samples {
   const SampleConfig& config;
   std::uint64_t seed;
   const TokenCallback& on_token;
-  const LogitsCallback& on_logits;
   std::vector<Sampler> samplers{static_cast<std::size_t>(predictor.threads()), Sampler(config, predictor.vocab_size())};
   std::vector<Sample> samples{};
   std::vector<std::int64_t> rows{}, ids{};
@@ -70,12 +67,11 @@ struct Samples {
 }  // namespace
 
 void generate(Predictor& predictor, const std::vector<std::int64_t>& prompt, const SampleConfig& sample,
-              std::uint64_t seed, const TokenCallback& on_token, const LogitsCallback& on_logits,
-              std::int64_t first_sample) {
+              std::uint64_t seed, const TokenCallback& on_token, std::int64_t first_sample) {
   if (prompt.empty()) throw Error(ExitCode::internal, "a prompt needs at least one id");
   check_ids(prompt, predictor.vocab_size(), "the prompt");
   if (sample.tokens == 0) return;
-  Samples samples{predictor, sample, seed, on_token, on_logits};
+  Samples samples{predictor, sample, seed, on_token};
   const std::int64_t at_once = predictor.at_once(), batches = (sample.num_samples + at_once - 1) / at_once;
   for (std::int64_t batch = 0; batch < batches; ++batch) {
     const Part part = part_of(sample.num_samples, batches, batch);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <vector>
 
 #include "config/config.h"
@@ -13,15 +12,12 @@ namespace chargpt {
 
 /// Called for each new token of sample `index` (0-based) in order of generation; returning false ends that sample.
 using TokenCallback = std::function<bool(std::int64_t index, std::int64_t id)>;
-/// Called with the logits (V) that the next token of sample `index` will be drawn from, before anything is filtered.
-using LogitsCallback = std::function<void(std::int64_t index, std::span<const float> logits)>;
 
 /// Continues `prompt` (at least one id) num_samples times as one batch, as the samples from `first_sample` on; sample i
 /// draws from stream (seed, i), whatever num_samples is. Samples that do not fit in one batch are decoded in several,
 /// one after the other. Errors: internal for an empty prompt or an id the predictor does not have; diverged for logits
 /// that are not numbers.
 void generate(Predictor& predictor, const std::vector<std::int64_t>& prompt, const SampleConfig& sample,
-              std::uint64_t seed, const TokenCallback& on_token, const LogitsCallback& on_logits = {},
-              std::int64_t first_sample = 0);
+              std::uint64_t seed, const TokenCallback& on_token, std::int64_t first_sample = 0);
 
 }  // namespace chargpt

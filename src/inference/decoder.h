@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "inference/forward_team.h"
+#include "inference/forward.h"
 #include "inference/sequence_cache.h"
 #include "kernels/buffers.h"
 

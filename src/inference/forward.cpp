@@ -60,14 +60,6 @@ std::int64_t Forward::sequences_at_once(std::int64_t count, std::int64_t T) {
   return (count + chunks - 1) / chunks;
 }
 
-std::int64_t Forward::count_buffers(std::int64_t sequences, std::int64_t T) {
-  max_rows_ = std::min(sequences, max_sequences(T)) * T;
-  max_T_ = T;
-  BumpAllocator count{.base = nullptr, .slack = k_.slack};
-  allocate_buffers(count);
-  return count.used;
-}
-
 void Forward::prepare(std::int64_t sequences, std::int64_t T) {
   prepare_rows(std::min(sequences, max_sequences(T)) * T, T);
 }

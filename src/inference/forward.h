@@ -1,7 +1,7 @@
 // The forward pass of every model type, by one thread: windows that are scored or trained on, and sequences that go on
 // over a cache of keys and values. What differs is where the keys of earlier positions lie, which positions' outputs
 // are wanted, whether activations are kept for backward (engine/cpu/forward_backward.h), and who watches. Follows a
-// Plan. Allocates in prepare() alone. Knows no other thread and no sampling.
+// Plan. Allocates in prepare() alone. Independent of sampling.
 //
 // Windows are run a few sequences at a time, so that what a layer makes is still in the cache when the next one reads
 // it.
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "base/heartbeat.h"
@@ -21,6 +22,7 @@
 #include "inference/window_scorer.h"
 #include "kernels/buffers.h"
 #include "kernels/kernels.h"
+#include "kernels/thread_team.h"
 
 namespace chargpt::cpu {
 
@@ -110,8 +112,6 @@ class Forward {
 
   /// Makes room for slices of up to `sequences` sequences of T tokens.
   void prepare(std::int64_t sequences, std::int64_t T);
-  /// How many floats that room would be.
-  std::int64_t count_buffers(std::int64_t sequences, std::int64_t T);
   /// Makes room for chunks.
   void prepare_chunks() { prepare_rows(chunk_rows, plan_.block_size); }
   /// Losses of each token, nats: (count, T). In float32, without dropout.
@@ -263,6 +263,37 @@ class Forward {
   float* keys_ = nullptr;       ///< (hs, T) of one head
   float* conv_rows_ = nullptr;  ///< (taps - 1 + rows, C): tokens before a chunk, and its own
   const Observer* observer_ = nullptr;
+};
+
+/// A model ready to compute: its weights, packed once, and a forward pass for each thread of a team.
+class ForwardTeam {
+ public:
+  /// `plan` and the values, by its groups, must outlive it.
+  ForwardTeam(const Plan& plan, const std::vector<const float*>& values, int threads)
+      : plan_(plan), team_(threads), weights_{.values = values, .packed = AlignedFloats(plan.packed_floats)} {
+    for (int thread = 0; thread < threads; ++thread) passes_.emplace_back(plan_, weights_);
+    pack();
+  }
+  /// After each change of the values.
+  void pack() {
+    team_.run([this](int thread) { pack_weights(plan_, weights_, /*bf16=*/nullptr, thread, threads()); });
+  }
+
+  const Plan& plan() const { return plan_; }
+  int threads() const { return team_.threads(); }
+  /// body(thread) on all threads at the same time; it must not throw.
+  template <class Body>
+  void run(Body&& body) {
+    team_.run(body);
+  }
+  Forward& pass(int thread) { return passes_[static_cast<std::size_t>(thread)]; }
+  std::span<Forward> passes() { return passes_; }
+
+ private:
+  const Plan& plan_;
+  ThreadTeam team_;
+  ModelWeights weights_;
+  std::vector<Forward> passes_;
 };
 
 }  // namespace chargpt::cpu

@@ -7,14 +7,12 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/quote.h"
 #include "inference/model_types.h"
 #include "inference/parameter_list.h"
 
 namespace chargpt {
 
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
-  refuse_gone(checkpoint.config, printable_path(checkpoint.path));
   if (which == Weights::averaged && !checkpoint.averaged)
     throw Error(ExitCode::usage,
                 checkpoint.path.string() + " has no averaged weights: its run had train.ema = 0; use the trained ones");

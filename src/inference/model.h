@@ -21,8 +21,7 @@ namespace chargpt {
 /// Which weights of a checkpoint: `better` are the averaged ones where their validation loss was lower.
 CHARGPT_ENUM(Weights, better, trained, averaged);
 
-/// trained or averaged. Error usage where averaged ones are asked for and there are none; data where the model has
-/// what is gone.
+/// trained or averaged. Error usage where averaged ones are asked for and there are none.
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which);
 
 /// Float32 values of the parameter of that name and shape, row-major; null where there is none.

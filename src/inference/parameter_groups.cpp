@@ -5,7 +5,7 @@
 
 #include "base/pattern.h"
 #include "base/quote.h"
-#include "config/needs.h"
+#include "config/refused.h"
 
 namespace chargpt {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "inference/forward_team.h"
+#include "inference/forward.h"
 #include "inference/model_types.h"
 #include "kernels/buffers.h"
 #include "kernels/kernels.h"

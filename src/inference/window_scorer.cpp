@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/window_cut.h"
+#include "base/token_view.h"
 #include "inference/model.h"
 
 namespace chargpt {

@@ -9,7 +9,7 @@
 namespace chargpt {
 
 /// B windows of T ids each: the one that starts at s has inputs tokens[s] to tokens[s + T - 1], and as targets the ids
-/// one place on; targets that do not count (see base/window_cut.h) are no_target. A view: of the ids where they are
+/// one place on; targets that do not count (see base/token_view.h) are no_target. A view: of the ids where they are
 /// stored, and of the starts.
 struct WindowBatch {
   TokenView tokens;

@@ -12,9 +12,9 @@
 // Compiled once per instruction set.
 #pragma once
 
-#include "kernels/dropout.h"
 #include "kernels/kernels.h"
 #include "kernels/matmul.h"
+#include "kernels/rows.h"
 
 namespace chargpt::cpu {
 namespace {

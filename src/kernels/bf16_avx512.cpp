@@ -1,8 +1,6 @@
 // The bfloat16 kernels for AVX512_BF16, compiled for it where the compiler can. Intrinsics, unlike the other kernels:
 // none of the compiler's vector types has a dot product of pairs.
-#include "kernels/bf16.h"
-
-#include "kernels/kernels_by_instruction_set.h"
+#include "kernels/kernels.h"
 
 #if defined(__AVX512BF16__) && defined(__AVX512VL__) && defined(__AVX512BW__)
 #include <immintrin.h>
@@ -171,13 +169,9 @@ constexpr Bf16Kernels all_bf16{.panel_width = panel_width,
 
 }  // namespace
 
-const Bf16Kernels* bf16_kernels_avx512() {
-  return &all_bf16;
-}
+const Bf16Kernels* const bf16_kernels_avx512 = &all_bf16;
 
 }  // namespace chargpt::cpu
 #else
-const chargpt::cpu::Bf16Kernels* chargpt::cpu::bf16_kernels_avx512() {
-  return nullptr;
-}
+const chargpt::cpu::Bf16Kernels* const chargpt::cpu::bf16_kernels_avx512 = nullptr;
 #endif

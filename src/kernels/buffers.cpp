@@ -32,14 +32,11 @@ long vnni_stride(long width) {
   return 2 * row_stride(rounded_up(width, 2 * cache_line));
 }
 
-std::int64_t AlignedFloats::bytes_of(std::int64_t count) {
-  return rounded_up(count, unit_of(count)) * static_cast<std::int64_t>(sizeof(float));
-}
-
 AlignedFloats::AlignedFloats(std::int64_t count) : size_(count) {
   if (count == 0) return;
-  const auto bytes = static_cast<std::size_t>(bytes_of(count));
-  data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit_of(count)) * sizeof(float), bytes)));
+  const std::int64_t unit = unit_of(count);  // large ones take whole huge pages
+  const std::size_t bytes = static_cast<std::size_t>(rounded_up(count, unit)) * sizeof(float);
+  data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit) * sizeof(float), bytes)));
   if (!data_) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
   if (count >= huge_page)

@@ -26,8 +26,6 @@ long vnni_stride(long width);
 class AlignedFloats {
  public:
   explicit AlignedFloats(std::int64_t count = 0);
-  /// What `count` floats take: large ones whole huge pages.
-  static std::int64_t bytes_of(std::int64_t count);
   float* data() const { return data_.get(); }
   std::int64_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

@@ -5,9 +5,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
-
-#include "kernels/kernels_by_instruction_set.h"
 
 namespace chargpt::cpu {
 namespace {
@@ -33,9 +33,10 @@ Features processor_features() {
   const bool more = eax >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0;
   return {.v3 = true, .v4 = true, .bf16 = more && has(eax, bf16)};
 }
-#else
+#elif defined(__aarch64__)
 Features processor_features() {
-  return {};
+  constexpr unsigned long bf16 = 1UL << 14;  // HWCAP2_BF16, which older headers lack
+  return {.bf16 = (getauxval(AT_HWCAP2) & bf16) != 0};
 }
 #endif
 
@@ -72,9 +73,9 @@ InstructionSet instruction_set() {
 
 std::vector<const Kernels*> kernels_up_to(InstructionSet widest) {
   std::vector<const Kernels*> all;
-  if (widest >= InstructionSet::avx512 && kernels_v4() != nullptr) all.push_back(kernels_v4());
-  if (widest >= InstructionSet::avx2 && kernels_v3() != nullptr) all.push_back(kernels_v3());
-  all.push_back(kernels_portable());
+  if (widest >= InstructionSet::avx512 && kernels_v4 != nullptr) all.push_back(kernels_v4);
+  if (widest >= InstructionSet::avx2 && kernels_v3 != nullptr) all.push_back(kernels_v3);
+  all.push_back(kernels_portable);
   return all;
 }
 
@@ -88,7 +89,7 @@ const Kernels& kernels() {
 }
 
 const Bf16Kernels* bf16_kernels() {
-  return instruction_set() == InstructionSet::avx512 && processor_has_bf16() ? bf16_kernels_avx512() : nullptr;
+  return instruction_set() == InstructionSet::avx512 && processor_has_bf16() ? bf16_kernels_avx512 : nullptr;
 }
 
 }  // namespace chargpt::cpu

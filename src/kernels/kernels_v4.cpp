@@ -1,15 +1,11 @@
 // The kernels for x86-64-v4, compiled with its flags where the compiler has them.
-#include "kernels/kernels_by_instruction_set.h"
+#include "kernels/kernels.h"
 
 #if defined(__AVX512VL__)
 #include "kernels/compiled_kernels.h"
 
-const chargpt::cpu::Kernels* chargpt::cpu::kernels_v4() {
-  static constexpr Kernels all = compiled_kernels("x86-64-v4");
-  return &all;
-}
+static constexpr chargpt::cpu::Kernels compiled = chargpt::cpu::compiled_kernels("x86-64-v4");
+const chargpt::cpu::Kernels* const chargpt::cpu::kernels_v4 = &compiled;
 #else
-const chargpt::cpu::Kernels* chargpt::cpu::kernels_v4() {
-  return nullptr;
-}
+const chargpt::cpu::Kernels* const chargpt::cpu::kernels_v4 = nullptr;
 #endif

@@ -11,12 +11,10 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-#elif defined(__aarch64__) && defined(__linux__)
-#include <sys/auxv.h>
 #endif
 
-#include "base/cgroup.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "kernels/kernels.h"
 
 namespace chargpt {
@@ -45,7 +43,7 @@ std::vector<int> affinity() {
 
 /// `count` processors, or as many as the control groups grant, rounded up, where that is fewer.
 std::int64_t within_quota(std::int64_t count) {
-  const double granted = std::min(cgroup_processors().value_or(static_cast<double>(count)), static_cast<double>(count));
+  const double granted = std::min(cgroup_limits().processors, static_cast<double>(count));
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(granted + 0.999));
 }
 
@@ -116,17 +114,6 @@ std::string missing_instructions() {
     return "this processor has no AVX2, so training is several times slower than the figures in README.md";
 #endif
   return "";
-}
-
-bool cpu_has_bfloat16() {
-#if defined(__x86_64__)
-  return cpu::processor_has_bf16();
-#elif defined(__aarch64__) && defined(__linux__)
-  constexpr unsigned long bf16 = 1UL << 14;  // HWCAP2_BF16, which older headers lack
-  return (getauxval(AT_HWCAP2) & bf16) != 0;
-#else
-  return true;
-#endif
 }
 
 std::string settle_cpu_capability() {

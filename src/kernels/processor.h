@@ -35,8 +35,6 @@ class FlushedDenormals {
 /// What an x86-64 processor lacks that our kernels gain most from, in a line; empty: nothing.
 std::string missing_instructions();
 
-/// The CPU multiplies bfloat16 itself (AVX512_BF16, or BF16 of an aarch64); else LibTorch emulates it, slowly.
-bool cpu_has_bfloat16();
 /// Makes ATEN_CPU_CAPABILITY a limit that holds: a word that is none is taken out of the environment, and one beyond
 /// this processor, which LibTorch would follow into an illegal instruction, replaced. To be called before LibTorch
 /// first computes. Returns what was wrong, once; empty: nothing.

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "base/error.h"
-#include "base/window_cut.h"
+#include "base/token_view.h"
 
 namespace chargpt {
 namespace {

@@ -16,7 +16,7 @@ namespace chargpt {
 /// the split into windows from there and visits each once, in an order drawn anew. Every epoch has floor((n - 1) / T)
 /// windows: where the offset leaves one less, the last T + 1 tokens are the missing one. A batch that an epoch cannot
 /// fill goes on with the next epoch's windows. In a text of documents, windows are those that hold documents whole, and
-/// parts of long ones (see base/window_cut.h): random draws from them, shuffled visits each once an epoch, and moves
+/// parts of long ones (see base/token_view.h): random draws from them, shuffled visits each once an epoch, and moves
 /// the parts back by an offset of the epoch.
 class BatchSource {
  public:

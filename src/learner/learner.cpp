@@ -1,13 +1,39 @@
 #include "learner/learner.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
 #include <vector>
 
+#include "base/error.h"
 #include "base/part.h"
-#include "learner/schedule.h"
 #include "parameters/initial_weights.h"
 
 namespace chargpt {
 namespace {
+
+/// The part of the decay that is done at `step`: from each FROM on, the rest of it is spread evenly up to LAST.
+double part_of_revised(const Integers& decay, std::int64_t step) {
+  double part = 0;
+  for (std::size_t i = 0; i + 1 < decay.size() && decay[i] < step; i += 2) {
+    const std::int64_t from = decay[i], last = decay[i + 1];
+    const std::int64_t now = i + 2 < decay.size() ? std::min(step, decay[i + 2]) : step;
+    if (now >= last) part = 1;
+    if (now < last) part += (1 - part) * static_cast<double>(now - from) / static_cast<double>(last - from);
+  }
+  return part;
+}
+
+double part_of_decay(const TrainConfig& train, std::int64_t step) {
+  if (!train.decay_steps.empty()) return part_of_revised(train.decay_steps, step);
+  const auto now = static_cast<double>(step);
+  const auto end = static_cast<double>(train.lr_decay_iters > 0 ? train.lr_decay_iters : train.max_iters);
+  if (now >= end) return 1;
+  auto begin = static_cast<double>(train.warmup_iters);
+  if (train.lr_schedule == LrSchedule::wsd) begin = std::max(begin, end * (1 - train.wsd_decay_fraction));
+  return now <= begin ? 0 : (now - begin) / (end - begin);
+}
 
 std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
   std::vector<std::string> symbols;
@@ -29,6 +55,64 @@ std::unique_ptr<Engine> begun(ParameterArena& arena, const Config& config, const
 }
 
 }  // namespace
+
+// ---- learning rate
+
+double learning_rate_at(const TrainConfig& train, std::int64_t step) {
+  const double peak = train.learning_rate;
+  if (step < train.warmup_iters)
+    return peak * (static_cast<double>(step) + 1) / (static_cast<double>(train.warmup_iters) + 1);
+  if (train.lr_schedule == LrSchedule::constant) return peak;
+  const double part = part_of_decay(train, step);
+  if (part == 1) return train.min_lr;
+  const bool cosine = train.lr_schedule == LrSchedule::cosine;
+  const double fallen = cosine ? 0.5 * (1 - std::cos(std::numbers::pi * part)) : part;
+  return peak + (train.min_lr - peak) * fallen;
+}
+
+double learning_rate_factor(const TrainConfig& train, std::int64_t step) {
+  if (train.learning_rate > 0) return learning_rate_at(train, step) / train.learning_rate;
+  TrainConfig unit = train;
+  unit.learning_rate = 1;
+  unit.min_lr = 0;
+  return learning_rate_at(unit, step);
+}
+
+// ---- one step
+
+StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
+                     const GradientInput& input, Communicator& ranks) {
+  Gradients gradients = engine.gradients(input);
+  if (!ranks.alone()) {
+    engine.give_gradients();
+    gradients = summed(ranks, arena, gradients);
+    engine.take_gradients();
+  }
+  if (gradients.finite()) engine.update(update_context(train, gradients.norm, lr_factor));
+  return {.loss = gradients.loss, .grad_norm = gradients.norm, .updated = gradients.finite()};
+}
+
+Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part) {
+  for (const ParameterGroup& group : arena.groups()) ranks.sum(group.gradients.all());
+  const std::vector<double> losses = gathered(ranks, part.loss);
+  return {.loss = std::accumulate(losses.begin(), losses.end(), 0.0), .norm = arena.gradient_norm()};
+}
+
+void check_same(Communicator& ranks, std::uint64_t sum, const std::string& difference) {
+  const std::vector<std::uint64_t> sums = gathered(ranks, sum);
+  const auto other = std::ranges::find_if(sums, [&](std::uint64_t one) { return one != sums.front(); });
+  if (other != sums.end()) throw Error(ExitCode::data, "rank ", other - sums.begin(), " ", difference);
+}
+
+void SharedScorer::score(const WindowBatch& windows, std::span<float> losses) {
+  if (ranks_.alone()) return own_.score(windows, losses);
+  const Part part = part_of(windows.B(), ranks_.ranks(), ranks_.rank());
+  std::vector<float> own(static_cast<std::size_t>(part.size * windows.T));
+  if (part.size > 0) own_.score(windows.part(part.begin, part.size), own);
+  std::ranges::copy(gathered<float>(ranks_, own), losses.begin());
+}
+
+// ---- Learner
 
 Learner::Learner(const Config& config_in, const Corpus& corpus, const std::string& device_in,
                  const std::string& engine_name, Communicator& ranks_in)
@@ -78,11 +162,6 @@ StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
 ParameterArena& Learner::current() {
   engine->give_back();
   return arena;
-}
-
-void Learner::restore(const ArenaSnapshot& snapshot) {
-  arena.restore(snapshot);
-  engine->take_over();
 }
 
 bool Learner::load(const Checkpoint& checkpoint) {

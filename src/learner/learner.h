@@ -1,5 +1,7 @@
-// What learns: parameters with their moments and averages, the batches they are shown and the engine that computes a
-// step. Knows no run: no clock, no policy, no evaluation and no listener.
+// What learns: parameters with their moments and averages, the batches they are shown, the learning rate, and the
+// engine that computes a step. Several processes sum their parts of the gradients before the update, and share the
+// windows that they score. Independent of the run: clock, policies, evaluation, listeners, and of how processes send
+// messages.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +16,49 @@
 #include "config/config.h"
 #include "engine/engine.h"
 #include "learner/batches.h"
-#include "learner/step.h"
 #include "parameters/arena.h"
+#include "ranks/communicator.h"
 #include "text/corpus.h"
 
 namespace chargpt {
+
+/// Rate of step `step` (0-based): warm-up (step+1)/(warmup_iters+1) of the peak, then train.lr_schedule down to
+/// min_lr at lr_decay_iters (0: max_iters), then min_lr. Cosine: SGDR (Loshchilov & Hutter 2017), same figures as
+/// nanoGPT; wsd: Hu et al. 2024.
+double learning_rate_at(const TrainConfig& train, std::int64_t step);
+
+/// The same as a part of the peak: what each group's own peak is multiplied by. If train.learning_rate is 0, so that
+/// parameters without a rate of their own stand still, groups with one follow the shape from 1 to 0.
+double learning_rate_factor(const TrainConfig& train, std::int64_t step);
+
+struct StepResult {
+  double loss = 0;       ///< mean over all micro-batches, nats per token, before the update
+  double grad_norm = 0;  ///< before clipping
+  bool updated = true;   ///< false where loss or gradient was not finite: weights and moments are as before
+};
+
+/// At `lr_factor` of the rates in `train`, by the gradients of all ranks' parts together. What the input's heartbeat
+/// throws drops the update whole: weights and moments are as before.
+StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
+                     const GradientInput& input, Communicator& ranks);
+
+/// Parts of the gradients, in the arena, become the whole, the same bits on every rank. Returns what the whole step's
+/// are.
+Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part);
+
+/// Error data, the same line on every rank, where one has another sum than rank 0: "rank 1 " + `difference`.
+void check_same(Communicator& ranks, std::uint64_t sum, const std::string& difference);
+
+/// Scores windows that every rank is given, each a part of them: all have all losses, with the bits of one process.
+class SharedScorer : public WindowScorer {
+ public:
+  SharedScorer(WindowScorer& own, Communicator& ranks) : own_(own), ranks_(ranks) {}
+  void score(const WindowBatch& windows, std::span<float> losses) override;
+
+ private:
+  WindowScorer& own_;
+  Communicator& ranks_;
+};
 
 /// Fills in the distribution of the next symbol at every place of the windows: (B, T, V).
 using NextSymbols = std::function<void(const WindowBatch& windows, std::span<float> q)>;
@@ -32,12 +72,9 @@ struct Learner {
 
   /// From here on targets are mixed with what these teachers say, as train.teacher_weight has it.
   void learn_from(NextSymbols teachers) { teachers_ = std::move(teachers); }
-  /// Makes step `step` (0-based): a function of weights, moments and that number. The step may have to be undone; else
-  /// the averages are to follow it.
+  /// Makes step `step` (0-based): a function of weights, moments and that number. The averages are to follow it.
   StepResult make_step(std::int64_t step, const Heartbeat& heartbeat);
   void follow_averages() { engine->average(config.ema); }
-  /// Weights, moments and averages as they were at some step.
-  void restore(const ArenaSnapshot& snapshot);
   /// False if averages are kept and the checkpoint has none: they start from its trained weights. Error data as
   /// ParameterArena::load_model.
   bool load(const Checkpoint& checkpoint);

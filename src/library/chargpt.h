@@ -1,8 +1,8 @@
 /* chargpt in other programs: trained models opened, read, sampled and scored. Plain C, for every language; C++ programs
- * include chargpt.hpp, which stands on this. Nothing here trains, prints, logs or ends the process.
+ * include chargpt.hpp, which uses this. Nothing here trains, prints, logs or ends the process.
  *
- * A model may be used by several threads at once. Texts are UTF-8 and come with a length in bytes; nothing needs a zero
- * at its end but paths, names and stop strings. Sizes of arrays are in elements.
+ * A model may be used by several threads at once. Texts are UTF-8 and come with a length in bytes; only
+ * paths, names and stop strings end with a zero. Sizes of arrays are in elements.
  *
  * Functions return CHARGPT_OK or what was wrong, which chargpt_last_error() says in one line. Then nothing is written
  * to what their arguments point to. */
@@ -18,7 +18,7 @@
 #define CHARGPT_API
 #endif
 
-/* The number of this interface, and of libchargpt.so: additions leave it, whatever changes what was there raises it. */
+/* The number of this interface, and of libchargpt.so: incremented by incompatible changes only. */
 #define CHARGPT_ABI 1
 
 #ifdef __cplusplus
@@ -28,16 +28,16 @@ extern "C" {
 /* The exit codes of the program. */
 enum chargpt_status {
   CHARGPT_OK = 0,
-  CHARGPT_USAGE = 2,       /* an argument is not what it should be */
+  CHARGPT_USAGE = 2,       /* a bad argument */
   CHARGPT_DATA = 65,       /* a checkpoint is damaged; a text is not UTF-8, or has characters the model does not know */
-  CHARGPT_MISSING = 66,    /* there is no such run */
+  CHARGPT_MISSING = 66,    /* the run does not exist */
   CHARGPT_INTERNAL = 70,   /* a bug of chargpt's */
   CHARGPT_IO = 74,         /* reading failed */
-  CHARGPT_NOT_FINITE = 80, /* the model's weights give no numbers */
+  CHARGPT_NOT_FINITE = 80, /* the model produced NaN or infinity */
   CHARGPT_MEMORY = 81      /* out of memory */
 };
 
-/* What is done with characters that a model does not know. */
+/* What to do with characters outside the model's vocabulary. */
 enum chargpt_unknown {
   CHARGPT_UNKNOWN_ERROR = 0,
   CHARGPT_UNKNOWN_SKIP = 1,
@@ -48,12 +48,12 @@ enum chargpt_unknown {
 CHARGPT_API const char* chargpt_version(void);
 CHARGPT_API int chargpt_abi(void);
 
-/* What was wrong with this thread's last call that failed; "" where none has. Good until its next call. */
+/* Message of this thread's last failed call, or "". Valid until its next call. */
 CHARGPT_API const char* chargpt_last_error(void);
 
 typedef struct chargpt_model chargpt_model;
 
-/* Structures of options begin with their size, so that a program goes on with a library that knows more of them:
+/* Structures of options begin with their size, so that programs keep working with newer libraries:
  *   struct chargpt_open_options options;
  *   options.size = sizeof options;
  *   chargpt_open_defaults(&options); */
@@ -70,10 +70,10 @@ CHARGPT_API int chargpt_open_defaults(struct chargpt_open_options* options);
 /* Opens the model of a run's folder, or of one checkpoint's. Its files may be changed or deleted afterwards.
  * `options` NULL: the defaults. */
 CHARGPT_API int chargpt_open(const char* path, const struct chargpt_open_options* options, chargpt_model** model);
-/* NULL is closed already. */
+/* Closing NULL does nothing. */
 CHARGPT_API void chargpt_close(chargpt_model* model);
 
-/* Good as long as the model is open. */
+/* Valid while the model is open; "" or 0 for a NULL model. */
 CHARGPT_API const char* chargpt_checkpoint(const chargpt_model* model); /* its folder */
 CHARGPT_API const char* chargpt_config(const chargpt_model* model);     /* of the run, as JSON */
 CHARGPT_API const char* chargpt_notices(const chargpt_model* model);    /* lines on how it was opened; mostly "" */
@@ -86,7 +86,7 @@ CHARGPT_API int64_t chargpt_vocabulary_size(const chargpt_model* model); /* V */
  * between documents. */
 CHARGPT_API int chargpt_symbol(const chargpt_model* model, int64_t id, char text[4], size_t* length);
 
-/* The ids of a text. Without room for all of them (`capacity`) none is written; `count` says how many there are. */
+/* The ids of a text. If they exceed `capacity` none is written; `count` is their number. */
 CHARGPT_API int chargpt_encode(const chargpt_model* model, const char* text, size_t length,
                                enum chargpt_unknown unknown, int64_t* ids, size_t capacity, size_t* count);
 
@@ -95,7 +95,7 @@ typedef int (*chargpt_on_text)(void* context, const char* piece, size_t length);
 
 struct chargpt_generate_options {
   size_t size;
-  const char* prompt; /* NULL or empty: the model begins anew, as after a line's end */
+  const char* prompt; /* NULL or empty: a new text, as after a newline */
   size_t prompt_length;
   enum chargpt_unknown unknown;
   int64_t tokens; /* characters at most; of models trained on bytes, bytes */
@@ -108,7 +108,7 @@ struct chargpt_generate_options {
   size_t stop_count; /* strings that end the text; they are not written */
 };
 
-/* What `chargpt sample` does when it is told nothing: the run's own temperature, filters and tokens, seed 1337. */
+/* What `chargpt sample` does without options: the run's own temperature, filters and tokens, seed 1337. */
 CHARGPT_API int chargpt_generate_defaults(const chargpt_model* model, struct chargpt_generate_options* options);
 
 /* Continues a prompt, as `chargpt sample` does for the same options; the prompt itself is not given to `on_text`. */
@@ -116,7 +116,7 @@ CHARGPT_API int chargpt_generate(const chargpt_model* model, const struct chargp
                                  chargpt_on_text on_text, void* context);
 
 /* Loss of each character of a text, in nats, as `chargpt score` has them: from half a window to a window of characters
- * before it. A model of documents takes the whole text as the beginning of one. Without room for all of them none is
+ * before it. A model of documents takes the whole text as the beginning of one. If they exceed `capacity` none is
  * written. */
 CHARGPT_API int chargpt_score(const chargpt_model* model, const char* text, size_t length, enum chargpt_unknown unknown,
                               float* losses, size_t capacity, size_t* count);
@@ -130,8 +130,8 @@ CHARGPT_API int chargpt_logits_of_ids(const chargpt_model* model, const int64_t*
                                       size_t capacity);
 
 /* The attention weights of a text's last block_size characters: (layers, heads, T, T), each row a query's weights over
- * all keys. A model of documents sees the id that begins one before the text, and T counts it. Without room for all of
- * them none is written; the three numbers say how many there are. */
+ * all keys. A model of documents sees the id that begins one before the text, and T counts it. If they
+ * exceed `capacity` none is written; the three numbers are their shape. */
 CHARGPT_API int chargpt_attention(const chargpt_model* model, const char* text, size_t length,
                                   enum chargpt_unknown unknown, float* weights, size_t capacity, int64_t* layers,
                                   int64_t* heads, int64_t* T);

@@ -2,7 +2,9 @@
 // each function does; errors are exceptions here, and texts and arrays the standard library's.
 //
 //   chargpt::Model model("runs/default-1");
-//   std::cout << model.generate({.prompt = "ROMEO:", .tokens = 300});
+//   chargpt::GenerateOptions options;
+//   options.prompt = "ROMEO:";
+//   std::cout << model.generate(options);
 #ifndef CHARGPT_HPP
 #define CHARGPT_HPP
 
@@ -89,11 +91,7 @@ class Model {
   }
 
   std::vector<std::int64_t> encode(std::string_view text, Unknown unknown = Unknown::error) const {
-    std::vector<std::int64_t> ids(text.size());
-    std::size_t count = 0;
-    check(chargpt_encode(get(), text.data(), text.size(), policy(unknown), ids.data(), ids.size(), &count));
-    ids.resize(count);
-    return ids;
+    return for_each_character<std::int64_t>(chargpt_encode, text, unknown);
   }
 
   void generate(const GenerateOptions& options, const OnText& on_text) const {
@@ -135,11 +133,7 @@ class Model {
 
   /// Loss of each character, in nats.
   std::vector<float> score(std::string_view text, Unknown unknown = Unknown::error) const {
-    std::vector<float> losses(text.size());
-    std::size_t count = 0;
-    check(chargpt_score(get(), text.data(), text.size(), policy(unknown), losses.data(), losses.size(), &count));
-    losses.resize(count);
-    return losses;
+    return for_each_character<float>(chargpt_score, text, unknown);
   }
 
   /// Of what follows a text: one for each symbol.
@@ -191,6 +185,16 @@ class Model {
 
   static void check(int status) {
     if (status != CHARGPT_OK) throw Error(status, chargpt_last_error());
+  }
+
+  /// Numbers of a text: at most one for each byte.
+  template <class Number, class Function>
+  std::vector<Number> for_each_character(Function function, std::string_view text, Unknown unknown) const {
+    std::vector<Number> numbers(text.size());
+    std::size_t count = 0;
+    check(function(get(), text.data(), text.size(), policy(unknown), numbers.data(), numbers.size(), &count));
+    numbers.resize(count);
+    return numbers;
   }
   static chargpt_unknown policy(Unknown unknown) { return static_cast<chargpt_unknown>(unknown); }
   const chargpt_model* get() const { return model_.get(); }

@@ -1,5 +1,5 @@
-// The functions of chargpt.h: each finds what it needs in the rooms below, and turns their exceptions into a status and
-// a line. Prints and logs nothing.
+// The functions of chargpt.h: each calls the modules below and turns their exceptions into a status and a line. Prints
+// and logs nothing.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "evaluate/text_score.h"
 #include "generate/generate.h"
@@ -102,6 +103,13 @@ const chargpt_model& opened(const chargpt_model* model) {
   return *model;
 }
 
+/// What `read` finds in the model; `fact`, and the line of the error, for a model that is NULL.
+template <class Fact, class Read>
+Fact fact_of(const chargpt_model* model, Fact fact, Read&& read) {
+  guarded([&] { fact = read(opened(model)); });
+  return fact;
+}
+
 /// The caller's options, as many of them as its header knew.
 template <class Options>
 Options known(const Options* given, const Options& defaults) {
@@ -113,7 +121,7 @@ Options known(const Options* given, const Options& defaults) {
   return options;
 }
 
-/// Writes `options` where the caller has room for as many of them as its header knows.
+/// Writes as many of the options as the caller's header knows.
 template <class Options>
 void give(const Options& options, Options* to) {
   if (to == nullptr) throw bad_argument("options is NULL; give an address");
@@ -129,11 +137,10 @@ std::string_view text_of(const char* text, std::size_t length) {
 
 std::vector<std::int64_t> ids_of(const chargpt_model& model, const char* text, std::size_t length,
                                  chargpt_unknown unknown, const char* what) {
-  std::optional<UnknownPolicy> policy;
-  if (unknown == CHARGPT_UNKNOWN_SKIP) policy = UnknownPolicy::skip;
-  if (unknown == CHARGPT_UNKNOWN_REPLACE) policy = UnknownPolicy::replace;
-  if (!policy && unknown != CHARGPT_UNKNOWN_ERROR)
+  if (unknown < CHARGPT_UNKNOWN_ERROR || unknown > CHARGPT_UNKNOWN_REPLACE)
     throw bad_argument("chargpt_unknown has no value ", static_cast<int>(unknown));
+  std::optional<UnknownPolicy> policy;
+  if (unknown != CHARGPT_UNKNOWN_ERROR) policy = static_cast<UnknownPolicy>(unknown);  // the same numbers
   return model.checkpoint.vocabulary.encode(text_of(text, length), what, policy);
 }
 
@@ -152,7 +159,7 @@ std::vector<std::int64_t> window_of(const chargpt_model& model, std::vector<std:
   return ids;
 }
 
-/// All of `values`, or none where there is no room.
+/// All of `values`, or none if they exceed the capacity.
 template <class Value>
 void copy_out(std::span<const Value> values, Value* to, std::size_t capacity) {
   if (to != nullptr && values.size() <= capacity) std::ranges::copy(values, to);
@@ -229,7 +236,7 @@ std::vector<std::string> stops_of(const chargpt_generate_options& options) {
 
 void generate_text(const chargpt_model& model, const chargpt_generate_options& options, chargpt_on_text on_text,
                    void* context) {
-  if (on_text == nullptr) throw bad_argument("on_text is NULL: nobody would see the text");
+  if (on_text == nullptr) throw bad_argument("on_text is NULL; give a function");
   const SampleConfig sample = sample_of(options);
   const Vocabulary& vocabulary = model.checkpoint.vocabulary;
   const std::vector<std::int64_t> prompt =
@@ -248,7 +255,7 @@ void generate_text(const chargpt_model& model, const chargpt_generate_options& o
         give_text(stops.add(characters.add(vocabulary.symbol(id))));
         return wanted && !stops.stopped();
       },
-      {}, options.sample);
+      options.sample);
   give_text(stops.add(characters.finish()));
   give_text(stops.finish());
 }
@@ -283,31 +290,31 @@ void chargpt_close(chargpt_model* model) {
 }
 
 const char* chargpt_checkpoint(const chargpt_model* model) {
-  return model->path.c_str();
+  return fact_of(model, "", [](const chargpt_model& whole) { return whole.path.c_str(); });
 }
 
 const char* chargpt_config(const chargpt_model* model) {
-  return model->config.c_str();
+  return fact_of(model, "", [](const chargpt_model& whole) { return whole.config.c_str(); });
 }
 
 const char* chargpt_notices(const chargpt_model* model) {
-  return model->notices.c_str();
+  return fact_of(model, "", [](const chargpt_model& whole) { return whole.notices.c_str(); });
 }
 
 std::int64_t chargpt_step(const chargpt_model* model) {
-  return model->checkpoint.state.step;
+  return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.checkpoint.state.step; });
 }
 
 std::int64_t chargpt_parameters(const chargpt_model* model) {
-  return model->checkpoint.state.parameters;
+  return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.checkpoint.state.parameters; });
 }
 
 std::int64_t chargpt_block_size(const chargpt_model* model) {
-  return model->inference.block_size();
+  return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.inference.block_size(); });
 }
 
 std::int64_t chargpt_vocabulary_size(const chargpt_model* model) {
-  return model->inference.vocab_size();
+  return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.inference.vocab_size(); });
 }
 
 int chargpt_symbol(const chargpt_model* model, std::int64_t id, char text[4], std::size_t* length) {
@@ -362,7 +369,7 @@ int chargpt_logits(const chargpt_model* model, const char* text, std::size_t len
   return guarded([&] {
     const auto V = static_cast<std::size_t>(opened(model).inference.vocab_size());
     if (logits == nullptr || capacity < V)
-      throw bad_argument("there is room for ", logits == nullptr ? 0 : capacity, " logits, and the model has ", V,
+      throw bad_argument("the capacity is ", logits == nullptr ? 0 : capacity, " logits, and the model has ", V,
                          " symbols");
     const auto predictor = model->predictor();
     std::copy_n(predictor->start(prompt_of(*model, ids_of(*model, text, length, unknown, "the text")), 1).first, V,
@@ -379,7 +386,7 @@ int chargpt_logits_of_ids(const chargpt_model* model, const std::int64_t* ids, s
     if (ids == nullptr) throw bad_argument("the ids are NULL");
     for (const std::int64_t id : std::span(ids, count)) check_range<std::int64_t>("an id", id, 0, V - 1);
     if (logits == nullptr || capacity / static_cast<std::size_t>(V) < count)
-      throw bad_argument("there is no room for the logits of ", count, " ids, ", V, " for each");
+      throw bad_argument("the capacity is below the logits of ", count, " ids, ", V, " for each");
     std::vector<std::int32_t> tokens(ids, ids + count);
     tokens.push_back(0);  // the last target, which no logit depends on
     const std::int64_t first = 0, T = std::ssize(tokens) - 1;

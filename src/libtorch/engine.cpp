@@ -3,22 +3,24 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
+#include <c10/util/Exception.h>
 #include <malloc.h>
 #include <torch/cuda.h>
 #include <torch/types.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/window_cut.h"
+#include "base/token_view.h"
 #include "config/config.h"
 #include "kernels/thread_team.h"
 #include "libtorch/parameters.h"
-#include "model/dropout.h"
-#include "model/one_order.h"
+#include "model/language_model.h"
 #include "model/registry.h"
 
 namespace chargpt {
@@ -56,6 +58,81 @@ class PrecisionScope {
   bool autocast_before_ = at::autocast::is_autocast_enabled(device_);
   bool cache_before_ = at::autocast::is_autocast_cache_enabled();
   torch::ScalarType autocast_dtype_before_ = at::autocast::get_autocast_dtype(device_);
+};
+
+class Silence : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& /*warning*/) override {}
+};
+
+/// While it lives, operations that a GPU's threads would add up in whatever order they come (rows of an embedding's
+/// gradient, attention's backward pass) do so in one. On the CPU, which has one order as it is, nothing is set.
+class OneOrder {
+ public:
+  /// Operations that know no such way throw if it is strict, and else go on as they are, without a word. So, unless it
+  /// is strict, do some that know one (LibTorch's memory-efficient attention).
+  OneOrder(const torch::Device& device, bool strict)
+      : sets_(!device.is_cpu()),
+        before_(at::globalContext().deterministicAlgorithms()),
+        warn_only_before_(at::globalContext().deterministicAlgorithmsWarnOnly()),
+        fill_before_(at::globalContext().deterministicFillUninitializedMemory()),
+        handler_before_(c10::WarningUtils::get_warning_handler()) {
+    if (!sets_) return;
+    static Silence silence;
+    c10::WarningUtils::set_warning_handler(&silence);
+    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/!strict);
+    at::globalContext().setDeterministicFillUninitializedMemory(false);  // nobody reads it before it is written
+  }
+  ~OneOrder() {
+    if (!sets_) return;
+    at::globalContext().setDeterministicFillUninitializedMemory(fill_before_);
+    at::globalContext().setDeterministicAlgorithms(before_, warn_only_before_);
+    c10::WarningUtils::set_warning_handler(handler_before_);
+  }
+  OneOrder(const OneOrder&) = delete;
+  OneOrder& operator=(const OneOrder&) = delete;
+
+ private:
+  bool sets_, before_, warn_only_before_, fill_before_;
+  c10::WarningHandler* handler_before_;
+};
+
+/// Runs work in one order, strictly as long as that is possible.
+class OrderedWork {
+ public:
+  explicit OrderedWork(const torch::Device& device) : device_(device) {}
+
+  /// `work` may be begun a second time.
+  template <class Work>
+  auto run(const Work& work) {
+    if (strict_) try {
+        const OneOrder one_order(device_, /*strict=*/true);
+        return work();
+      } catch (const std::exception& failure) {
+        if (!is_lack_of_order(failure)) throw;
+        give_up(failure);
+      }
+    const OneOrder as_far_as_possible(device_, /*strict=*/false);
+    return work();
+  }
+  /// What the user should know of it; empty: nothing. Tells it once.
+  std::string take_notice() { return std::exchange(notice_, {}); }
+
+ private:
+  /// As LibTorch words it: "… does not have a deterministic implementation", "Deterministic behavior was enabled …".
+  static bool is_lack_of_order(const std::exception& failure) {
+    return std::string(failure.what()).find("eterministic") != std::string::npos;
+  }
+  void give_up(const std::exception& failure) {
+    const std::string what = failure.what();
+    strict_ = false;
+    notice_ =
+        "on " + device_.str() + " runs of this model do not repeat bit for bit: " + what.substr(0, what.find('\n'));
+  }
+
+  torch::Device device_;
+  bool strict_ = true;
+  std::string notice_;
 };
 
 class LibtorchEngine : public Engine {
@@ -133,10 +210,10 @@ class LibtorchEngine : public Engine {
     torch::Tensor logits;   ///< (B*T, V) float32
     torch::Tensor targets;  ///< (B*T) int64
   };
-  Output output_of(const WindowBatch& windows, ForwardContext context) {
-    context.document = windows.tokens.document();
-    const torch::Tensor ids = ids_of(windows);                                          // (2, B, T)
-    const torch::Tensor logits = model_->forward(ids[0], context).to(torch::kFloat32);  // (B, T) -> (B, T, V)
+  Output output_of(const WindowBatch& windows, ForwardPass pass) {
+    pass.document = windows.tokens.document();
+    const torch::Tensor ids = ids_of(windows);                                       // (2, B, T)
+    const torch::Tensor logits = model_->forward(ids[0], pass).to(torch::kFloat32);  // (B, T) -> (B, T, V)
     return {logits.view({-1, logits.size(-1)}), ids[1].reshape({-1})};
   }
 

@@ -1,8 +1,33 @@
 #include "model/language_model.h"
 
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <mutex>
+
+#include "base/random.h"
+#include "model/attention.h"
+
 namespace chargpt {
+
+using torch::Tensor;
+
+namespace {
+
+std::uint64_t seed_of(const DropoutKey& key) {
+  return derive_seed(key.seed, Purpose::dropout, static_cast<std::uint64_t>(key.step),
+                     static_cast<std::uint32_t>(key.micro_batch));
+}
+
+}  // namespace
+
+// ---- LanguageModel
 
 std::int64_t LanguageModel::parameter_count() const {
   std::int64_t count = 0;
@@ -10,19 +35,60 @@ std::int64_t LanguageModel::parameter_count() const {
   return count;
 }
 
-void LanguageModel::check_input(const torch::Tensor& ids, const ForwardContext& context) const {
+void LanguageModel::begin(const Tensor& ids, ForwardPass& pass) const {
   TORCH_CHECK(ids.dim() == 2, "ids must be (B, T), not of ", ids.dim(), " dimensions");
   TORCH_CHECK(ids.scalar_type() == torch::kLong, "ids must be int64, not ", ids.scalar_type());
   TORCH_CHECK(ids.size(1) >= 1, "T = 0: a model needs at least one token");
-  if (context.window != 0) {
+  if (pass.document >= 0) pass.document_begins = begins_of_documents(ids, pass.document);
+  if (pass.window != 0) {
     TORCH_CHECK(can_slide(config_), "a sliding window needs model.position = rope or none");
-    TORCH_CHECK(context.window >= 1 && context.window <= block_size(), "a window of ", context.window,
+    TORCH_CHECK(pass.window >= 1 && pass.window <= block_size(), "a window of ", pass.window,
                 " tokens is outside 1 to model.block_size = ", block_size());
     return;
   }
   TORCH_CHECK(ids.size(1) <= block_size(), "T = ", ids.size(1),
               " tokens is more than model.block_size = ", block_size(), "; give at most the last ", block_size(),
               " tokens");
+}
+
+// ---- dropout
+
+Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer,
+                    std::int64_t begin_element) {
+  constexpr std::int64_t words = 4;
+  Tensor mask = at::empty(shape, at::kFloat);
+  float* const values = mask.mutable_data_ptr<float>();
+  const std::int64_t count = mask.numel();
+  const auto first_kept = static_cast<std::uint64_t>(std::ldexp(rate, 32));
+  const auto kept = static_cast<float>(1.0 / (1.0 - rate));
+  const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+  const std::int64_t end_element = begin_element + count;
+  at::parallel_for(
+      begin_element / words, (end_element + words - 1) / words, 4096, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t block = begin; block < end; ++block) {
+          const auto random =
+              philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), layer, 0}, key);
+          const std::int64_t from = std::max(begin_element, block * words),
+                             to = std::min(end_element, (block + 1) * words);
+          for (std::int64_t i = from; i < to; ++i)
+            values[i - begin_element] = random[static_cast<std::size_t>(i % words)] >= first_kept ? kept : 0.0F;
+        }
+      });
+  return mask;
+}
+
+void seed_dropout(const torch::Device& device, const DropoutKey& key) {
+  if (device.is_cpu()) return;
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_current_seed(seed_of(key) + static_cast<std::uint64_t>(key.first_window));
+}
+
+Tensor ForwardPass::drop(const Tensor& x, double rate) {
+  if (!drops(rate)) return x;
+  if (!x.is_cpu()) return at::dropout(x, rate, /*train=*/true);
+  const std::int64_t first = x.dim() > 0 && x.size(0) > 0 ? dropout->first_window * (x.numel() / x.size(0)) : 0;
+  return x * dropout_mask(x.sizes(), rate, seed_of(*dropout), masks++, first).to(x.scalar_type());
 }
 
 }  // namespace chargpt

@@ -4,10 +4,10 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/rms_norm.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
@@ -57,15 +57,8 @@ Tensor activate(const Tensor& x, Activation kind) {
 NormLayerImpl::NormLayerImpl(const ModelConfig& config)
     : kind_(config.norm), size_(config.n_embd), eps_(config.norm_eps) {
   if (kind_ == Norm::none) return;
-  if (config.norm_gain) weight = register_parameter("weight", at::empty({size_}));
-  if (kind_ == Norm::layernorm && has_bias(config, Place::norm)) bias = register_parameter("bias", at::empty({size_}));
-  reset_parameters();
-}
-
-void NormLayerImpl::reset_parameters() {
-  const torch::NoGradGuard no_grad;
-  if (weight.defined()) weight.fill_(1.0);
-  if (bias.defined()) bias.zero_();
+  if (config.norm_gain) weight = register_parameter("weight", at::ones({size_}));
+  if (kind_ == Norm::layernorm && has_bias(config, Place::norm)) bias = register_parameter("bias", at::zeros({size_}));
 }
 
 Tensor NormLayerImpl::forward(const Tensor& x) {
@@ -115,7 +108,7 @@ MLPImpl::MLPImpl(const ModelConfig& config)
 Tensor MLPImpl::forward(const Tensor& x, ForwardPass& pass) {
   const Tensor wide = c_fc(x);  // (..., C) -> (..., mlp)
   const Tensor bent = c_gate.is_empty() ? activate(wide, activation_) : wide * at::silu(c_gate(x));
-  return pass.dropout(c_proj(bent), dropout_);  // (..., mlp) -> (..., C)
+  return pass.drop(c_proj(bent), dropout_);  // (..., mlp) -> (..., C)
 }
 
 // ---- RotaryEmbedding
@@ -172,13 +165,13 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
   }
   const Tensor heads = attend(q, k, v, pass);                                         // (B, nh, T, hs)
   const Tensor joined = heads.transpose(1, 2).reshape({B, T, n_head_ * head_size_});  // -> (B, T, nh hs)
-  return pass.dropout(c_proj.is_empty() ? joined : c_proj(joined), output_dropout_);  // -> (B, T, C)
+  return pass.drop(c_proj.is_empty() ? joined : c_proj(joined), output_dropout_);     // -> (B, T, C)
 }
 
 /// q, k, v (B, nh, T, hs) -> the same. The built-in kernel does not return weights, and on the CPU its dropout knows no
-/// key (see dropout.h); if either matters, the written-out form runs.
+/// key (see ForwardPass); if either matters, the written-out form runs.
 Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
-  const bool drops = pass.dropout.drops(weights_dropout_), slides = pass.window > 0 && k.size(2) > pass.window;
+  const bool drops = pass.drops(weights_dropout_), slides = pass.window > 0 && k.size(2) > pass.window;
   const bool kernel_drops = drops && !q.is_cpu();
   if (drops == kernel_drops && !slides && pass.attention == nullptr && !pass.document_begins.defined())
     return at::scaled_dot_product_attention(q, k, v, {}, kernel_drops ? weights_dropout_ : 0.0, /*is_causal=*/true,
@@ -189,7 +182,7 @@ Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const T
                                                      : causal_mask(q.size(2), k.size(2), q.options());
   const Attended attended = scaled_dot_product(q, k, v, mask, scale_);
   if (pass.attention != nullptr) pass.attention->push_back(attended.weights.detach());
-  return drops ? pass.dropout(attended.weights, weights_dropout_).matmul(v) : attended.output;
+  return drops ? pass.drop(attended.weights, weights_dropout_).matmul(v) : attended.output;
 }
 
 // ---- Block
@@ -237,7 +230,7 @@ Tensor InputEmbedding::operator()(const Tensor& ids, ForwardPass& pass) {
   const std::int64_t T = ids.size(1);
   for (const Tensor& vectors : {wpe.is_empty() ? Tensor() : wpe->weight, sinusoids_})
     if (vectors.defined()) x = x + vectors_of_places(vectors, T, pass.document_begins);  // + (T, C) or (B, T, C)
-  return pass.dropout(x, dropout_);
+  return pass.drop(x, dropout_);
 }
 
 // ---- Head

@@ -14,23 +14,9 @@
 #include "config/config.h"
 #include "inference/model_types.h"
 #include "model/attention.h"
-#include "model/dropout.h"
 #include "model/language_model.h"
 
 namespace chargpt {
-
-/// One forward pass on its way through the layers: what the caller asked for, and how far the pass has come.
-struct ForwardPass {
-  explicit ForwardPass(const ForwardContext& context = {})
-      : dropout(context.dropout), attention(context.attention), window(context.window) {}
-  ForwardPass(const ForwardContext& context, const torch::Tensor& ids) : ForwardPass(context) {
-    if (context.document >= 0) document_begins = begins_of_documents(ids, context.document);
-  }
-  DropoutPass dropout;
-  AttentionMaps* attention;
-  std::int64_t window;            ///< tokens that each sees; 0: all
-  torch::Tensor document_begins;  ///< (B, T), of each token's; undefined where there are no documents
-};
 
 /// Normalises each token over its features. layernorm: Ba et al. (2016), biased variance; rmsnorm: Zhang & Sennrich
 /// (2019), without shift; none: the identity. Shape: (..., C) -> the same. Parameters: `weight` (C) if there is a gain,
@@ -39,7 +25,6 @@ class NormLayerImpl : public torch::nn::Module {
  public:
   explicit NormLayerImpl(const ModelConfig& config);
   torch::Tensor forward(const torch::Tensor& x);
-  void reset_parameters();
 
   torch::Tensor weight, bias;  ///< undefined if there is none
 

@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string_view>
 
 #include "inference/model_types.h"
 #include "model/attention.h"
 #include "model/layers.h"
-#include "parameters/initial_weights.h"
 
 namespace chargpt {
 namespace {
@@ -28,8 +26,8 @@ class BigramModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;
 
-  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
-    check_input(ids, context);
+  Tensor forward(const Tensor& ids, ForwardPass pass) override {
+    begin(ids, pass);
     return lm_head_(wte_(ids));  // (B, T) -> (B, T, C) -> (B, T, V)
   }
 
@@ -44,18 +42,18 @@ class AverageModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;
 
-  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
-    check_input(ids, context);
+  Tensor forward(const Tensor& ids, ForwardPass pass) override {
+    begin(ids, pass);
     const Tensor x = wte_(ids);  // (B, T) -> (B, T, C)
     const std::int64_t B = x.size(0), T = x.size(1);
 
     // A mean is attention that knows nothing: every visible token gets the same weight.
     Tensor weights = at::ones({1, T, T}, x.options().requires_grad(false));
     if (config().causal) weights = weights.tril();
-    if (const Tensor begins = ForwardPass(context, ids).document_begins; begins.defined())
-      weights = weights * document_mask(begins, weights.options()).exp();
+    if (pass.document_begins.defined())
+      weights = weights * document_mask(pass.document_begins, weights.options()).exp();
     weights = weights / weights.sum(-1, /*keepdim=*/true);
-    if (context.attention != nullptr) context.attention->push_back(weights.unsqueeze(1).expand({B, 1, T, T}));
+    if (pass.attention != nullptr) pass.attention->push_back(weights.unsqueeze(1).expand({B, 1, T, T}));
     return lm_head_(weights.matmul(x));  // (1 or B, T, T) x (B, T, C) -> (B, T, C) -> (B, T, V)
   }
 
@@ -70,17 +68,17 @@ class MaskedModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;
 
-  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
-    check_input(ids, context);
+  Tensor forward(const Tensor& ids, ForwardPass pass) override {
+    begin(ids, pass);
     const std::int64_t T = ids.size(1);
-    const Tensor begins = ForwardPass(context, ids).document_begins;
+    const Tensor& begins = pass.document_begins;
     const Tensor x = wte_(ids) + vectors_of_places(wpe_->weight, T, begins);  // (B, T, C) + (T, C) -> (B, T, C)
 
     // Unscaled, x . x grows with C and dwarfs every x . y: the weights fall on the token itself. Hence 1/sqrt(d), hence
     // q and k.
     const Tensor mask = begins.defined() ? document_mask(begins, x.options()) : causal_mask(T, T, x.options());
     const Attended attended = scaled_dot_product(x, x, x, mask, 1.0);
-    if (context.attention != nullptr) context.attention->push_back(attended.weights.detach().unsqueeze(1));
+    if (pass.attention != nullptr) pass.attention->push_back(attended.weights.detach().unsqueeze(1));
     return lm_head_(attended.output);  // (B, T, C) -> (B, T, V)
   }
 
@@ -97,9 +95,8 @@ class AttentionModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;
 
-  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
-    check_input(ids, context);
-    ForwardPass pass(context, ids);
+  Tensor forward(const Tensor& ids, ForwardPass pass) override {
+    begin(ids, pass);
     const Tensor x = attn_(embedding_(ids, pass), pass);  // (B, T) -> (B, T, C)
     return lm_head_(x);                                   // (B, T, C) -> (B, T, V)
   }
@@ -138,9 +135,8 @@ class GptModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;
 
-  Tensor forward(const Tensor& ids, const ForwardContext& context) override {
-    check_input(ids, context);
-    ForwardPass pass(context, ids);
+  Tensor forward(const Tensor& ids, ForwardPass pass) override {
+    begin(ids, pass);
     const Tensor x = transformer_(ids, pass);                 // (B, T) -> (B, T, C)
     return lm_head_(x, transformer_->embedding.wte->weight);  // (B, T, C) -> (B, T, V)
   }
@@ -169,17 +165,6 @@ constexpr std::array makers{Maker{"bigram", make<BigramModel>}, Maker{"average",
 std::shared_ptr<LanguageModel> make_module(const ModelConfig& config, std::int64_t vocab_size) {
   check_model_config(config);
   return std::ranges::find(makers, config.type, &Maker::type)->make(config, vocab_size);
-}
-
-std::shared_ptr<LanguageModel> make_model(const ModelConfig& config, std::int64_t vocab_size, std::uint64_t seed) {
-  const torch::NoGradGuard no_grad;
-  auto model = make_module(config, vocab_size);
-  const auto parameters = model->named_parameters();
-  draw_initial_weights(config, vocab_size, seed, /*symbols=*/{}, [&](const std::string& name) {
-    const torch::Tensor& parameter = parameters[name];
-    return std::span(parameter.mutable_data_ptr<float>(), static_cast<std::size_t>(parameter.numel()));
-  });
-  return model;
 }
 
 }  // namespace chargpt

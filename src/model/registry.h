@@ -12,8 +12,4 @@ namespace chargpt {
 /// A model whose weights are for others to set; on the CPU, float32.
 std::shared_ptr<LanguageModel> make_module(const ModelConfig& config, std::int64_t vocab_size);
 
-/// The same with the first weights of a run over ids that stand for themselves: a pure function of (config, vocab_size,
-/// seed).
-std::shared_ptr<LanguageModel> make_model(const ModelConfig& config, std::int64_t vocab_size, std::uint64_t seed);
-
 }  // namespace chargpt

@@ -1,7 +1,6 @@
 #include "page/page.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,7 +11,6 @@
 #include "base/files.h"
 #include "base/quote.h"
 #include "report/format.h"
-#include "report/json_text.h"
 #include "report/terminal.h"
 
 namespace chargpt {
@@ -56,7 +54,7 @@ for (const canvas of document.querySelectorAll("canvas")) {
 </script>
 )";
 
-/// JSON that stands in a script element: `<` can begin neither an end tag nor a comment.
+/// JSON for a script element: `<` can begin neither an end tag nor a comment.
 std::string json_in_html(const nlohmann::ordered_json& json) {
   std::string safe;
   for (const char c : json_text(json, -1))
@@ -74,18 +72,20 @@ bool is_page(const fs::path& path) {
   return file.gcount() == std::ssize(begin) && begin == page_mark;
 }
 
-/// A page to its heading: what follows is its body, up to `</html>`. `policy`: what it may load
-/// (Content-Security-Policy).
-std::string page_beginning(const std::string& title, std::string_view style, std::string_view policy) {
+/// `body` begins after the heading, which is the title. `policy`: what else than styles in the page it may load.
+std::string page_of(const std::string& title, std::string_view style, std::string_view policy,
+                    const std::string& body) {
   const std::string heading = text_in_markup(title);
   std::string html(page_mark);
   html +=
       "<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"";
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'";
   html.append(policy).append("\">\n<title>").append(heading).append("</title>\n<style>\n").append(style);
-  return html + "</style>\n<h1>" + heading + "</h1>\n";
+  return html + "</style>\n<h1 id=\"title\">" + heading + "</h1>\n" + body + "</html>\n";
 }
+
+constexpr std::string_view with_scripts = "; script-src 'unsafe-inline'";
 
 // ---- the picture of a matrix
 
@@ -134,52 +134,41 @@ std::string picture(const WalkStep& step) {
 }  // namespace
 
 std::string page_html(const nlohmann::ordered_json& data) {
-  const std::array<std::pair<std::string_view, std::string>, 6> parts = {
-      {{"@TITLE@", text_in_markup(data.at("title").get<std::string>())},
-       {"@STYLE@", std::string(page_style())},
-       {"@DATA@", json_in_html(data)},
-       {"@MODEL@", std::string(page_model_script())},
-       {"@DRAWING@", std::string(page_drawing_script())},
-       {"@SCRIPT@", std::string(page_script())}}};
-  std::string html;
-  std::string_view rest = page_template();
-  for (const auto& [place, text] : parts) {  // in the order of the template, so that no text is searched for a place
-    const std::size_t at = rest.find(place);
-    if (at == std::string_view::npos) throw Error(ExitCode::internal, "the page has no place " + std::string(place));
-    html.append(rest.substr(0, at)).append(text);
-    rest.remove_prefix(at + place.size());
-  }
-  return html.append(rest);
+  std::string body =
+      "<main id=\"content\"></main>\n<noscript>This page computes and draws with JavaScript, which is switched off "
+      "here.</noscript>\n<script type=\"application/json\" id=\"data\">" +
+      json_in_html(data) + "</script>\n";
+  for (const std::string_view script : {page_model_script(), page_drawing_script(), page_script()})
+    body.append("<script>\n").append(script).append("</script>\n");
+  return page_of(data.at("title"), page_style(), with_scripts, body);
 }
 
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols) {
-  return page_beginning(title, text_style, "default-src 'none'; style-src 'unsafe-inline'") +
-         "<p>Surprise in nats: <b class=s1>from 0.7</b> <b class=s2>1.6</b> <b class=s3>3</b> <b "
-         "class=s4>5</b>.</p>\n<pre>\n" +  // of which browsers drop that line end
-         marked_by_surprise(symbols) +
-         "</pre>\n</html>\n";
+  return page_of(title, text_style, "",
+                 "<p>Surprise in nats: <b class=s1>from 0.7</b> <b class=s2>1.6</b> <b class=s3>3</b> <b "
+                 "class=s4>5</b>.</p>\n<pre>\n" +  // of which browsers drop that line end
+                     marked_by_surprise(symbols) +
+                     "</pre>\n");
 }
 
 std::string walk_page(const std::string& title, const std::string& introduction, const std::vector<WalkStep>& steps) {
-  std::string html =
-      page_beginning(title, walk_style, "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'") +
-      "<p>" + text_in_markup(introduction) +
-      " Blue is below zero, orange above; the strongest colour is the number farthest from zero.</p>\n";
+  std::string body = "<p>" + text_in_markup(introduction) +
+                     " Blue is below zero, orange above; the strongest colour is the number farthest from zero.</p>\n";
   std::string part;
   for (const WalkStep& step : steps) {
-    if (step.part != part) html += "<h2>" + text_in_markup(step.part) + "</h2>\n";
+    if (step.part != part) body += "<h2>" + text_in_markup(step.part) + "</h2>\n";
     part = step.part;
-    html += "<section><h3>" + text_in_markup(step.name) + "</h3>\n<p><code>" + text_in_markup(step.formula) +
+    body += "<section><h3>" + text_in_markup(step.name) + "</h3>\n<p><code>" + text_in_markup(step.formula) +
             "</code> <span class=soft>" + text_in_markup(step.sizes) + "</span></p>\n" + picture(step);
-    if (!step.remark.empty()) html += "<p>" + text_in_markup(step.remark) + "</p>\n";
-    html += step.attention + "</section>\n";
+    if (!step.remark.empty()) body += "<p>" + text_in_markup(step.remark) + "</p>\n";
+    body += step.attention + "</section>\n";
   }
-  return html + walk_script + "</html>\n";
+  return page_of(title, walk_style, with_scripts, body + walk_script);
 }
 
 void write_page(const fs::path& path, std::string_view html) {
   if (fs::symlink_status(path).type() != fs::file_type::not_found && !(fs::is_regular_file(path) && is_page(path)))
-    throw Error(ExitCode::busy, printable_path(path) + " exists and is no page of this program; choose another name");
+    throw Error(ExitCode::busy, printable_path(path) + " exists and was not written by chargpt; choose another name");
   write_file_atomically(path, html);
 }
 

@@ -1,5 +1,5 @@
 // HTML files for any browser, without server and network: of runs and a model, of a text, of a walk through a model.
-// Knows no run and no weight; what a page of runs shows comes as JSON (page_data.h), and the files of browser/ draw it.
+// What a page of runs shows comes as JSON (page_data.h), and the files of browser/ draw it.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +36,6 @@ std::string walk_page(const std::string& title, const std::string& introduction,
 void write_page(const std::filesystem::path& path, std::string_view html);
 
 // Files of browser/, compiled in by scripts/cmake/EmbedText.cmake.
-std::string_view page_template();
 std::string_view page_style();
 std::string_view page_script();
 std::string_view page_model_script();

@@ -9,15 +9,15 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/open_folder.h"
-#include "base/paths.h"
 #include "base/quote.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "report/charts/run_curves.h"
 #include "report/events.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
-#include "report/json_text.h"
 #include "text/text_listing.h"
 
 namespace chargpt {
@@ -116,32 +116,28 @@ Config without_folders(Config config) {
   return config;
 }
 
-bool is_limit(const std::string& option) {
-  return option == "max_iters" || option == "max_epochs" || option == "max_seconds";
-}
-
 /// What to type to make the run again: the preset it came from, if there is one, what was changed, and its texts. To
 /// state one limit of the length clears the others, so all are stated or none.
 std::string command_of(const Config& config) {
   const auto preset = std::ranges::find(presets(), config.name, &Preset::name);
   std::string command = "chargpt train ";
   if (preset == presets().end()) return command + "config.json   # every option is below; save it under that name";
-  const Json now = to_json(config), then = to_json(load_config(config.name).config);
   command += config.name;
+  const auto set = [&command](const std::string& key, const Json& value) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    command += " --set " + shell_quoted(key + "=" + text);
+  };
+  const Json now = to_json(config);
+  const std::vector<std::string> limits = {"train.max_iters", "train.max_epochs", "train.max_seconds"};
   bool other_length = false;
-  for (const auto& [option, value] : now["train"].items())
-    other_length |= is_limit(option) && value != then["train"][option];
-  for (const auto& [section, options] : now.items()) {
-    if (!options.is_object()) continue;
-    for (const auto& [option, value] : options.items()) {
-      const bool stated = is_limit(option) ? other_length && value != 0 : value != then[section][option];
-      if (!stated || (section == "data" && option == "text")) continue;
-      if (option == "decay_steps" && config.train.max_seconds > 0) continue;  // the clock decides them
-      const std::string assignment =
-          section + "." + option + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
-      command += " --set " + shell_quoted(assignment);
-    }
+  for (const auto& [key, values] : differing_options({load_config(config.name).config, config})) {
+    if (std::ranges::find(limits, key) != limits.end())
+      other_length = true;
+    else if (key != "data.text" && !(key == "train.decay_steps" && config.train.max_seconds > 0))  // the clock's
+      set(key, Json::parse(values[1]));
   }
+  for (const std::string& key : limits)
+    if (const Json& value = now["train"][key.substr(key.find('.') + 1)]; other_length && value != 0) set(key, value);
   for (const std::string& text : config.data.text) command += " --text " + shell_quoted(text);
   return command;
 }
@@ -243,12 +239,10 @@ Json baseline_data(const fs::path& run) {
   Json levels = Json::array();
   const Json baselines = part_of(figures_of(run), "baselines"), ngram = part_of(baselines, "ngram");
   const auto add = [&levels](const Json& of, const char* key, const std::string& name) {
-    const Json value = number_or_null(of, key);
-    if (value.is_number()) levels.push_back({{"name", name}, {"y", value}});
-    return value.is_number();
+    if (const Json value = number_or_null(of, key); value.is_number()) levels.push_back({{"name", name}, {"y", value}});
   };
   add(ngram, "loss_in_windows", "counted " + count_in(ngram, "order") + "-grams");
-  if (!add(part_of(baselines, "ppmd"), "loss", "PPMd")) add(baselines, "xz", "xz");
+  add(part_of(baselines, "ppmd"), "loss", "PPMd");
   add(baselines, "bigram", "counted pairs");
   return levels;
 }

@@ -129,24 +129,6 @@ std::span<float> ParameterArena::values_of(const std::string& name) const {
   return {};
 }
 
-ArenaSnapshot ParameterArena::snapshot() const {
-  ArenaSnapshot snapshot{.groups = {}, .updates = updates_};
-  for (const ParameterGroup& group : groups_)
-    snapshot.groups.push_back({group.values.copy(), group.moment1.copy(), group.moment2.copy(), group.averages.copy()});
-  return snapshot;
-}
-
-void ParameterArena::restore(const ArenaSnapshot& snapshot) {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const ArenaSnapshot::Buffers& saved = snapshot.groups[i];
-    std::ranges::copy(saved.values.all(), groups_[i].values.data());
-    groups_[i].moment1 = saved.moment1.copy();
-    groups_[i].moment2 = saved.moment2.copy();
-    groups_[i].averages = saved.averages.copy();
-  }
-  updates_ = snapshot.updates;
-}
-
 void start_moments(ParameterGroup& group) {
   if (group.moment1.empty()) group.moment1 = AlignedFloats(group.size());
   if (group.moment2.empty() && keeps_second_moment(group.rule)) group.moment2 = AlignedFloats(group.size());

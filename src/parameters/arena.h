@@ -48,15 +48,6 @@ struct ParameterGroup {
 /// Makes the moments that the group's rule keeps, zero, where there are none yet.
 void start_moments(ParameterGroup& group);
 
-/// Values, moments, averages and update count at one moment: what measuring steps needs to leave no trace.
-struct ArenaSnapshot {
-  struct Buffers {
-    cpu::AlignedFloats values, moment1, moment2, averages;
-  };
-  std::vector<Buffers> groups;
-  std::int64_t updates = 0;
-};
-
 class ParameterArena {
  public:
   /// Zeros for the parameters of such a list, in groups: train.groups first, the rest by `decay`. Every parameter is in
@@ -81,9 +72,6 @@ class ParameterArena {
   bool is_finite() const;
   /// The values of the named parameter; none where there is no such.
   std::span<float> values_of(const std::string& name) const;
-
-  ArenaSnapshot snapshot() const;
-  void restore(const ArenaSnapshot& snapshot);
 
   /// Live buffers under their state_dict names, for a checkpoint.
   std::vector<TensorView> model_tensors() const;

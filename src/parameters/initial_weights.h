@@ -13,10 +13,6 @@
 
 namespace chargpt {
 
-/// How they are drawn; runs record it. 1: by LibTorch's generator, one parameter after the other, before there was this
-/// file.
-constexpr int initial_weights_scheme = 2;
-
 /// Fills in the values (row-major) of every parameter of such a model. `symbols`: each id's own, "a"; none: ids stand
 /// for themselves.
 ///

@@ -122,14 +122,6 @@ void AdaptiveNetwork::logits_and_learn(const TokenView& tokens, const WindowCut:
   step(tokens, window, logits.data());
 }
 
-void AdaptiveNetwork::restart() {
-  if (steps_ == 0) return;
-  std::copy_n(trained_.data(), trained_.size(), values_.data());
-  std::fill_n(squares_.data(), squares_.size(), 0.0F);
-  steps_ = 0;
-  pack();
-}
-
 void AdaptiveNetwork::update() {
   const cpu::Kernels& kernels = cpu::kernels();
   float* const gradients = gradients_.data();

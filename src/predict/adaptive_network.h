@@ -17,9 +17,9 @@ namespace chargpt {
 
 /// Of one step, w being the weights, w0 the trained ones and g the gradient of the mean loss of what was scored:
 /// v = alpha v + (1 - alpha) g^2, w -= rate g / (sqrt(v / (1 - alpha^step)) + 1e-8), w += decay (w0 - w), alpha =
-/// 0.999.
+/// 0.999. README.md has what was measured.
 struct Adaptation {
-  double rate = 0, decay = 0;
+  double rate = 2e-4, decay = 5e-4;
 };
 
 /// Whether the CPU engine covers a model.
@@ -44,8 +44,6 @@ class AdaptiveNetwork : public Predictor {
   /// Both by one forward pass, whose losses and logits these are, and whose gradient the step takes.
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
   void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) override;
-  /// To the trained weights, from the first call on.
-  void restart() override;
 
  private:
   void pack();

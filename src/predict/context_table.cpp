@@ -42,13 +42,13 @@ std::int64_t ContextTable::find(std::uint64_t key) const {
   return -1;
 }
 
-std::int64_t ContextTable::find_or_add(std::uint64_t key, Undo& undo) {
+std::int64_t ContextTable::find_or_add(std::uint64_t key) {
   if (const std::int64_t found = find(key); found >= 0) return found;
   const std::size_t at = group_of(key);
   Group& group = groups()[at];
   const auto least = std::ranges::min_element(group.seen, {}, &Seen::bits) - group.seen.begin();
-  undo.changing(group.checks[static_cast<std::size_t>(least)]) = check_of(key);
-  undo.changing(group.seen[static_cast<std::size_t>(least)]) = {.p = 1 << 15};
+  group.checks[static_cast<std::size_t>(least)] = check_of(key);
+  group.seen[static_cast<std::size_t>(least)] = {.p = 1 << 15};
   return static_cast<std::int64_t>(at * stride) + least;
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "kernels/buffers.h"
-#include "predict/undo.h"
 
 namespace chargpt {
 
@@ -53,8 +52,7 @@ class ContextTable {
 
   /// Where the entry of a key is, which names context and decision and has mixed_bits; -1: not seen.
   std::int64_t find(std::uint64_t key) const;
-  /// `undo`: of what gives way.
-  std::int64_t find_or_add(std::uint64_t key, Undo& undo);
+  std::int64_t find_or_add(std::uint64_t key);
   const Seen& operator[](std::int64_t place) const {
     const auto at = static_cast<std::size_t>(place);
     return groups()[at / stride].seen[at % stride];

@@ -218,12 +218,12 @@ void Counts::learn(const Place& place, const Decision& decision, bool bit) {
     estimate.p = std::clamp(estimate.p + (came - estimate.p) / (estimate.seen + 1.5), least, largest);
   };
   mixer_.learn(decision.logits, decision.chosen, decision.mixed, bit);
-  for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i].learn(decision.points[i], bit, undo_);
+  for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i].learn(decision.points[i], bit);
   for (std::size_t context = 0; context < contexts; ++context) {
     std::int64_t found = decision.seen[context];
     if (found < 0)
-      found = table_.find_or_add(joined_hash(place.keys[context], static_cast<std::uint64_t>(decision.node)), undo_);
-    ContextTable::Seen& seen = undo_.changing(table_[found]);
+      found = table_.find_or_add(joined_hash(place.keys[context], static_cast<std::uint64_t>(decision.node)));
+    ContextTable::Seen& seen = table_[found];
     towards(of_history_[context][seen.history], bit, most_of_history, 1e-4, 1 - 1e-4);
     seen.history = histories_.next(seen.history, bit);
     seen.p = static_cast<std::uint16_t>(seen.p +
@@ -236,24 +236,11 @@ void Counts::learn(const Place& place, const Decision& decision, bool bit) {
 }
 
 void Counts::count(History& history, std::int64_t id) {
-  std::uint64_t& followers = undo_.changing(followers_[follower_place(history)]);
+  std::uint64_t& followers = followers_[follower_place(history)];
   followers = followers << 32 | static_cast<std::uint64_t>(id + 1);
   advance(history, id);
   text_.push_back(static_cast<std::uint32_t>(id));
-  if (history.recent.back() >= 0)
-    undo_.changing(last_place_[hash_of(history.recent) % match_places]) = std::ssize(text_);
-}
-
-void Counts::restart() {
-  if (!mark_) {
-    mark_ = {of_history_, of_match_, mixer_, text_.size()};
-    return undo_.begin();
-  }
-  undo_.undo();
-  of_history_ = mark_->of_history;
-  of_match_ = mark_->of_match;
-  mixer_ = mark_->mixer;
-  text_.resize(mark_->counted);
+  if (history.recent.back() >= 0) last_place_[hash_of(history.recent) % match_places] = std::ssize(text_);
 }
 
 void Counts::learn(TokenView tokens, History& history, const Heartbeat& heartbeat) {

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,7 +15,6 @@
 #include "predict/context_table.h"
 #include "predict/mixer.h"
 #include "predict/symbol_tree.h"
-#include "predict/undo.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {
@@ -83,20 +81,11 @@ class Counts {
   void count(History& history, std::int64_t id);
   /// Predicts and learns a text that goes on from `history`.
   void learn(TokenView tokens, History& history, const Heartbeat& heartbeat = {});
-  /// Forgets what came since the first call of restart(), which only marks the place to come back to.
-  void restart();
 
  private:
   static constexpr std::size_t longest_match = 32;
   struct Estimate {
     double p, seen;
-  };
-  /// What restart() goes back to, beside undo_.
-  struct Mark {
-    std::array<std::vector<Estimate>, contexts> of_history;
-    std::array<Estimate, longest_match> of_match;
-    Mixer mixer;
-    std::size_t counted;
   };
   void find_match(History& history) const;
   void read_contexts(const Place& place, Known known, Decision& decision) const;
@@ -114,8 +103,6 @@ class Counts {
   std::vector<std::uint32_t> text_;       ///< what was counted
   std::vector<std::int64_t> last_place_;  ///< by hash of `orders` symbols: the place after their last occurrence
   std::vector<std::uint64_t> followers_;  ///< by hash of two symbols: the last two that came after them
-  std::optional<Mark> mark_;
-  Undo undo_;
 };
 
 /// How often each symbol occurs.

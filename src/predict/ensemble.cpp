@@ -3,14 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace chargpt {
-
-Ensemble::Ensemble(std::vector<Predictor*> members, std::vector<double> weights)
-    : members_(std::move(members)), weights_(std::move(weights)) {
-  if (weights_.empty()) weights_.assign(members_.size(), 1 / static_cast<double>(members_.size()));
-}
 
 std::int64_t Ensemble::block_size() const {
   return (*std::ranges::min_element(members_, {}, &Predictor::block_size))->block_size();
@@ -23,13 +17,14 @@ std::int64_t Ensemble::at_once() const {
 
 // ---- means
 
-/// mean += weight softmax(logits), all of them (V).
-void Ensemble::add(const float* logits, double weight, double* mean) const {
+/// mean += softmax(logits) / members, all of them (V).
+void Ensemble::add(const float* logits, double* mean) const {
   const std::int64_t V = vocab_size();
   const float top = *std::max_element(logits, logits + V);
   double total = 0;
   for (std::int64_t v = 0; v < V; ++v) total += std::exp(double{logits[v]} - top);
-  for (std::int64_t v = 0; v < V; ++v) mean[v] += weight / total * std::exp(double{logits[v]} - top);
+  total *= static_cast<double>(members_.size());
+  for (std::int64_t v = 0; v < V; ++v) mean[v] += std::exp(double{logits[v]} - top) / total;
 }
 
 namespace {
@@ -49,7 +44,7 @@ void Ensemble::ask_for_losses(std::span<float> losses, const Ask& ask) {
   rows_.resize(members_.size() * losses.size());
   for (std::size_t i = 0; i < members_.size(); ++i)
     ask(*members_[i], std::span(rows_).subspan(i * losses.size(), losses.size()));
-  mean_of_losses(rows_, weights_, losses);
+  mean_of_losses(rows_, losses);
 }
 
 /// ask(member), whose logits `logits` then holds; in the end it holds their mean.
@@ -57,9 +52,9 @@ template <class Ask>
 void Ensemble::ask_for_logits(std::span<float> logits, const Ask& ask) {
   const auto V = static_cast<std::size_t>(vocab_size());
   mean_.assign(logits.size(), 0);
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    ask(*members_[i]);
-    for (std::size_t row = 0; row < logits.size(); row += V) add(logits.data() + row, weights_[i], mean_.data() + row);
+  for (Predictor* member : members_) {
+    ask(*member);
+    for (std::size_t row = 0; row < logits.size(); row += V) add(logits.data() + row, mean_.data() + row);
   }
   take_logarithms(mean_, logits.data());
 }
@@ -70,10 +65,9 @@ Predictor::Rows Ensemble::mean_of_rows(std::int64_t sequences, const Ask& ask) {
   const std::int64_t V = vocab_size();
   mean_.assign(static_cast<std::size_t>(sequences * V), 0);
   rows_.resize(mean_.size());
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    const Rows rows = ask(*members_[i]);
-    for (std::int64_t row = 0; row < sequences; ++row)
-      add(rows.first + row * rows.stride, weights_[i], mean_.data() + row * V);
+  for (Predictor* member : members_) {
+    const Rows rows = ask(*member);
+    for (std::int64_t row = 0; row < sequences; ++row) add(rows.first + row * rows.stride, mean_.data() + row * V);
   }
   take_logarithms(mean_, rows_.data());
   return {rows_.data(), V};
@@ -107,47 +101,18 @@ void Ensemble::logits_and_learn(const TokenView& tokens, const WindowCut::Window
   ask_for_logits(logits, [&](Predictor& member) { member.logits_and_learn(tokens, window, logits); });
 }
 
-void Ensemble::restart() {
-  for (Predictor* member : members_) member->restart();
-}
-
-// ---- losses and weights
+// ---- losses
 
 /// The least loss is taken out first so that nothing underflows.
-void mean_of_losses(std::span<const float> of_members, std::span<const double> weights, std::span<float> losses) {
-  const std::size_t count = losses.size();
+void mean_of_losses(std::span<const float> of_members, std::span<float> losses) {
+  const std::size_t count = losses.size(), members = of_members.size() / count;
   for (std::size_t t = 0; t < count; ++t) {
     float least = of_members[t];
-    for (std::size_t i = 1; i < weights.size(); ++i) least = std::min(least, of_members[i * count + t]);
+    for (std::size_t i = 1; i < members; ++i) least = std::min(least, of_members[i * count + t]);
     double sum = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i)
-      sum += weights[i] * std::exp(double{least} - double{of_members[i * count + t]});
-    losses[t] = static_cast<float>(least - std::log(sum));
+    for (std::size_t i = 0; i < members; ++i) sum += std::exp(double{least} - double{of_members[i * count + t]});
+    losses[t] = static_cast<float>(least - std::log(sum / static_cast<double>(members)));
   }
-}
-
-std::vector<double> ensemble_weights(const std::vector<std::vector<float>>& losses) {
-  constexpr int most_steps = 2000;
-  constexpr double little = 1e-5;
-  const std::size_t members = losses.size(), count = losses.front().size();
-  std::vector<double> weights(members, 1 / static_cast<double>(members)), p(members * count);  // p: up to a factor
-  for (std::size_t t = 0; t < count; ++t) {
-    float least = losses.front()[t];
-    for (const std::vector<float>& of : losses) least = std::min(least, of[t]);
-    for (std::size_t i = 0; i < members; ++i) p[t * members + i] = std::exp(double{least} - double{losses[i][t]});
-  }
-  for (int step = 0; step < most_steps; ++step) {
-    std::vector<double> gains(members);  // mean of p_i(t) / p(t)
-    for (std::size_t t = 0; t < count; ++t) {
-      double sum = 0;
-      for (std::size_t i = 0; i < members; ++i) sum += weights[i] * p[t * members + i];
-      for (std::size_t i = 0; i < members; ++i) gains[i] += p[t * members + i] / sum / static_cast<double>(count);
-    }
-    if (std::ranges::max(gains) <= 1 + little)
-      break;  // the loss is convex: no weights gain more than the best gain - 1
-    for (std::size_t i = 0; i < members; ++i) weights[i] *= gains[i];
-  }
-  return weights;
 }
 
 }  // namespace chargpt

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "predict/predictor.h"
@@ -11,10 +12,8 @@ namespace chargpt {
 
 class Ensemble : public Predictor {
  public:
-  /// `members` are of one vocabulary and must outlive it. `weights`: of each, none below 0, their sum 1; empty: equal.
-  explicit Ensemble(std::vector<Predictor*> members, std::vector<double> weights = {});
-
-  const std::vector<double>& weights() const { return weights_; }
+  /// `members` share one vocabulary and must outlive the ensemble.
+  explicit Ensemble(std::vector<Predictor*> members) : members_(std::move(members)) {}
 
   std::int64_t vocab_size() const override { return members_.front()->vocab_size(); }
   /// The shortest of theirs: all members score the same windows.
@@ -28,7 +27,6 @@ class Ensemble : public Predictor {
   /// Each member learns by itself.
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
   void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) override;
-  void restart() override;
 
  private:
   template <class Ask>
@@ -37,22 +35,15 @@ class Ensemble : public Predictor {
   void ask_for_logits(std::span<float> logits, const Ask& ask);
   template <class Ask>
   Rows mean_of_rows(std::int64_t sequences, const Ask& ask);
-  void add(const float* logits, double weight, double* mean) const;
+  void add(const float* logits, double* mean) const;
 
   std::vector<Predictor*> members_;
-  std::vector<double> weights_;
   std::vector<double> mean_;  ///< probabilities, (rows, V)
   std::vector<float> rows_;   ///< their logarithms; losses of members
 };
 
-/// Of the mean of probabilities, from the losses of its members (members, targets), one member after the other, and
-/// their weights: -log sum_i w_i e^-loss_i, nats.
-void mean_of_losses(std::span<const float> of_members, std::span<const double> weights, std::span<float> losses);
-
-/// The weights of the lowest loss on targets that each member has scored: losses[i][t], nats. From equal weights on by
-/// expectation maximisation, w_i = mean over t of w_i p_i(t) / sum_j w_j p_j(t), each step of which lowers the loss,
-/// until no others could lower it by more than 1e-5 nats, or 2,000 steps.
-/// Source: Jelinek and Mercer (1980), interpolated estimation.
-std::vector<double> ensemble_weights(const std::vector<std::vector<float>>& losses);
+/// The losses of the mean of M members' probabilities, from the members' losses (M, targets): -log sum_i e^-loss_i / M,
+/// in nats.
+void mean_of_losses(std::span<const float> of_members, std::span<float> losses);
 
 }  // namespace chargpt

@@ -11,8 +11,6 @@
 #include <span>
 #include <vector>
 
-#include "predict/undo.h"
-
 namespace chargpt {
 
 /// The logit, and back.
@@ -80,9 +78,9 @@ class ProbabilityMap {
   double at(const Point& point) const {
     return values_[point.below] * (1 - point.part) + values_[point.below + 1] * point.part;
   }
-  void learn(const Point& point, bool bit, Undo& undo) {
-    move(undo.changing(values_[point.below]), 1 - point.part, bit);
-    move(undo.changing(values_[point.below + 1]), point.part, bit);
+  void learn(const Point& point, bool bit) {
+    move(values_[point.below], 1 - point.part, bit);
+    move(values_[point.below + 1], point.part, bit);
   }
 
  private:

@@ -249,14 +249,6 @@ void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& 
   }
 }
 
-void Mixture::restart() {
-  network_.restart();
-  counts_.restart();
-  if (!marked_) marked_ = mixer_;
-  mixer_ = *marked_;
-  scored_to_ = -1;
-}
-
 // ---- sequences
 
 Predictor::Rows Mixture::mixed(const Rows& rows) {

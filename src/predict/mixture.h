@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "base/heartbeat.h"
@@ -48,7 +47,6 @@ class Mixture : public Predictor {
   void logits(const WindowBatch& windows, std::span<float> logits) override;
   void score(const WindowBatch& windows, std::span<float> losses) override;
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
-  void restart() override;
 
  private:
   static constexpr std::size_t inputs = Counts::inputs + 2;
@@ -83,7 +81,6 @@ class Mixture : public Predictor {
   MixtureWeights weights_;
   MixtureLearning learning_;
   Mixer mixer_;
-  std::optional<Mixer> marked_;             ///< at the first restart()
   std::vector<Counts::History> histories_;  ///< of each sequence
   Room own_;
   /// Of the text that is scored and learned: the target that comes next, and its history.

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "inference/decoder.h"
-#include "inference/forward_team.h"
+#include "inference/forward.h"
 #include "inference/model_types.h"
 #include "inference/sequence_cache.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/window_cut.h"
+#include "base/token_view.h"
 #include "inference/window_scorer.h"
 
 namespace chargpt {
@@ -46,8 +46,6 @@ class Predictor : public WindowScorer {
   virtual void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses);
   /// The same, with the logits of all its positions instead of losses: (length, V).
   virtual void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits);
-  /// Forgets what it learned since the first call of restart(), which only marks the place to come back to.
-  virtual void restart() {}
 };
 
 }  // namespace chargpt

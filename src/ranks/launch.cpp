@@ -13,7 +13,7 @@
 
 #include "base/child_process.h"
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 #include "kernels/processor.h"
 
 namespace chargpt {
@@ -27,12 +27,12 @@ std::int64_t number_of(const char* variable) {
 }
 
 struct Launcher {
-  const char *by, *ranks, *rank, *on_machine;
+  const char *by, *ranks, *rank;
 };
 constexpr Launcher launchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"mpiexec", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"},
-    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_TASKS_PER_NODE"},
+    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+    {"mpiexec", "PMI_SIZE", "PMI_RANK"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
 };
 
 Error cannot_join(const Launch& launch, const std::string& why) {
@@ -46,11 +46,10 @@ struct Place {
   cpu_set_t processors{};
 };
 
-/// Those that a process may run on, 0 for this one; all, where the system does not tell.
-cpu_set_t processors_of(pid_t process) {
+/// Those that this process may run on; all, where the system does not tell.
+cpu_set_t own_processors() {
   cpu_set_t processors;
-  if (::sched_getaffinity(process, sizeof processors, &processors) != 0)
-    std::memset(&processors, 0xFF, sizeof processors);
+  if (::sched_getaffinity(0, sizeof processors, &processors) != 0) std::memset(&processors, 0xFF, sizeof processors);
   return processors;
 }
 
@@ -73,9 +72,7 @@ std::optional<Launch> launch() {
   if (std::getenv(parent_variable) != nullptr) return std::nullopt;  // a process that a rank has started is none
   for (const Launcher& launcher : launchers) {
     const std::int64_t ranks = number_of(launcher.ranks), rank = number_of(launcher.rank);
-    const std::int64_t on_machine = std::max<std::int64_t>(1, number_of(launcher.on_machine));
-    if (ranks > 1 && rank >= 0)
-      return Launch{launcher.by, static_cast<int>(rank), static_cast<int>(ranks), static_cast<int>(on_machine)};
+    if (ranks > 1 && rank >= 0) return Launch{launcher.by, static_cast<int>(rank), static_cast<int>(ranks)};
   }
   return std::nullopt;
 }
@@ -96,15 +93,8 @@ std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& w
   return ranks;
 }
 
-std::int64_t threads_beside(const Launch& launch) {
-  if (const Placement asked = asked_for(); asked.threads > 0) return asked.threads;
-  const cpu_set_t own = processors_of(0), launcher = processors_of(::getppid());
-  const bool bound = CPU_COUNT(&own) < CPU_COUNT(&launcher);  // a container restricts both
-  return bound ? physical_cores() : std::max<std::int64_t>(1, physical_cores() / launch.on_machine);
-}
-
 Placement placement(Communicator& ranks) {
-  Place own{.processors = processors_of(0)};
+  Place own{.processors = own_processors()};
   ::gethostname(own.machine.data(), own.machine.size() - 1);
   const std::vector<Place> places = gathered(ranks, own);
   if (Placement asked = asked_for(); asked.threads > 0) return asked;

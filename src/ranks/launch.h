@@ -14,7 +14,6 @@ namespace chargpt {
 struct Launch {
   std::string by;  ///< "mpirun", "srun"
   int rank = 0, ranks = 1;
-  int on_machine = 1;  ///< ranks on this one's machine, as far as the launcher tells
 };
 /// None where no launcher has started this process, or one that started it alone; and for what a rank has started.
 std::optional<Launch> launch();
@@ -30,8 +29,5 @@ struct Placement {
   std::string reason;  ///< "OMP_NUM_THREADS", "2 processors shared by 2 ranks"
 };
 Placement placement(Communicator& ranks);
-/// The same without asking: cores divided by the ranks on this machine, where the launcher tells how many and has bound
-/// this one to no fewer processors than it may run on itself.
-std::int64_t threads_beside(const Launch& launch);
 
 }  // namespace chargpt

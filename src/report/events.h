@@ -22,11 +22,11 @@ struct PlanEvent {
   std::string length_set_by = {};               ///< the option that determined max_iters: "train.max_epochs", …
   std::vector<std::string> longer_limits = {};  ///< the other limits that were set and are longer
   double epochs = 0;
-  std::int64_t memory_bytes = 0;          ///< estimated peak of the process, or of a device that is not the CPU
-  std::int64_t disk_bytes = 0;            ///< of the checkpoints kept
-  std::optional<double> seconds;          ///< estimated from a few measured steps
-  bool leaks = false;                     ///< the model sees its own targets; its loss means nothing
-  std::vector<std::string> notices = {};  ///< anything else a user should know before the first step
+  std::optional<std::int64_t> memory_bytes;  ///< measured: the process's peak of main memory
+  std::int64_t disk_bytes = 0;               ///< of the checkpoints kept
+  std::optional<double> seconds;             ///< estimated from a few measured steps
+  bool leaks = false;                        ///< the model sees its own targets; its loss means nothing
+  std::vector<std::string> notices = {};     ///< anything else a user should know before the first step
 };
 
 /// One training step. `step` counts finished steps (1 after the first); `loss` in nats per token, of the batch before
@@ -63,6 +63,7 @@ struct SampleEvent {
 
 struct NoticeEvent {
   std::string line;
+  bool detail = false;  ///< shown with --verbose only
 };
 
 /// Progress of work that may take long: emitted several times a second, first with part 0.
@@ -76,7 +77,7 @@ struct WorkEvent {
 
 /// finished: all steps are done. patience: train.patience evaluations in a row were no better. seconds:
 /// train.max_seconds ran out before all steps were done. stopped: by a signal. diverged: loss or weights were not
-/// finite. unknown: it goes on, it was killed, or an early program wrote it.
+/// finite. unknown: it goes on, or it was killed.
 CHARGPT_ENUM(Ending, unknown, finished, patience, seconds, stopped, diverged);
 
 /// The end of a run.

@@ -1,8 +1,10 @@
 #include "report/format.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "base/quote.h"
@@ -23,6 +25,21 @@ std::size_t scale_down(double& value, int digits, std::size_t most) {
     ++divisions;
   }
   return divisions;
+}
+
+/// Of brackets outside strings.
+int depth_of(std::string_view text) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\') ++i;
+    if (in_string) continue;
+    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return deepest;
 }
 
 }  // namespace
@@ -95,6 +112,16 @@ std::string format_loss(double nats) {
   const double perplexity = std::exp(nats);
   const std::string shown = formatted(perplexity < 1e6 ? "%.2f" : "%.3g", perplexity);
   return format_fixed(nats, 4) + " (" + format_fixed(nats / std::numbers::ln2, 3) + " bits, ppl " + shown + ")";
+}
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+nlohmann::ordered_json foreign_json(std::string_view text) {
+  using Json = nlohmann::ordered_json;
+  if (depth_of(text) > 16) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
 }  // namespace chargpt

@@ -1,8 +1,8 @@
-// How numbers are written for people: bytes, counts, durations, losses. Pure functions; the machine-readable forms are
-// elsewhere.
+// How numbers are written for people (bytes, counts, durations, losses), and JSON as text. Pure functions.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -38,5 +38,13 @@ std::string format_loss(double nats);
 
 /// The label beside every loss of a model that sees its own targets.
 inline constexpr const char* leaks_label = "leaks: sees its own targets";
+
+/// The document and a line end; `indent` -1: on one line. Bytes that are not UTF-8 (of a path) become U+FFFD: a name
+/// may not end what it is only told by.
+std::string json_text(const nlohmann::ordered_json& json, int indent = 2);
+
+/// What a file says that anything may have written; is_discarded() where it is not JSON, or nests deeper than 16
+/// levels: to copy JSON of any depth takes a stack of any size.
+nlohmann::ordered_json foreign_json(std::string_view text);
 
 }  // namespace chargpt

@@ -80,7 +80,7 @@ std::string plan_text(const PlanEvent& plan, std::size_t width) {
   table.add({"length", length_row(plan)});
   table.add({"device", plan.device + (plan.device == "cpu" ? in_parentheses(plan.cpu_capability) : "") + ", " +
                            format_count(plan.threads, "thread") + ", engine " + plan.engine + ", " + plan.dtype});
-  table.add({"memory", "about " + format_bytes(plan.memory_bytes)});
+  if (plan.memory_bytes) table.add({"memory", format_bytes(*plan.memory_bytes) + " at the peak"});
   table.add({"disk", "about " + format_bytes(plan.disk_bytes) + " of checkpoints"});
   if (plan.seconds) table.add({"time", "about " + format_duration(*plan.seconds)});
   return table.text(width);
@@ -126,6 +126,7 @@ void ProgressPrinter::on(const SampleEvent& event) {
 }
 
 void ProgressPrinter::on(const NoticeEvent& event) {
+  if (event.detail && !options_.verbose) return;
   const std::string_view prefix = "chargpt: ";
   const std::string lines =
       fitted(line_for_terminal(event.line), prefix.size(), options_.is_terminal ? options_.width : 0);

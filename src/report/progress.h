@@ -18,7 +18,7 @@ struct ProgressOptions {
   bool color = false;
   std::size_t width = 80;  ///< columns of the terminal; 0: unknown, taken as 80
   bool quiet = false;      ///< nothing at all: errors go through the log
-  bool verbose = false;    ///< also checkpoints and samples
+  bool verbose = false;    ///< also checkpoints, samples and details
 };
 
 /// Mean of the last values, newer ones counting more: weight `rate` (1 - rate)^age, corrected for the short start as in

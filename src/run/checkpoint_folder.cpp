@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <limits>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
+#include "base/quote.h"
 #include "checkpoint/checkpoint.h"
+#include "report/format.h"
 
 namespace chargpt {
 namespace {
@@ -51,6 +55,28 @@ std::vector<std::string> foreign_entries(const std::optional<OpenFolder>& folder
 void move_entries(const std::vector<std::string>& entries, const OpenFolder& from, const OpenFolder& to) {
   for (const std::string& entry : entries)
     if (to.type(entry) == fs::file_type::not_found) from.move(entry, to, entry);
+}
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+/// None where it cannot be read, or not now.
+std::optional<RunState> readable_state(const CheckpointFolder& folder, const std::string& name) {
+  try {
+    const auto found = folder.find(name);
+    return found ? std::optional(read_checked_state(*found)) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// What became of the checkpoint that `state` calls best; empty where it is there.
+std::string loss_of_the_best(const CheckpointFolder& folder, const RunState& state) {
+  const std::string name = checkpoint_name(state.best_step);
+  if (state.best_step == state.step && evaluated_loss(state) == state.best_val_loss) return "";
+  if (!folder.find(name)) return "is not there";
+  const auto found = readable_state(folder, name);
+  if (!found || evaluated_loss(*found) == state.best_val_loss) return "";
+  return "was replaced by one of another training, with " + format_fixed(evaluated_loss(*found), 4);
 }
 
 }  // namespace
@@ -173,6 +199,30 @@ void CheckpointFolder::remove_pointer(const std::string& pointer) const {
 
 void CheckpointFolder::write_pointer(const std::string& pointer, const std::string& name) const {
   folder_->write(pointer, name + "\n");
+}
+
+double evaluated_loss(const RunState& state) {
+  double loss = infinite;
+  for (const double each : {state.val_loss, state.averaged_val_loss})
+    if (each < loss) loss = each;  // false for a NaN
+  return loss;
+}
+
+std::optional<std::string> best_of(const CheckpointFolder& folder, const RunState& state) {
+  if (state.best_step <= 0 || !loss_of_the_best(folder, state).empty()) return std::nullopt;
+  return checkpoint_name(state.best_step);
+}
+
+std::string why_no_best(const CheckpointFolder& folder, const RunState& state) {
+  if (state.best_step <= 0) return "no best checkpoint in " + printable_path(folder.path());
+  return "the best checkpoint of " + printable_path(folder.path()) + ", " + checkpoint_name(state.best_step) +
+         " with a validation loss of " + format_fixed(state.best_val_loss, 4) + ", " + loss_of_the_best(folder, state);
+}
+
+std::optional<RunState> newest_state(const CheckpointFolder& folder, const std::vector<std::string>& order) {
+  for (const std::string& name : order)
+    if (auto state = readable_state(folder, name)) return state;
+  return std::nullopt;
 }
 
 }  // namespace chargpt

@@ -1,9 +1,10 @@
-// The checkpoints of a run (see checkpoint/checkpoint.h): saved, loaded, listed; and where one stands beside the best
-// and the last. A checkpoint is complete or absent.
+// The checkpoints of a run (see checkpoint/checkpoint.h): saved, loaded, listed; where one stands beside the best and
+// the last; and the figures that a run keeps of one. A checkpoint is complete or absent.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,22 +28,15 @@ struct SavedCheckpoint {
 };
 
 /// Writes RUN/checkpoints/step-NNNNNNNN by temp folder, fsync of each file, MANIFEST, fsync, rename, fsync of the
-/// parent; then points LATEST at it, by which the run stands there, then BEST at the best by its state (best.cpp),
-/// then removes what is older than the newest `keep`, except the best and the one that state.rollback_step names. An
-/// existing folder of that step is replaced, those of later steps are left alone, what a crashed save left is removed.
-/// Error io (disk full, …) with path and reason, saying whether the checkpoint is there; what was saved before is
-/// untouched.
+/// parent; then points LATEST at it, by which the run stands there, then BEST at the best by its state,
+/// then removes what is older than the newest `keep`, except the best. An existing folder of that step is replaced,
+/// those of later steps are left alone, what a crashed save left is removed. Error io (disk full, …) with path and
+/// reason, saying whether the checkpoint is there; what was saved before is untouched.
 SavedCheckpoint save_checkpoint(const OpenFolder& run, const CheckpointToSave& checkpoint, std::int64_t keep);
 
 /// The run stands at this checkpoint of its own from here on: LATEST and BEST are made to say so, where they do not.
 /// Returns a problem as save_checkpoint does. Errors: io, where LATEST cannot be written.
 std::string go_on_from(const OpenFolder& run, const RunState& state);
-
-/// Begins a run at a checkpoint of another: copies it, with `config` in place of its own, and as they are the
-/// checkpoints that it may come back to, its best and what a rollback returns to. Returns notices of those that could
-/// not be read. Errors: io.
-std::vector<std::string> copy_checkpoints(const OpenFolder& from, const Checkpoint& checkpoint,
-                                          const ResolvedConfig& config, const OpenFolder& to);
 
 /// What a notice of load_checkpoint begins with where a damaged checkpoint had to be passed over.
 inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";
@@ -78,5 +72,9 @@ Standing standing_of(const Checkpoint& checkpoint);
 
 /// "step 2,000, the best; the last is step 2,334 (not evaluated)"
 std::string to_text(const Standing& standing);
+
+/// What figures.json holds, where it is an object that tells of this checkpoint's step; else null. Never an Error:
+/// figures that cannot be read are only left out.
+nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint);
 
 }  // namespace chargpt

@@ -5,11 +5,12 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/names.h"
-#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/strict_json.h"
+#include "report/format.h"
 #include "text/text_place.h"
 
 namespace chargpt {
@@ -20,11 +21,26 @@ namespace fs = std::filesystem;
 constexpr int current_version = 1;
 constexpr const char* mark_text = "{\"format\": \"chargpt run\", \"version\": 1}\n";
 constexpr std::uint64_t longest_mark = 4096;
-constexpr std::array files{"config.json",    "metrics.jsonl", "figures.json", "text.json",  "val_losses.json",
-                           "val_losses.f32", "page.html",     kept_text_name, "adapt.json", "test.json"};
+constexpr std::array files{"config.json",     "metrics.jsonl",  "figures.json", "text.json",
+                           "val_losses.json", "val_losses.f32", "page.html",    kept_text_name};
+
+/// Of samples/step-00000250.txt; none if the name is not a sample's.
+std::optional<std::int64_t> sample_step(std::string_view name) {
+  return name.ends_with(".txt") ? checkpoint_step(name.substr(0, name.size() - 4)) : std::nullopt;
+}
 
 bool is_sample(std::string_view name) {
-  return name.ends_with(".txt") && checkpoint_step(name.substr(0, name.size() - 4));
+  return sample_step(name).has_value();
+}
+
+/// Of the checkpoint that figures.json is about; 0 if there is none, or it cannot be read.
+std::int64_t figures_step(const OpenFolder& run) {
+  constexpr std::uint64_t longest = 1 << 20;
+  try {
+    return foreign_json(run.read("figures.json", longest)).at("checkpoint").at("step").get<std::int64_t>();
+  } catch (const std::exception&) {
+    return 0;
+  }
 }
 
 /// Whether the file of that name is the mark of a run. Error data where it is not JSON, NewerFormat where it is a newer
@@ -34,33 +50,20 @@ bool has_mark(const OpenFolder& folder) {
   const nlohmann::json json = parse_strict_json(folder.read(run_mark, longest_mark), source);
   const StrictObject object(json, source);
   if (object.text("format") != "chargpt run") return false;
-  object.version("run format", current_version);
+  object.check_version("run format", current_version);
   return true;
 }
 
-/// Whether `read` finds a file of ours, of a newer program too. Errors: io.
-template <class Read>
-bool is_ours(const Read& read) {
+/// Whether the mark is there, of a newer program too: run.json may be the name of another program's file. Errors: io.
+bool is_marked(const OpenFolder& folder) {
   try {
-    return read();
+    return folder.type(run_mark) == fs::file_type::regular && has_mark(folder);
   } catch (const NewerFormat&) {
     return true;
   } catch (const Error& error) {
     if (error.code() == ExitCode::io) throw;
     return false;
   }
-}
-
-/// Whether the mark is there, and is one: run.json may be the name of another program's file too.
-bool is_marked(const OpenFolder& folder) {
-  return folder.type(run_mark) == fs::file_type::regular && is_ours([&folder] { return has_mark(folder); });
-}
-
-bool has_manifest(const std::optional<OpenFolder>& checkpoint) {
-  return checkpoint && is_ours([&checkpoint] {
-           read_manifest(*checkpoint);
-           return true;
-         });
 }
 
 /// What a start that is under way, or was broken off, has in its folder before it is marked: a lock, which holds
@@ -120,11 +123,7 @@ void remove_files(const OpenFolder& folder, bool (*chosen)(std::string_view name
 
 bool is_run(const fs::path& folder) {
   const auto run = open_if_there(folder);
-  if (run && is_marked(*run)) return true;
-  const auto checkpoints = run ? folder_in(*run, "checkpoints") : std::nullopt;
-  return checkpoints && std::ranges::any_of(checkpoints->entries(), [&](const std::string& name) {
-           return checkpoint_step(name) && has_manifest(folder_in(*checkpoints, name));
-         });
+  return run && is_marked(*run);
 }
 
 void refuse_newer_run(const OpenFolder& run) {
@@ -169,6 +168,13 @@ void refuse_replaced(const fs::path& run) {
 void remove_unfinished_files(const OpenFolder& run) {
   remove_files(run, is_unfinished_file);
   if (const auto samples = folder_in(run, "samples")) remove_files(*samples, is_unfinished_file);
+}
+
+void remove_later_files(const OpenFolder& run, std::int64_t step) {
+  if (const auto samples = folder_in(run, "samples"))
+    for (const std::string& name : samples->entries())
+      if (sample_step(name).value_or(0) > step && samples->type(name) == Type::regular) samples->remove_file(name);
+  if (figures_step(run) > step) run.remove_file("figures.json");
 }
 
 void remove_beginning(const OpenFolder& run) {

@@ -3,6 +3,7 @@
 // run_files.cpp and README.md.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -14,8 +15,7 @@ namespace chargpt {
 inline constexpr const char* run_mark = "run.json";
 inline constexpr const char* lock_name = ".lock";  ///< see run_folder.h
 
-/// Whether a folder is a run: it has the mark; or, as those of earlier versions, a checkpoint whose manifest is one.
-/// Error io where that cannot be read.
+/// Whether a folder is a run: it has the mark. Error io where that cannot be read.
 bool is_run(const std::filesystem::path& folder);
 
 /// NewerFormat where its mark is of a newer program, so that this one cannot know what the run means. Errors: io.
@@ -36,6 +36,9 @@ void refuse_replaced(const std::filesystem::path& run);
 /// Removes what a crash left of files that were being written. Only where no other process is writing there. What
 /// cannot be removed stays.
 void remove_unfinished_files(const OpenFolder& run);
+
+/// Removes samples and figures of steps after `step`, at which the run continues.
+void remove_later_files(const OpenFolder& run, std::int64_t step);
 
 /// Removes what a run that never made a step has written, but for its lock; its mark last.
 void remove_beginning(const OpenFolder& run);

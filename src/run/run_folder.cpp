@@ -2,21 +2,26 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
+#include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 
 namespace chargpt {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,6 +96,58 @@ bool rename_to_free(const fs::path& from, const fs::path& to) {
   return errno != EEXIST && ::rename(from.c_str(), to.c_str()) == 0;
 }
 
+/// The holder's process id as it wrote it; for people only, so a file that says anything else says nothing.
+std::string holder(int descriptor) {
+  std::array<char, 16> text{};
+  const ssize_t count = ::pread(descriptor, text.data(), text.size() - 1, 0);
+  const std::string digits(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+  return is_number(digits) ? " (process " + digits + ")" : "";
+}
+
+[[noreturn]] void fail(const Descriptor& lock, const std::filesystem::path& run, int reason) {
+  if (reason == EWOULDBLOCK)
+    throw Error(ExitCode::busy, run, " is in use by another process", holder(lock.number()),
+                "; wait for it, stop it, or choose another folder with --run");
+  if (reason == EISDIR || reason == ENXIO || reason == EBADFD || reason == ELOOP)
+    throw Error(ExitCode::data, run, "/.lock is not a regular file, so it is no lock; remove it");
+  if (reason == ENOLCK || reason == ENOSYS || reason == EOPNOTSUPP || reason == EINVAL)
+    throw Error(ExitCode::io, "cannot lock ", run, "/.lock: the file system does not support locks (",
+                std::generic_category().message(reason),
+                "); choose a run folder on another one (--run DIR), or mount it with locks (NFS: local_lock=flock, "
+                "Lustre: flock)");
+  if (reason == ENOENT) throw Error(ExitCode::missing, run, " does not exist");
+  throw Error(ExitCode::io, "cannot lock ", run, "/.lock: ", std::generic_category().message(reason));
+}
+
+/// A full disk leaves the lock without a name, not without effect.
+void write_holder(int descriptor) {
+  const std::string id = std::to_string(::getpid());
+  [[maybe_unused]] const bool written =
+      ::ftruncate(descriptor, 0) == 0 && ::pwrite(descriptor, id.data(), id.size(), 0) > 0;
+}
+
+bool is_regular(int descriptor) {
+  struct stat opened {};
+  return ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode);
+}
+
+/// Opened and locked. It may have gone with its folder between the two, or is_locked() may hold it for an instant.
+Descriptor locked(const std::filesystem::path& run) {
+  const std::filesystem::path path = run / lock_name;
+  constexpr int most_attempts = 6;
+  for (int attempt = 1;; ++attempt) {
+    Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+    if (lock.number() >= 0 && !is_regular(lock.number())) fail(lock, run, EBADFD);
+    if (lock.number() >= 0 && ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_at(path, lock)) return lock;
+    } else if (errno != EWOULDBLOCK || attempt >= most_attempts) {
+      fail(lock, run, errno);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+}
+
 }  // namespace
 
 std::string folder_name(std::string config_name) {
@@ -153,14 +210,13 @@ void MadeFolders::remove_empty() const {
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
 }
 
-ResultsFolder::ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on) : made_(wanted, name) {
+ResultsFolder::ResultsFolder(const std::string& wanted) : made_(wanted, "compare") {
   if (is_run(path())) throw Error(ExitCode::busy, path(), " holds a run; choose another folder with --out DIR");
-  if (!goes_on) refuse_strangers(path(), "--out DIR");
   try {
     lock_.emplace(path());
   } catch (const Error& error) {
     if (error.code() != ExitCode::busy) throw;
-    throw Error(ExitCode::busy, "another ", name, " is writing to ", path(),
+    throw Error(ExitCode::busy, "another compare is writing to ", path(),
                 "; wait for it, stop it, or choose another folder with --out DIR");
   }
 }
@@ -222,6 +278,22 @@ void NewRun::begin() {
 void NewRun::keep() {
   kept_ = true;
   if (old_) old_->stay();
+}
+
+// The file stays when the lock is given up: removing it would let two processes lock two files of one name. Who removes
+// it with its folder does so under the lock, and who waited for it looks again.
+RunLock::RunLock(const std::filesystem::path& run) : lock_(locked(run)) {
+  write_holder(lock_.number());
+}
+
+bool is_locked(const std::filesystem::path& run) {
+  const std::filesystem::path path = run / lock_name;
+  try {
+    const Descriptor file = open_regular_file(AT_FDCWD, path.native(), path);
+    return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  } catch (const Error&) {  // what cannot be opened, or is no file, is no lock
+    return false;
+  }
 }
 
 }  // namespace chargpt

@@ -66,13 +66,11 @@ class MadeFolders {
   std::vector<std::filesystem::path> made_;
 };
 
-/// The folder for the results of several trainings, for one process at a time; not there again where nothing came into
-/// it.
+/// The folder of a comparison, for one process at a time; removed again if it is still empty at the end.
 class ResultsFolder {
  public:
-  /// `wanted` and `name` as MadeFolders'. Error busy, naming what is there, unless it is empty; with `goes_on` only
-  /// where it is a run; and where another process writes its results there.
-  ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on = false);
+  /// `wanted` as for MadeFolders. Error busy if it is a run, or if another comparison writes its results there.
+  explicit ResultsFolder(const std::string& wanted);
   ~ResultsFolder();
   ResultsFolder(const ResultsFolder&) = delete;
   ResultsFolder& operator=(const ResultsFolder&) = delete;

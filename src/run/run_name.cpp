@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/names.h"
-#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "config/document.h"
@@ -50,8 +50,7 @@ bool is_replaced_run(const std::string& name) {
   return dot != std::string::npos && name.find_first_not_of("0123456789", dot + 5) == std::string::npos;
 }
 
-/// When a run was marked as one; of a run of an early version, without a mark, when its folder last changed. None where
-/// it is no run, or cannot be read.
+/// When a run was marked as one. None where it is not a run, or cannot be read.
 std::optional<fs::file_time_type> beginning(const fs::path& folder) {
   try {
     if (!is_run(folder)) return std::nullopt;
@@ -59,8 +58,7 @@ std::optional<fs::file_time_type> beginning(const fs::path& folder) {
     return std::nullopt;
   }
   std::error_code failed;
-  fs::file_time_type time = fs::last_write_time(folder / run_mark, failed);
-  if (failed) time = fs::last_write_time(folder, failed);
+  const fs::file_time_type time = fs::last_write_time(folder / run_mark, failed);
   return failed ? std::nullopt : std::optional(time);
 }
 

@@ -208,14 +208,10 @@ Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& voca
   return load_listed(list_texts(data.text, vocabulary ? vocabulary->units() : data.units), data, vocabulary, progress);
 }
 
-void check_separator(const Corpus& corpus) {
+void check_splits(const Corpus& corpus, std::int64_t block_size) {
   if (const std::string& absent = corpus.documents().absent_separator; !absent.empty())
     throw Error(ExitCode::data, "data.separator = '", printable(absent),
                 "' does not occur in the text; see --documents for other ways to cut it");
-}
-
-void check_splits(const Corpus& corpus, std::int64_t block_size) {
-  check_separator(corpus);
   const std::int64_t needed = block_size + 1;
   const bool tests = corpus.holdout().test > 0;
   if (corpus.train().size() >= needed && corpus.val().size() >= needed && (!tests || corpus.test().size() >= needed))

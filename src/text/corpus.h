@@ -52,7 +52,7 @@ class Corpus {
   /// out for validation, and the id before them.
   TokenView val() const { return scored_part(train_size_, test_begin_); }
   /// The first holdout().most of the tokens behind those; or of the documents drawn last, and the id before them. Only
-  /// for a score that is recorded as one (run/kept_files.h).
+  /// for a score of the test split.
   TokenView test() const { return scored_part(test_begin_, tokens_.size()); }
   /// All but the test split.
   TokenView without_test() const { return tokens_.slice(0, test_begin_); }
@@ -104,10 +104,8 @@ Corpus load_listed(TextListing listing, const DataConfig& data,
 /// Tokens of the test split of a text of so many; where it has documents, about as many.
 std::int64_t test_size(std::int64_t tokens, const DataConfig& data);
 
-/// Error data for a data.separator that does not occur in the text.
-void check_separator(const Corpus& corpus);
-/// The same, and, naming lengths and what to change, unless each split holds at least one window of block_size + 1
-/// tokens.
+/// Error data for a data.separator that does not occur in the text, and, naming lengths and what to change, unless each
+/// split has at least one window of block_size + 1 tokens.
 void check_splits(const Corpus& corpus, std::int64_t block_size);
 
 /// A corpus from a string already in memory (tests, `eval --text -`).

@@ -248,17 +248,6 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
   return arranged;
 }
 
-DocumentSplit split_of_documents(const TokenView& text, double fraction) {
-  std::vector<Piece> pieces;
-  each_document(text, [&](std::int64_t begin, std::int64_t end) { pieces.push_back({begin, end}); });
-  const std::size_t first = held_out_from(pieces, fraction, EqualPieces{text});
-  const std::int64_t last = text.size() - 1;
-  return {.count = std::ssize(pieces),
-          .held_out = std::ssize(pieces) - static_cast<std::int64_t>(first),
-          .held_out_begin = first < pieces.size() ? pieces[first].begin - 1 : last,
-          .test_begin = last};
-}
-
 KnownDocuments::KnownDocuments(const TokenView& text) {
   each_document(text, [&](std::int64_t begin, std::int64_t end) {
     Hash hash;

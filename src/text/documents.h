@@ -42,10 +42,6 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
                                     const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
                                     const std::string& source);
 
-/// The same for documents that are arranged already: `text` begins and ends with the id between them, and `fraction` of
-/// it is held out.
-DocumentSplit split_of_documents(const TokenView& text, double fraction);
-
 /// visit(begin, end) for each document of a text that begins with the id between them, without the ids around it.
 template <class Visit>
 void each_document(const TokenView& text, const Visit& visit) {

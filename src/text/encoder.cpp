@@ -37,10 +37,10 @@ std::string shown(const TextPlace& place) {
 
 constexpr const char* as_bytes = ", or use --units bytes";
 
-/// A file of a known kind is called by that, not by the byte that gave it away.
+/// Names the file's kind, where that is known, rather than the byte that shows it.
 void refuse_kind(const TextSource& source) {
   if (const auto kind = kind_of(source))
-    throw Error(ExitCode::data, source.name, " is ", kind->name, ", not a plain UTF-8 text; ", kind->advice, as_bytes);
+    throw Error(ExitCode::data, source.name, " is ", kind->name, ", not plain UTF-8 text; ", kind->advice, as_bytes);
 }
 
 /// Of `piece`, at `place` of `source`, where it holds a NUL byte.

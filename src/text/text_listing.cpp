@@ -8,10 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_kind.h"
 #include "base/files.h"
 #include "base/names.h"
-#include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "text/text_source.h"
@@ -53,13 +51,17 @@ bool names_descriptor(const fs::path& path) {
          (folder.filename() == "fd" && path.native().starts_with("/proc/"));
 }
 
-/// Whether a folder is a run: what a training writes is no text to train on.
-bool is_marked_run(const fs::path& folder) {
+/// Whether a folder is what chargpt wrote, a run or an export, which is not a text to train on.
+bool is_marked(const fs::path& folder, const char* file, const char* mark) {
   try {
-    return read_regular_file(folder / "run.json", 4096).find("chargpt run") != std::string::npos;
+    return read_regular_file(folder / file, 4096).find(mark) != std::string::npos;
   } catch (const Error&) {  // most folders have no such file
     return false;
   }
+}
+
+bool is_marked_run(const fs::path& folder) {
+  return is_marked(folder, "run.json", "chargpt run");
 }
 
 /// Looks through a folder and those in it.
@@ -105,8 +107,10 @@ class Search {
   void look_at(const fs::directory_entry& entry, const fs::path& name) {
     std::error_code failed;
     const fs::file_type itself = entry.symlink_status(failed).type();
-    if (itself == fs::file_type::directory)
-      return is_marked_run(entry.path()) ? leave_out(name, "a run") : look_into(name);
+    if (itself == fs::file_type::directory) {
+      if (is_marked_run(entry.path())) return leave_out(name, "a run");
+      return is_marked(entry.path(), export_mark, "chargpt export") ? leave_out(name, "an export") : look_into(name);
+    }
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
     if (type == fs::file_type::directory) return leave_out(name, "a link to a folder");
     if (type == fs::file_type::not_found) return leave_out(name, "a broken link");

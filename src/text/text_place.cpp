@@ -7,9 +7,9 @@
 
 #include "base/files.h"
 #include "base/names.h"
-#include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "text/documents.h"
 
@@ -20,31 +20,19 @@ namespace fs = std::filesystem;
 
 constexpr const char* file_name = "text.json";
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
-constexpr int version = 2;
+constexpr int version = 1;
 constexpr std::uint64_t most_kept_bytes = std::uint64_t{64} << 20;  ///< of a text that cannot be read again
 
-/// Where RUN/text.json says; none if one of the files is not there, or the file says nothing usable. Version 1 has for
-/// each text null, or the files below it as [[name, bytes], …].
+/// Where RUN/text.json says; none if one of the files is not there, or the file says nothing usable.
 std::optional<TextListing> last_place(const fs::path& run) {
   try {
     const auto json = nlohmann::json::parse(read_regular_file(run / file_name, most_bytes));
-    const auto written = json.at("version").get<int>();
-    if (written < 1 || written > version) return std::nullopt;
+    if (json.at("version").get<int>() != version) return std::nullopt;
     TextListing listing{.names = json.at("text").get<Strings>()};
-    const auto add = [&listing](const fs::path& path) {
+    for (const fs::path path : json.at("files").get<Strings>()) {
       const bool is_sample = path == sample_text_name;
+      if (!is_sample && !is_file(path)) return std::nullopt;
       listing.files.push_back(is_sample ? TextFile{path, TextKind::sample} : regular_file(path));
-      return is_sample || is_file(path);
-    };
-    if (written == version) {
-      const auto files = json.at("files").get<Strings>();
-      return std::ranges::all_of(files, add) ? std::optional(listing) : std::nullopt;
-    }
-    for (std::size_t i = 0; i < listing.names.size(); ++i) {
-      const nlohmann::json files = json.contains("files") ? json["files"].at(i) : nullptr;
-      if (files.is_null() && !add(listing.names[i])) return std::nullopt;
-      for (const nlohmann::json& file : files)
-        if (!add(listing.names[i] / fs::path(file.at(0).get<std::string>()))) return std::nullopt;
     }
     return listing;
   } catch (const nlohmann::json::exception&) {
@@ -87,7 +75,7 @@ std::optional<Strings> absolute(const std::vector<fs::path>& paths) {
 /// Whether the files of a text will not be there when the run needs them again.
 bool is_passing(const TextListing& listing, const fs::path& run) {
   if (!listing.repeatable()) return true;
-  // A run that branches off another has a text of its own.
+  // A run that repeats another has a text of its own.
   const fs::path path = listing.names.empty() ? "" : listing.names.front();
   std::error_code ignored;
   return path.filename() == kept_text_name && !fs::equivalent(path, run / kept_text_name, ignored);

@@ -1,6 +1,6 @@
 // Where the text of a run is: its files may have been moved or renamed since, or the program started in another
 // folder. Their contents decide, never their names. Knows no checkpoint.
-//   RUN/text.json: {"version":2,"text":["/absolute/path",…],"files":["/absolute/path",…]}: what was named, and the
+//   RUN/text.json: {"version":1,"text":["/absolute/path",…],"files":["/absolute/path",…]}: what was named, and the
 //     files that were read, in order. True on this machine only, so no other file of a run has it.
 //   RUN/kept-text.txt: the whole text, where it came from a pipe or standard input and could not be read again
 #pragma once

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_kind.h"
 #include "base/files.h"
 
 namespace chargpt {

@@ -4,10 +4,12 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "engine/device.h"
 #include "engine/engine.h"
 #include "engine/torch_module.h"
+#include "kernels/kernels.h"
 #include "learner/learner.h"
 #include "predict/counts.h"
 #include "text/text_place.h"
@@ -38,7 +40,7 @@ std::int64_t start_symbol(const Corpus& corpus) {
 RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std::int64_t threads,
                               const std::string& program_version) {
   const bool on_cpu = learner.device == "cpu", libtorch = learner.engine->name() == "libtorch";
-  const bool bfloat16 = on_cpu && learner.config.dtype == Dtype::bfloat16 && cpu_has_bfloat16();
+  const bool bfloat16 = on_cpu && learner.config.dtype == Dtype::bfloat16 && cpu::processor_has_bf16();
   return {.data = corpus.fingerprint(),
           .parameters = learner.arena.numel(),
           .start_symbol = start_symbol(corpus),
@@ -64,7 +66,7 @@ TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then
   if (asked.threads == 0 && then.threads <= usable_processors()) asked.threads = then.threads;
   // On another device its engine is not the run's, or a slow choice; that of the CPU is auto's choice where it can be.
   const bool same_device = asked.device == then.device || choose_device(asked.device) == then.device;
-  if (asked.engine == "auto" && same_device && engine_name(then.engine) == "libtorch" && has_torch_module())
+  if (asked.engine == "auto" && same_device && then.engine == "libtorch" && has_torch_module())
     asked.engine = "libtorch";
   return asked;
 }
@@ -80,7 +82,7 @@ std::vector<std::string> differing_conditions(const RunConditions& then, const R
   if (now.engine == "libtorch") compare("LibTorch", then.libtorch_version, now.libtorch_version);
   compare("the CPU capability", then.cpu_capability, now.cpu_capability);
   compare("the device", then.device, now.device);
-  compare("the engine", engine_name(then.engine), now.engine);
+  compare("the engine", then.engine, now.engine);
   compare("the number of threads", then.threads, now.threads);
   compare("the number of ranks", then.ranks, now.ranks);
   return lines;

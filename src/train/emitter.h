@@ -56,6 +56,7 @@ class EventEmitter {
     for (const auto& listener : listeners_) listener->on(event);
   }
   void notice(const std::string& line) const { emit(NoticeEvent{line}); }
+  void detail(const std::string& line) const { emit(NoticeEvent{line, /*detail=*/true}); }
   /// `part` of `what` is done, as in WorkEvent.
   void work(std::string_view what, double part) const {
     emit(WorkEvent{.what = what, .part = part, .step = progress_.step, .seconds = clock_.seconds()});

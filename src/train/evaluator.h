@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/window_cut.h"
+#include "base/token_view.h"
 #include "checkpoint/checkpoint.h"
 #include "config/load.h"
 #include "learner/learner.h"

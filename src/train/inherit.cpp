@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "inference/model.h"
 #include "inference/parameter_list.h"

@@ -1,13 +1,17 @@
 #include "train/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/error.h"
 #include "engine/cpu_engine.h"
 #include "engine/device.h"
+#include "inference/forward.h"
 #include "inference/model_types.h"
 #include "inference/parameter_groups.h"
+#include "inference/window_scorer.h"
+#include "kernels/kernels.h"
 #include "report/format.h"
 #include "train/evaluator.h"
 #include "train/run_length.h"
@@ -28,7 +32,7 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
   if (learner.device != "cpu") return lines;
   if (const std::string missing = missing_instructions(); !missing.empty()) lines.push_back(missing);
   if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it means float32");
-  if (train.dtype == Dtype::bfloat16 && !cpu_has_bfloat16())
+  if (train.dtype == Dtype::bfloat16 && !cpu::processor_has_bf16())
     lines.emplace_back(
         "this CPU has no bfloat16 instructions: train.dtype = bfloat16 is emulated, slower than float32");
   return lines;
@@ -78,29 +82,17 @@ std::int64_t whole_bytes(double bytes) {
       std::min(bytes, 0.5 * static_cast<double>(std::numeric_limits<std::int64_t>::max())));
 }
 
-/// Floats that autograd keeps per token and layer.
-double floats_per_layer(const ModelConfig& model, bool on_device) {
-  const auto width = static_cast<double>(model.n_embd);
-  const double hidden = model.feed_forward ? static_cast<double>(mlp_width(model)) : 0;
-  const bool keeps_scores = model.dropout > 0 && !on_device;
-  const double scores =
-      keeps_scores ? 3.0 * static_cast<double>(model.n_head) * static_cast<double>(model.block_size) : 0;
-  const auto convolutions = static_cast<double>(model.conv_places.size());
-  return (10 + convolutions) * width + 3 * hidden + scores;
+/// Threads of the CPU engine that have a window.
+double threads_at_work(const Config& config, const RunSize& run) {
+  return static_cast<double>(std::min(config.train.batch_size, run.threads));
 }
 
-double of_autograd(const Config& config, const RunSize& run) {
-  const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
-  const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model, !run.device.empty());
-  return bytes_per_float * tokens * (layers + 3 * static_cast<double>(run.vocab_size));
-}
-
-/// Parameters of which the optimizer keeps one moment.
-double one_moment_parameters(const Config& config, std::int64_t vocab_size) {
-  double count = 0;
-  for (const GroupInForce& group : groups_in_force(config, vocab_size))
-    if (!keeps_second_moment(group.rule)) count += static_cast<double>(group.parameters);
-  return count;
+/// Tokens whose activations are in memory at a time.
+double tokens_in_flight(const Config& config, const RunSize& run) {
+  const auto B = static_cast<double>(config.train.batch_size), T = static_cast<double>(config.model.block_size);
+  if (!run.cpu_engine) return B * T;
+  const double threads = threads_at_work(config, run);
+  return threads * std::min(std::ceil(B / threads) * T, std::max(T, static_cast<double>(cpu::Forward::chunk_rows)));
 }
 
 }  // namespace
@@ -142,7 +134,8 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   std::erase(plan.longer_limits, plan.length_set_by);
   plan.epochs = static_cast<double>(state.max_iters) * static_cast<double>(plan.tokens_per_step) /
                 static_cast<double>(plan.train_tokens);
-  plan.disk_bytes = disk_estimate(config, plan.vocab_size, plan.parameters);
+  plan.disk_bytes =  // train.keep of them, and the best
+      whole_bytes(checkpoint_bytes(learner.arena) * static_cast<double>(config.train.keep + 1));
   plan.leaks = leaks(learner.model);
   plan.notices = notices_of(resolved, learner, state.threads, state.max_iters);
   if (const std::string line = short_text_warning(plan, config.train, config.eval.eval_interval); !line.empty())
@@ -151,29 +144,29 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
 }
 
 std::int64_t memory_estimate(const Config& config, const RunSize& run) {
-  const bool rolls_back = config.train.on_nonfinite == OnNonfinite::rollback, averages = config.train.ema > 0;
-  // a rollback point is a copy
-  const double rows = (rolls_back ? 7 : 4) + (averages ? 1 : 0) + (averages && rolls_back ? 1 : 0);
-  const double kept = bytes_per_float * (rows * static_cast<double>(run.parameters) -
-                                         (rolls_back ? 2 : 1) * one_moment_parameters(config, run.vocab_size));
-  return whole_bytes(kept + (run.cpu_engine ? cpu_engine_memory(config, run.vocab_size, run.parameters, run.threads)
-                                            : of_autograd(config, run)));
+  const ModelConfig& model = config.model;
+  const auto C = static_cast<double>(model.n_embd), L = static_cast<double>(model.n_layer),
+             V = static_cast<double>(run.vocab_size);
+  const double H = model.feed_forward ? static_cast<double>(mlp_width(model)) : 0;
+  const double copies = 4 + (config.train.ema > 0 ? 1 : 0) + (run.cpu_engine ? 1 + threads_at_work(config, run) : 0);
+  const double trained = tokens_in_flight(config, run),
+               scored = static_cast<double>(run.cpu_engine ? 0 : tokens_scored_at_once);
+  return whole_bytes(bytes_per_float *
+                     (copies * static_cast<double>(run.parameters) + std::max(trained * L, scored) * (12 * C + 3 * H) +
+                      std::max(trained, scored) * 3 * V));
 }
 
-double checkpoint_bytes(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {
-  const double rows = config.train.ema > 0 ? 4 : 3;
-  return bytes_per_float * (rows * static_cast<double>(parameters) - one_moment_parameters(config, vocab_size));
-}
-
-std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {
-  const double beside = config.train.on_nonfinite == OnNonfinite::rollback ? 2 : 1;
-  return whole_bytes(checkpoint_bytes(config, vocab_size, parameters) *
-                     (static_cast<double>(config.train.keep) + beside));
+double checkpoint_bytes(const ParameterArena& arena) {
+  std::int64_t floats = 0;
+  for (const ParameterGroup& group : arena.groups())
+    for (const ParameterSlot& slot : group.slots)
+      floats += slot.numel * ((keeps_second_moment(group.rule) ? 3 : 2) + (group.averages.empty() ? 0 : 1));
+  return bytes_per_float * static_cast<double>(floats);
 }
 
 void check_memory(const Config& config, const RunSize& run, std::int64_t available) {
   const std::int64_t estimate = memory_estimate(config, run);
-  if (static_cast<double>(estimate) / (run.cpu_engine ? 1.15 : 2) <= static_cast<double>(available)) return;
+  if (static_cast<double>(estimate) <= 1.5 * static_cast<double>(available)) return;
   const auto option = [](const char* name, std::int64_t value) { return name + (" = " + std::to_string(value)); };
   // the CPU engine takes one window a thread, however many are in a batch
   const std::string first = run.cpu_engine ? "--threads " + std::to_string(run.threads)

@@ -26,24 +26,21 @@ PlanEvent plan_of(const ResolvedConfig& config, const Corpus& corpus, const Lear
 /// What beside the config a run's memory depends on.
 struct RunSize {
   std::int64_t vocab_size = 0, parameters = 0, threads = 1;
-  bool cpu_engine = false;  ///< the CPU engine trains it, not autograd
+  bool cpu_engine = false;  ///< the CPU engine trains it, not LibTorch
   std::string device = {};  ///< whose memory it takes: "cuda:0"; empty: the machine's
 };
 
-/// Bytes at the peak of training, beside what the process has before: weights, gradients and two moments in float32
-/// (Muon keeps one; weights and moments twice if a rollback may need them; with train.ema averaged weights), and what
-/// the engine computes in. Autograd keeps of one micro-batch, per token, some 18 rows of n_embd and the feed-forward's
-/// hidden row per layer, and three rows of logits.
+/// Bytes that a run allocates, within a factor of about 1.5: float32 weights, gradients and two moments, and for each
+/// token in flight 12 n_embd + 3 hidden floats a layer and three rows of logits. LibTorch has all tokens of a
+/// micro-batch in flight, or one layer of an evaluation's batch. The CPU engine has one window a thread, gradients for
+/// each thread, and packed weights.
 std::int64_t memory_estimate(const Config& config, const RunSize& run);
 
-/// Bytes of one checkpoint: weights, two moments (Muon: one) and averaged weights in float32.
-double checkpoint_bytes(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
+/// Bytes of one checkpoint: weights, moments and averages.
+double checkpoint_bytes(const ParameterArena& arena);
 
-/// Bytes of the checkpoints kept: train.keep of them, the best, and what a rollback returns to.
-std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
-
-/// Error memory, naming what would lower it, if the estimate is well above `available` bytes, where such a run would be
-/// killed without a word. Of the CPU engine it is within 15 %, of autograd perhaps off by half.
+/// Error memory, naming what would lower it, if the estimate is above 1.5 times the `available` bytes: the system would
+/// kill such a run without a message.
 void check_memory(const Config& config, const RunSize& run, std::int64_t available);
 
 }  // namespace chargpt

@@ -18,7 +18,6 @@ constexpr const char* steps_key = "train.max_iters";
 constexpr const char* epochs_key = "train.max_epochs";
 constexpr const char* decay_key = "train.decay_steps";
 constexpr const char* evaluations_key = "eval.eval_iters";
-constexpr const char* lowered_by = "lowered by ";  ///< train.max_epochs, in runs that do not say what it was before
 
 /// The origin of a value that `option` has put in the place of `before`: "train.max_seconds, instead of 20
 /// (--eval_iters)".
@@ -36,7 +35,7 @@ std::int64_t take_back(std::string& origin) {
 }
 
 bool is_lowered(const std::string& origin, const std::string& option) {
-  return origin.starts_with(option + ", instead of ") || origin == lowered_by + option;
+  return origin.starts_with(option + ", instead of ");
 }
 
 }  // namespace
@@ -82,7 +81,6 @@ void lift_limit_of_steps(ResolvedConfig& resolved) {
   std::string origin = origin_of(resolved, steps_key);
   if (!is_lowered(origin, epochs_key)) return;
   const std::int64_t before = std::min(never, take_back(origin));
-  if (before == 0 && train.max_epochs == 0) return;  // an early program has not said what it was
   train.max_iters = before;
   resolved.origin[steps_key] = before > 0 ? origin : epochs_key;
 }
@@ -127,7 +125,7 @@ void RunLength::resume(const TrainConfig& earlier) {
     return settle();
   }
   budget_.reset();
-  if (train.max_seconds > 0 && !train.decay_steps.empty()) start_budget();  // an early program has settled max_iters
+  if (train.max_seconds > 0) start_budget();
 }
 
 void RunLength::settle() {

@@ -11,7 +11,7 @@
 #include "inference/model.h"
 #include "inference/model_types.h"
 #include "kernels/kernels.h"
-#include "learner/step.h"
+#include "learner/learner.h"
 #include "predict/network.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
@@ -134,14 +134,6 @@ std::vector<TeacherWeights> Teachers::weights() const {
   for (const auto& teacher : teachers_)
     all.push_back({whole_path(teacher->checkpoint.path), weights_digest(teacher->model)});
   return all;
-}
-
-std::int64_t Teachers::bytes(std::int64_t places) const {
-  if (teachers_.empty()) return 0;
-  constexpr std::int64_t copies = 2, bytes_per_float = 4;  // weights as loaded and packed; logits and distributions
-  std::int64_t floats = places * teachers_.front()->model.vocab_size();
-  for (const auto& teacher : teachers_) floats += teacher->checkpoint.state.parameters;
-  return copies * bytes_per_float * floats;
 }
 
 void Teachers::predict(const WindowBatch& windows, std::span<float> q) {

@@ -37,8 +37,6 @@ class Teachers {
   std::vector<TeacherWeights> weights() const;
   /// Lines for people: what is learned, and who may have seen the validation split.
   const std::vector<std::string>& notices() const { return notices_; }
-  /// Bytes of memory, for steps of `places` targets.
-  std::int64_t bytes(std::int64_t places) const;
 
   // Teachers run on the windows of each step rather than once over the train split. It costs no memory (65 symbols are
   // 260 MB of float32 for each MB of text), no more time (`quick` sees a fifth of 1 MB, `default` three times all of

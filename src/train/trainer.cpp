@@ -9,11 +9,11 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "engine/device.h"
 #include "inference/model_types.h"
-#include "learner/schedule.h"
-#include "parameters/initial_weights.h"
+#include "learner/learner.h"
 #include "run/checkpoints.h"
 #include "train/conditions.h"
 #include "train/inherit.h"
@@ -24,10 +24,9 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// What can be refused is refused before anything large is allocated. Bytes of the process at its peak or, of a run on
-/// another device, of that device.
-std::int64_t checked_memory(const Config& config, const Corpus& corpus, const std::string& device, std::int64_t threads,
-                            const TrainerOptions& options) {
+/// The corpus, after the checks that come before anything large is allocated.
+Corpus checked(Corpus corpus, const Config& config, const std::string& engine, const std::string& device,
+               std::int64_t threads) {
   check_model_config(config.model);
   check_splits(corpus, config.model.block_size);
   if (corpus.documents().count > 0 && leaks(config.model))
@@ -38,18 +37,11 @@ std::int64_t checked_memory(const Config& config, const Corpus& corpus, const st
   const RunSize run{.vocab_size = vocab_size,
                     .parameters = count_parameters(config.model, vocab_size),
                     .threads = threads,
-                    .cpu_engine = chosen_engine(options.engine, config.model, config.train, device) == "cpu",
+                    .cpu_engine = chosen_engine(engine, config.model, config.train, device) == "cpu",
                     .device = device == "cpu" ? "" : device};
-  const std::int64_t training = memory_estimate(config, run);
-  if (device != "cpu") {
-    if (const auto available = device_memory(device)) check_memory(config, run, *available);
-    return training;
-  }
-  check_memory(config, run, physical_memory());
-  // What the first operations touch of the program's code and heap, and of LibTorch as it is loaded: measured.
-  constexpr std::int64_t program = 6'000'000, of_each_thread = 2'000'000, libtorch = 110'000'000;
-  return resident_memory() + program + threads * of_each_thread + (run.cpu_engine ? 0 : libtorch) + training +
-         options.memory_after_run;
+  const auto available = device == "cpu" ? physical_memory() : device_memory(device);
+  if (available) check_memory(config, run, *available);
+  return corpus;
 }
 
 }  // namespace
@@ -58,10 +50,8 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
     : ranks_(options.ranks != nullptr ? *options.ranks : alone_),
       threads_(set_threads(options.threads)),
       device_(choose_device(options.device, options.engine)),
-      corpus_(std::move(corpus)),
+      corpus_(checked(std::move(corpus), config.config, options.engine, device_, threads_)),
       teachers_(config.config, corpus_, options.run, threads_),
-      memory_bytes_(checked_memory(config.config, corpus_, device_, threads_, options) +
-                    teachers_.bytes(tokens_per_step(config.config))),
       clock_(options.clock, options.process_started, ranks_),
       length_(std::move(config), corpus_.train().size(), options.settled, clock_),
       stop_(options.stop),
@@ -69,9 +59,8 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       learner_(settings(), corpus_, device_, options.engine, ranks_),
       evaluator_(settings(), corpus_, learner_, emitter_),
       saver_(options.run, length_.config(), corpus_.vocabulary(), learner_, emitter_),
-      policy_(learner_, state_, saver_, emitter_) {
-  state_ = {{.max_iters = length_.steps(), .initial_weights = initial_weights_scheme},
-            conditions_here(learner_, corpus_, threads_, options.program_version)};
+      divergence_(learner_, state_, saver_, emitter_) {
+  state_ = {{.max_iters = length_.steps()}, conditions_here(learner_, corpus_, threads_, options.program_version)};
   clock_.start();
   if (teachers_.empty()) return;
   state_.teachers = teachers_.weights();
@@ -93,7 +82,6 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   clock_.count_on_from(progress.seconds);
   if (progress.val_loss != infinite) evaluated_step_ = progress.step;
   saver_.go_on_from(checkpoint);
-  if (const std::string line = policy_.resume(checkpoint); !line.empty()) notices_.push_back(line);
   if (!learner_.load(checkpoint))
     notices_.push_back(source + " has no averaged weights: averaging starts from its trained ones");
   for (const std::string& line : differing_conditions(checkpoint.state, state_)) notices_.push_back(line);
@@ -127,7 +115,7 @@ void Trainer::guess_pace() {
   const TrainConfig& train = settings().train;
   const double per_window = seconds_per_window();
   const double windows = static_cast<double>(train.batch_size * train.gradient_accumulation_steps);
-  const double saved = checkpoint_bytes(settings(), corpus_.vocabulary().size(), learner_.arena.numel());
+  const double saved = checkpoint_bytes(learner_.arena);
   length_.expect(passes_of_step * windows * per_window,
                  {.evaluation = per_window * static_cast<double>(evaluator_.windows_scored()),
                   .save = seconds_per_save + saved / bytes_saved_per_second},
@@ -167,9 +155,11 @@ PlanEvent Trainer::plan(bool measure) {
   guess_pace();
   PlanEvent event = plan_of(length_.config(), corpus_, learner_, state_);
   event.run = saver_.run().string();
-  event.memory_bytes = memory_bytes_;
   event.notices.insert(event.notices.begin(), notices_.begin(), notices_.end());
-  if (measure) event.seconds = measured_seconds();
+  if (measure) {
+    event.seconds = measured_seconds();
+    event.memory_bytes = peak_memory();
+  }
   if (length_.by_clock()) {
     const double left = std::max(0.0, settings().train.max_seconds - clock_.seconds());
     event.seconds = std::min(left, event.seconds.value_or(left));
@@ -201,7 +191,6 @@ Ending Trainer::run_to_end() {
   bool evaluated = false;  // at the end, which a save of the same step may not know
   try {
     if (evaluation_due() && evaluated_step_ != state_.step) evaluate_and_save();
-    policy_.before_first_step();
     while (!(ending = reason_to_end())) {
       make_step();
       if (evaluation_due() && (reason_to_end() || length_.has_time_on_the_way(state_.step))) evaluate_and_save();
@@ -224,7 +213,8 @@ StepEvent Trainer::make_step() {
   const StepResult result = learner_.make_step(state_.step, emitter_.heartbeat("updating"));
   if (const std::string line = learner_.engine->take_notice(); !line.empty()) emitter_.notice(line);
   stop_agreed_ = on_any(ranks_, stop_ != nullptr && stop_->load());
-  if (policy_.accepts(result)) learner_.follow_averages();
+  divergence_.check_step(result);
+  learner_.follow_averages();
   const double rate = learning_rate_at(settings().train, state_.step);
   ++state_.step;
   const double spent = clock_.now() - begun;
@@ -258,9 +248,9 @@ std::optional<Ending> Trainer::reason_to_end() const {
 /// If called off on the way, it leaves nothing behind: a resumed run does it again.
 void Trainer::evaluate() {
   saver_.check();  // without it there is no point in going on
-  EvaluationLosses losses = scored();
-  if (policy_.takes_back(losses.val)) losses = scored();
-  const std::optional<SampleEvent> text = std::isfinite(losses.val) ? sample() : std::nullopt;
+  const EvaluationLosses losses = scored();
+  divergence_.check_loss(losses.val);
+  const std::optional<SampleEvent> text = sample();
   record_losses(state_, losses);
   evaluated_step_ = state_.step;
   emitter_.emit(EvalEvent{.step = state_.step,
@@ -332,12 +322,11 @@ std::optional<SampleEvent> Trainer::sample() {
   return event;
 }
 
-/// The loss of guessing, near ln V, is not worth a checkpoint, unless a rollback may return to it.
+/// The loss of guessing, near ln V, is not worth a checkpoint.
 void Trainer::evaluate_and_save() {
   evaluate();
-  policy_.keep_rollback_point();
   state_.ended = reason_to_end().value_or(Ending::unknown);
-  if (state_.step == 0 && !policy_.rolls_back()) return;
+  if (state_.step == 0) return;
   try {
     save();
   } catch (const Error& failure) {
@@ -347,7 +336,7 @@ void Trainer::evaluate_and_save() {
 }
 
 void Trainer::save() {
-  policy_.check_weights();
+  divergence_.check_weights();
   const double begun = clock_.now();
   emitter_.work("saving", saving_seconds_ > 0.5 ? WorkEvent::no_parts : 0);
   state_.seconds = clock_.seconds();
@@ -398,7 +387,6 @@ Ending Trainer::run() {
 
 StepEvent Trainer::step() {
   guess_pace();
-  policy_.before_first_step();
   return make_step();
 }
 

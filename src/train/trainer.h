@@ -16,9 +16,9 @@
 #include "ranks/communicator.h"
 #include "report/events.h"
 #include "text/corpus.h"
+#include "train/divergence.h"
 #include "train/emitter.h"
 #include "train/evaluator.h"
-#include "train/nonfinite.h"
 #include "train/run_length.h"
 #include "train/saving.h"
 #include "train/teachers.h"
@@ -36,7 +36,6 @@ struct TrainerOptions {
   double process_started = 0;          ///< seconds on the clock, for `seconds` from process start; 0: now
   std::string program_version;         ///< kept in checkpoints
   std::function<double()> clock = {};  ///< seconds; empty: the steady clock
-  std::int64_t memory_after_run = 0;   ///< bytes that the caller needs at most beside what the run holds to its end
   SettledLength settled = {};          ///< what train.max_seconds comes to, if known
   /// The processes that train the run together; null: this one alone. All have the same config, text and checkpoint;
   /// rank 0 alone has a run folder and listeners. It must outlive the trainer.
@@ -62,21 +61,17 @@ class Trainer {
 
   void add_listener(std::shared_ptr<Listener> listener) { emitter_.add_listener(std::move(listener)); }
 
-  /// Sizes, epochs, memory, disk; under train.max_seconds steps and epochs are guessed from a few windows scored.
-  /// `measure`: seconds too, from steps that are made and not undone: the trainer is of no use for a training then.
+  /// Sizes, epochs, disk; under train.max_seconds steps and epochs are guessed from a few windows scored. `measure`:
+  /// seconds and memory too, from steps that are made and not undone: the trainer is of no use for a training then.
   PlanEvent plan(bool measure);
-  /// Until max_iters, patience, max_seconds or stop. Emits the plan, evaluates at step 0 (that is saved only where a
-  /// rollback may return to it), evaluates and saves every eval_interval and at the end; a stop saves without
-  /// evaluating, and what it has dropped is done again, to the same bits, when the run goes on. At least one step is
-  /// taken, however few the seconds. Under max_seconds an evaluation that would take more than a tenth of them, or
-  /// beyond their end, scores a part of the windows. A save that fails on the way is a notice, at the end an Error.
-  /// Error diverged, naming the last good checkpoint, if loss or gradient is not finite; weights that are not finite
-  /// are never saved. Emits why it ended.
+  /// Until max_iters, patience, max_seconds or stop. Emits the plan, evaluates at step 0, evaluates and saves every
+  /// eval_interval and at the end; a stop saves without evaluating, and what it has dropped is done again, to the same
+  /// bits, when the run goes on. At least one step is taken, however few the seconds. Under max_seconds an evaluation
+  /// that would take more than a tenth of them, or beyond their end, scores a part of the windows. A save that fails on
+  /// the way is a notice, at the end an Error. Error diverged, naming the last good checkpoint, if loss or gradient is
+  /// not finite; weights that are not finite are never saved. Emits why it ended.
   Ending run();
-  /// One step; nothing is evaluated or saved. If train.on_nonfinite says so, a step whose loss or gradient is not
-  /// finite is skipped, or weights and moments go back to those of the last evaluation (of step 0 before that);
-  /// then also at a loss spike (see train/nonfinite.h). Such a step counts all the same, so the windows, a function
-  /// of the step, are others from there on. Error diverged after 100 skips in a row, or 10 returns to one point.
+  /// One step; nothing is evaluated or saved. Error diverged as run().
   StepEvent step();
 
   const RunState& state() const { return state_; }
@@ -120,7 +115,6 @@ class Trainer {
   const std::string device_;
   const Corpus corpus_;
   Teachers teachers_;
-  const std::int64_t memory_bytes_;  ///< estimated
   RunClock clock_;
   RunLength length_;
   RunState state_;
@@ -129,7 +123,7 @@ class Trainer {
   Learner learner_;
   Evaluator evaluator_;
   Saver saver_;
-  NonfinitePolicy policy_;
+  DivergenceCheck divergence_;
   std::vector<std::string> notices_;  ///< for the plan
   std::optional<PlanEvent> planned_;
   std::int64_t evaluated_step_ = RunProgress::no_step;

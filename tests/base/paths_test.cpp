@@ -1,7 +1,6 @@
 // What a path is called, what may have been meant by one that leads nowhere, and names that a crash leaves behind.
-#include "base/paths.h"
-
 #include "base/files.h"
+
 #include "test_folder.h"
 
 using namespace chargpt;

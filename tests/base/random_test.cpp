@@ -45,7 +45,7 @@ TEST_CASE("a copied stream goes on from the same place and leaves the original a
 }
 
 TEST_CASE("uniform numbers lie in [0, 1) with the mean and variance of a uniform distribution") {
-  RandomStream stream(42, Purpose::bootstrap);
+  RandomStream stream(42, Purpose::sampling);
   constexpr int count = 100000;
   double sum = 0, squares = 0;
   for (int i = 0; i < count; ++i) {

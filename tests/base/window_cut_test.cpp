@@ -1,4 +1,4 @@
-#include "base/window_cut.h"
+#include "base/token_view.h"
 
 #include "test.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/window_cut.h"
+#include "base/token_view.h"
 #include "baseline/baseline.h"
 #include "test.h"
 
@@ -26,17 +26,11 @@ class Letters {
   std::vector<std::uint8_t> ids_;
 };
 
-/// `train`: several texts with '|' between them; `document`: the letter between documents, where they have any.
+/// `document`: the letter between documents, if there are any.
 Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, ScoredWindows windows,
               int max_order, char document = 0) {
-  std::vector<Letters> texts;
-  for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
-    end = train.find('|', begin);
-    texts.emplace_back(train.substr(begin, end - begin), document);
-  }
-  std::vector<TokenView> counted;
-  for (const Letters& text : texts) counted.push_back(text.view());
-  return ngram_losses(counted, Letters(split, document).view(), symbols, {windows}, max_order).front();
+  return ngram_losses(Letters(train, document).view(), Letters(split, document).view(), symbols, {windows}, max_order)
+      .front();
 }
 
 Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, std::int64_t block_size,
@@ -54,7 +48,7 @@ double probability(const std::string& train, const std::string& context, char le
   int tokens = 0;
   for (std::size_t at = 0; at + context.size() < train.size(); ++at) {
     const char follower = train[at + context.size()];
-    if (train.compare(at, context.size(), context) == 0 && follower != '|') ++followers[follower], ++tokens;
+    if (train.compare(at, context.size(), context) == 0) ++followers[follower], ++tokens;
   }
   if (tokens == 0) return shorter;
   const double distinct = static_cast<double>(followers.size());
@@ -119,9 +113,7 @@ TEST_CASE("losses are the plain recursion's on random texts and documents, for e
   RandomStream random(5, Purpose::windows);
   for (int round = 0; round < 60; ++round) {
     const std::uint64_t symbols = 1 + random.below(4);
-    std::string train = random_letters(random, random.below(60), symbols);
-    for (std::uint64_t more = random.below(3); more > 0; --more)
-      train += "|" + random_letters(random, random.below(20), symbols);
+    const std::string train = random_letters(random, random.below(60), symbols);
     const std::string split = random_letters(random, 2 + random.below(25), symbols + 1);
     const auto length = 1 + static_cast<std::int64_t>(random.below(12));
     const ScoredWindows windows{
@@ -161,27 +153,27 @@ TEST_CASE("the probabilities of all symbols sum to one in every context") {
   }
 }
 
-TEST_CASE("n-grams of one context lie side by side, none across two texts") {
-  const Letters one("abab"), two("ca");
-  NgramCounter counter({one.view(), two.view()});
+TEST_CASE("n-grams of one context lie side by side") {
+  const Letters text("ababca");
+  NgramCounter counter(text.view());
   const NgramLevel unigrams = counter.next_order(), bigrams = counter.next_order(), trigrams = counter.next_order();
   CHECK(unigrams.ids == std::vector<std::int32_t>{0, 1, 2});
   CHECK(unigrams.counts == std::vector<std::int32_t>{3, 2, 1});
   CHECK(unigrams.totals == std::vector<std::int32_t>{6});
-  CHECK(bigrams.first == std::vector<std::int32_t>{0, 1, 2, 3});  // ab, ba, ca; no "bc" over the cut
-  CHECK(bigrams.ids == std::vector<std::int32_t>{1, 0, 0});
-  CHECK(bigrams.counts == std::vector<std::int32_t>{2, 1, 1});
+  CHECK(bigrams.first == std::vector<std::int32_t>{0, 1, 3, 4});  // ab, ba, bc, ca
+  CHECK(bigrams.ids == std::vector<std::int32_t>{1, 0, 2, 0});
+  CHECK(bigrams.counts == std::vector<std::int32_t>{2, 1, 1, 1});
   CHECK(bigrams.find(0, 1) == 0);
   CHECK(bigrams.find(0, 0) == NgramLevel::unseen);
-  CHECK(bigrams.distinct(1) == 1);
-  CHECK(trigrams.ids == std::vector<std::int32_t>{0, 1});  // aba, bab
-  CHECK(trigrams.distinct(2) == 0);                        // nothing came after "ca"
+  CHECK(bigrams.distinct(1) == 2);
+  CHECK(trigrams.ids == std::vector<std::int32_t>{0, 2, 1, 0});  // aba, abc, bab, bca
+  CHECK(trigrams.distinct(3) == 0);                              // nothing came after "ca"
 }
 
 TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {
   // The same text over other ids: the numbers of the symbols make no difference, only how many there are.
   const std::vector<std::uint16_t> train = {0, 32767, 0, 32767, 100, 0}, split = {0, 32767, 100};
-  const Losses wide = ngram_losses({{train.data(), 2, 6}}, {split.data(), 2, 3}, 32768, {{.length = 8}}, 4).front();
+  const Losses wide = ngram_losses({train.data(), 2, 6}, {split.data(), 2, 3}, 32768, {{.length = 8}}, 4).front();
   const Losses narrow = losses("abacca", "abc", 32768, 8, 4);
   CHECK(losses("ababca", "abc", 32768, 8, 4) == wide);
   CHECK(narrow != wide);

@@ -16,13 +16,6 @@ std::string parse_failure(const std::string& text) {
   return message_of(ExitCode::data, [&] { parse_strict_json(text, "f.json"); });
 }
 
-/// What is read of a state without these fields.
-RunState without(const Names& names) {
-  nlohmann::json json = to_json(state_of(5));
-  for (const std::string& name : names) json.erase(name);
-  return run_state_from_json(json, "state.json");
-}
-
 /// What reading a state says whose field `name` has been given `value`.
 std::string state_failure(const std::string& name, const nlohmann::json& value) {
   nlohmann::json json = to_json(state_of(5));
@@ -70,52 +63,18 @@ TEST_CASE("the text of a run state") {
   CHECK(to_json(state).dump() ==
         R"({"version":1,"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"val_loss":"nan",)"
         R"("averaged_val_loss":"inf","best_val_loss":"inf","best_step":-1,)"
-        R"("evals_without_improvement":2,"trend":{"mean":0.0,"variance":0.0,"count":0},"rollbacks":0,)"
-        R"("rollbacks_in_a_row":0,"rollback_step":-1,"skips_in_a_row":0,"ended":"unknown","initial_weights":1,)"
+        R"("evals_without_improvement":2,"ended":"unknown",)"
         R"("data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,"start_symbol":1,)"
         R"("program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
-        R"("device":"cpu","engine":"autograd","threads":2,"ranks":1})");
+        R"("device":"cpu","engine":"libtorch","threads":2,"ranks":1,"teachers":[]})");
   const RunState read = run_state_from_json(to_json(state), "s");
   CHECK(std::isnan(read.val_loss));
   CHECK(std::isinf(read.best_val_loss));
 }
 
-TEST_CASE("what earlier programs did not keep of a run is read as if there had been none of it") {
-  const RunState timeless = without({"training_seconds", "averaged_val_loss"}),
-                 straight = without({"trend", "rollbacks", "rollbacks_in_a_row", "rollback_step"});
-  CHECK(timeless.training_seconds == 0);
-  CHECK(std::isinf(timeless.averaged_val_loss));
-  CHECK(straight.rollback_step == RunState::no_step);
-  CHECK(straight.trend.count == 0);
-  CHECK(without({"initial_weights"}).initial_weights == 1);
-  CHECK(without({"initial_weights", "skips_in_a_row"}).skips_in_a_row == 0);
-  CHECK(without({"ranks"}).ranks == 1);
-  nlohmann::json json = to_json(state_of(5));
-  json["skips_in_a_row"] = 99;
-  json["ranks"] = 3;
-  CHECK(run_state_from_json(json, "state.json").skips_in_a_row == 99);
-  CHECK(run_state_from_json(json, "state.json").ranks == 3);
-  state_failure("ranks", 0);
-}
-
-TEST_CASE("why a run ended is kept, and not known of a state of before it was, or of a later program's reason") {
-  RunState state = state_of(5);
-  state.ended = Ending::patience;
-  nlohmann::json json = to_json(state);
-  CHECK(run_state_from_json(json, "s").ended == Ending::patience);
-  json["ended"] = "boredom";
-  CHECK(run_state_from_json(json, "s").ended == Ending::unknown);
-  json.erase("ended");
-  CHECK(run_state_from_json(json, "s").ended == Ending::unknown);
-}
-
-TEST_CASE("every other field must be there") {
-  nlohmann::json whole = to_json(state_of(5));
-  for (const char* later :
-       {"skips_in_a_row", "ended", "training_seconds", "averaged_val_loss", "ranks", "initial_weights"})
-    whole.erase(later);
+TEST_CASE("every field must be there") {
+  const nlohmann::json whole = to_json(state_of(5));
   for (const auto& [name, value] : whole.items()) {
-    if (name == "rollbacks") continue;  // says whether the other three are
     nlohmann::json json = whole;
     json.erase(name);
     CHECK(error_of([&] { run_state_from_json(json, "state.json"); }) ==
@@ -130,14 +89,16 @@ TEST_CASE("every field must be of its type and within its range") {
   CHECK(state_failure("step", UINT64_MAX) ==
         "state.json: field 'step' is 18446744073709551615, not a whole number of at least 0 and at most "
         "9007199254740992");
-  CHECK(state_failure("rollbacks_in_a_row", INT64_MAX) ==
-        "state.json: field 'rollbacks_in_a_row' is 9223372036854775807, not a whole number of at least 0 and at most "
+  CHECK(state_failure("evals_without_improvement", INT64_MAX) ==
+        "state.json: field 'evals_without_improvement' is 9223372036854775807, not a whole number of at least 0 and at "
+        "most "
         "9007199254740992");
   CHECK(state_failure("best_step", -2) == "state.json: field 'best_step' is -2, not a whole number of at least -1");
   CHECK(state_failure("seconds", "soon") ==
         R"(state.json: field 'seconds' is "soon", not a number, "inf", "-inf" or "nan")");
   CHECK(state_failure("seconds", nullptr) ==
         R"(state.json: field 'seconds' is null, not a number, "inf", "-inf" or "nan")");
+  CHECK(state_failure("ended", "boredom") == R"(state.json: field 'ended' is "boredom", not a reason to end)");
   CHECK(state_failure("device", 1) == "state.json: field 'device' is 1, not a string");
   CHECK(state_failure("data", 1) == "state.json: field 'data' is not a JSON object");
   CHECK(state_failure("data", {{"tokens", 1}, {"crc64", "12"}}) ==
@@ -146,7 +107,7 @@ TEST_CASE("every field must be of its type and within its range") {
 
 TEST_CASE("a state of a newer program is refused by name") {
   CHECK(state_failure("version", 2) ==
-        "state.json: run state of version 2, written by a newer chargpt; this one reads up to version 1");
+        "state.json: run state of version 2, made by a newer chargpt; this one reads version 1");
   CHECK(state_failure("version", 0) == "state.json: field 'version' is 0, not a whole number of at least 1");
 }
 

@@ -6,7 +6,7 @@ import pathlib
 import signal
 import subprocess
 
-from program import QUICK, SAMPLE_TEXT, SMALL, TEXT, ProgramTest, data_of, last_wins, metrics
+from program import QUICK, ProgramTest, last_wins, metrics
 
 TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 
@@ -14,31 +14,6 @@ TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 class CompareTest(ProgramTest):
     def compare(self, *arguments):
         return self.json("compare", *arguments, *TINY)
-
-
-class VaryTest(CompareTest):
-    def test_trains_every_combination_in_a_folder_named_by_what_differs(self):
-        results = self.compare("ladder/attention", "--vary", "model.n_head=1,2", "--vary", "learning-rate=1e-3,1e-1", "--out", "out")["results"]
-        names = {f"ladder/attention n_head={heads} learning_rate={rate}" for heads in (1, 2) for rate in ("1e-3", "1e-1")}
-        self.assertEqual({row["config"] for row in results}, names)
-        self.assertIn("learning_rate=1e-1", results[0]["config"])
-        folders = {path.name for path in (self.folder / "out").iterdir() if path.is_dir()}
-        self.assertEqual(folders, {f"{name.replace('/', '-').replace(' ', '-')}-seed1337" for name in names})
-
-    def test_several_at_once_reuse_what_was_trained_one_after_the_other(self):
-        self.assertEqual(*(self.compare("ladder/attention", "--vary", "n_head=1,2", "--out", "out", *jobs) for jobs in ([], ["--jobs", "2"])))
-
-    def test_a_list_in_brackets_is_one_value(self):
-        results = self.compare("ladder/transformer", "--vary", 'bias_places=["mlp","head"],[]')["results"]
-        self.assertEqual({row["config"] for row in results}, {"ladder/transformer bias_places=mlp,head", "ladder/transformer bias_places=#2"})
-
-    def test_what_cannot_be_varied_is_one_line_and_nothing_is_made(self):
-        for vary, line in (("n_head", "--vary n_head is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6"),
-                           ("n_heads=1,2", "--vary: n_heads = 1 is not an option; did you mean model.n_head?"),
-                           ("n_head=1,3", "--vary: model.n_head = 3 does not divide model.n_embd = 8; 2 or 4 would"),
-                           ("train.seed=1,2", "--vary train.seed=1,2: a seed is not a variant; --seeds 2 trains each config with that many seeds")):
-            self.assertEqual(self.fail_with(2, "compare", "ladder/attention", "--vary", vary, "--n_embd", "8", "--text", SAMPLE_TEXT), line)
-        self.assertEqual(list(self.folder.iterdir()), [])
 
 
 class ChildrenTest(CompareTest):
@@ -72,12 +47,6 @@ class ChildrenTest(CompareTest):
         self.assertEqual(self.succeed(*self.COMMAND, "--out", "out", "--jobs", "2").err.count("trained before"), 3)
         self.assertEqual(self.losses("out"), whole)
 
-    def test_that_a_run_diverged_is_a_result(self):
-        rows = self.json("compare", "nanogpt-cpu", "--vary", "learning_rate=1e-3,1000", *SMALL, *QUICK, "--max_iters", "200", "--weight_decay", "1000",
-                         "--grad_clip", "0", "--warmup_iters", "0", "--quiet")["results"]
-        self.assertEqual([(row["config"].split("=")[1], row["rank"]) for row in rows], [("1e-3", 1), ("1000", None)])
-        self.assertIn("training diverged", rows[1]["seeds"][0]["failure"])
-
     def test_the_threads_that_are_asked_for_are_the_runs(self):
         for threads in (1, 3):
             self.succeed(*last_wins(["compare", "ladder/bigram", "--out", f"out{threads}", *TINY, "--threads", threads]))
@@ -93,33 +62,13 @@ class ChildrenTest(CompareTest):
         self.wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists())
         self.assertEqual(len(self.json(*self.COMMAND, "--out", "out")["results"]), 2)
 
-    def test_two_comparisons_or_searches_do_not_share_a_folder(self):
+    def test_two_comparisons_do_not_share_a_folder(self):
         (self.folder / "out").mkdir()
         with open(self.folder / "out/.lock", "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            for command in (self.COMMAND, ["tune", "ladder/bigram", "--minutes", "0.1", "--text", SAMPLE_TEXT]):
-                self.assertEqual(self.fail_with(75, *command, "--out", "out"),
-                                 f"another {command[0]} is writing to out; wait for it, stop it, or choose another folder with --out DIR")
+            self.assertEqual(self.fail_with(75, *self.COMMAND, "--out", "out"),
+                             "another compare is writing to out; wait for it, stop it, or choose another folder with --out DIR")
         self.assertEqual([path.name for path in (self.folder / "out").iterdir()], [".lock"])
-
-
-class TextTest(CompareTest):
-    def test_a_text_that_is_named_is_read_whatever_an_earlier_one_was(self):
-        command = ["compare", "ladder/bigram", "--out", "duel", *TINY[2:]]
-        self.succeed(*command, "--text", "-", stdin=TEXT.encode())
-        self.assertIn("was trained on another text", self.fail_with(75, *command, "--text", self.write("other.txt", TEXT[:-100])))
-        self.fail_with(66, *command, "--text", "none.txt")
-
-
-class ScoreOnTest(CompareTest):
-    def test_within_the_train_split_the_validation_split_is_not_looked_at(self):
-        command = ["ladder/bigram", "--vary", "learning_rate=1e-3,1e-1", "--score-on", "train"]
-        alone = self.compare(*command, "--out", "out")
-        self.assertEqual(alone["split"], "train")
-        self.assertLess(alone["tokens"], self.compare(*command[:-2])["tokens"])  # a tenth of nine tenths
-        self.assertTrue(any("the validation split is unused" in remark for remark in alone["remarks"]))
-        at_once = self.compare(*command, "--out", "at-once", "--jobs", "2")
-        self.assertEqual([row["mean"] for row in at_once["results"]], [row["mean"] for row in alone["results"]])
 
 
 class RunsTest(CompareTest):
@@ -148,16 +97,6 @@ class RunsTest(CompareTest):
         self.assertLess(results[0]["ci95"][0], results[0]["mean"])
         self.assertTrue((self.folder / "out/compare.json").exists())
 
-    def test_what_does_not_compare_is_refused_in_one_line(self):
-        self.train("c", "ladder/bigram", 5, text="abcdefgh" * 400)
-        for words, line in ((["a1", "ladder/masked"], "a1 is a run, and ladder/masked is none; compare runs with runs or configs with configs"),
-                            (["a1", "a1/"], "a1/ is of a run given before; give each run, or one of its checkpoints, once"),
-                            (["a1", "b1", "--seeds", "3"], "--seeds is for trainings, and runs are compared as they are; leave it out"),
-                            (["a1", "b1", "--score-on", "train"], "--score-on is for trainings, and runs are compared as they are; leave it out"),
-                            (["a1", "b1", "--max_iters", "3"], "--max_iters is for trainings, and runs are compared as they are; leave it out")):
-            self.assertEqual(self.fail_with(2, "compare", *words), line)
-        self.assertIn("a1 and c differ in their text (data.text", self.fail_with(2, "compare", "a1", "c"))
-
     def test_a_checkpoint_that_is_named_is_no_best_one(self):
         self.train("more", "ladder/bigram", 20, "--seed", 3, "--n_embd", "8", "--eval_interval", "10", "--keep", "5")
         early = "more/checkpoints/step-00000010"
@@ -168,41 +107,13 @@ class RunsTest(CompareTest):
         self.assertTrue(any("scored at step 10, the checkpoint that was named" in remark for remark in outcome["remarks"]), outcome["remarks"])
         self.assertIn("is of a run given before", self.fail_with(2, "compare", early, "more"))
 
-    def test_a_refused_comparison_counts_no_score_of_a_test_split(self):
-        for run, text in (("x", TEXT), ("y", TEXT[:-9])):
-            self.train(run, "ladder/bigram", 5, "--test_fraction", "0.1", text=text)
-        self.fail_with(2, "compare", "x", "y")
-        self.assertFalse((self.folder / "x/test.json").exists())
-        self.succeed("eval", "x", "--split", "test")
-        self.assertTrue((self.folder / "x/test.json").exists())
-
-    def test_a_terminal_of_80_columns_and_a_page(self):
+    def test_the_table_fits_a_terminal_of_80_columns(self):
         table = self.fitting_lines(80, "compare", "a1", "b1")
         for word in ("rank", "config", "loss", "above best", "params", "seconds"):
             self.assertIn(word, table[0])
-        self.assertIn("give --out DIR", self.fail_with(2, "compare", "a1", "--page"))
-        self.succeed("compare", "a1", "b1", "--page", "--out", "out")
-        page = (self.folder / "out/compare.html").read_text()
-        self.assertTrue(page.startswith("<!DOCTYPE html>"))
-        self.assertIn("chargpt: 2 configs compared", page)
-        data = data_of(self.folder / "out/compare.html")
-        self.assertEqual([row["rank"] for row in data["comparison"]["results"]], [1, 2])
-        self.assertNotIn("run", data["comparison"]["results"][0]["seeds"][0])
-        self.assertEqual([run["name"] for run in data["runs"]], [row["config"] for row in data["comparison"]["results"]])
 
 
 class FormsTest(CompareTest):
-    def test_the_plan_stands_once_and_each_run_leaves_one_line(self):
-        outcome = self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1])
-        for part, times in (("chargpt: 4 runs (2 configs × 2 seeds) in runs/compare-1", 1), ("config  ladder/attention n_head=1, one of 2\nmodel ", 1),
-                            ("length ", 1), (", seed 1337: val ", 2), (", seed 1338: val ", 2)):
-            self.assertEqual(outcome.err.count(part), times, part + "\n" + outcome.err)
-        table, sentence = outcome.out.rstrip("\n").split("\n\n")
-        self.assertEqual(len(table.splitlines()), 3)
-        self.assertRegex(sentence, r"^n_head=. is ahead (in |by )")
-        self.assertNotIn("paired", outcome.err)
-        self.assertIn("paired", self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1], "--verbose").err)
-
     def test_a_run_that_did_not_go_through_its_schedule_is_told_with_what_ended_it(self):
         command = ["compare", "ladder/bigram", "--out", "out", *TINY[:-1]]
         self.assertNotIn("ended by", self.succeed(*command).err)
@@ -210,20 +121,6 @@ class FormsTest(CompareTest):
         for ending in ("patience", "seconds"):
             self.write("out/ladder-bigram-seed1337/val_losses.json", {**kept, "ended": ending})
             self.assertIn(f", ended by {ending} after 12 steps", self.succeed(*command).err)
-
-    def test_a_notice_of_which_only_numbers_differ_is_told_once(self):
-        self.write("few.txt", TEXT[:300])
-        command = ["compare", "ladder/bigram", "--vary", "max_iters=200,300", "--out", "out", *TINY[:-3], "--text", "few.txt"]
-        err = self.succeed(*last_wins(command)).err
-        self.assertEqual(err.count("this run reads its 270 tokens "), 1, err)
-
-    def test_markdown_is_the_table(self):
-        command = ["ladder/bigram", "ladder/average", "--seeds", "2", "--out", "out", *TINY, "--markdown"]
-        lines = self.succeed("compare", *command).out.splitlines()
-        self.assertEqual(lines[0], "| rank | config | loss | std | above best | params | tokens/s | seconds |")
-        self.assertEqual(len(lines), 4)
-        self.assertTrue(lines[3].startswith("| leaks | ladder/average |"))
-        self.assertEqual(self.fail_with(2, "compare", *command, "--json"), "--json and --markdown are both given; give one")
 
     def test_the_first_evaluation_at_the_target_is_told_where_every_seed_reached_it(self):
         command = ["compare", "ladder/bigram", "--vary", "learning_rate=1e-1,1e-5", "--seeds", "2", "--target", "4", "--out", "out", *TINY[:-3],
@@ -235,25 +132,10 @@ class FormsTest(CompareTest):
             self.assertEqual(seed["target"], {"step": first["step"], "seconds": first["seconds"]})
             self.assertEqual((seed["updates"], seed["ended"]), (30, "finished"))  # it goes on
         self.assertEqual([seed["target"] for seed in report["results"][1]["seeds"]], [None, None])
+        self.assertIn("score a part of it; set --eval_iters 0", self.fail_with(2, *command, "--eval_iters", "2"))
         lines = self.lines_at(80, *command)
         self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
         self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2$")
-
-    def test_runs_may_end_at_the_target_and_are_listed_by_their_steps_to_it(self):
-        command = ["compare", "ladder/bigram", "--vary", "learning_rate=1e-5,1e-2,1e-1", "--target", "4", "--stop-at-target", *TINY[:-3], "--max_iters", "300"]
-        outcome = self.succeed(*command, "--out", "out", "--json")
-        rows = outcome.json["results"]
-        self.assertEqual([row["config"].split("=")[1] for row in rows], ["1e-1", "1e-2", "1e-5"])
-        self.assertEqual([row["rank"] for row in rows], [None] * 3)
-        for row in rows[:2]:
-            seed, = row["seeds"]
-            self.assertEqual((seed["updates"], seed["ended"]), (seed["target"]["step"], "stopped"))
-            self.assertLess(seed["updates"], 300)
-        self.assertRegex(outcome.json["verdict"], r"^ladder/bigram learning_rate=1e-1 reached 4\.0000 after \d+ steps, ladder/bigram learning_rate=1e-2 after")
-        self.assertRegex("\n".join(self.lines_at(80, *command, "--out", "out")),
-                         r"^ladder/bigram learning_rate=1e-1 reached(.|\n)*\n\nconfig +reached 4.0000 +steps +seconds\n")
-        self.assertEqual(self.fail_with(2, "compare", "ladder/bigram", "--stop-at-target"), "--stop-at-target needs --target LOSS")
-        self.assertIn("score a part of it; set --eval_iters 0", self.fail_with(2, *command, "--eval_iters", "2"))
 
     def test_what_a_terminal_shows_meanwhile_fits_it(self):
         for columns in (60, 80, 120):

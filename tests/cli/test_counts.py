@@ -40,18 +40,6 @@ class CountsTest(ProgramTest):
         self.assertRegex(self.succeed(*talk, "--interactive", "complete", stdin=b"aaaaaaaaaa\nab\n").out, r"^a{10}[ab]{8}\nab\n$")
         self.assertNotIn("but the context is", self.succeed(*talk, "--prompt", "a" * 17).err)
 
-    def test_audit_says_how_much_samples_copy_with_counts_and_without(self):
-        audit = ["audit", "run", "--samples", "4", "--tokens", "500"]
-        alone, both = (self.json(*audit, *counts) for counts in ([], ["--counts"]))
-        self.assertEqual(both["without_counts"], {"copied_share": alone["copied_share"], "longest": alone["longest"]["characters"]})
-        self.assertEqual([row["without_counts"] for row in both["not_in_train"]], [row["samples"] for row in alone["not_in_train"]])
-        self.assertEqual([row["held_out"] for row in both["not_in_train"]], [row["held_out"] for row in alone["not_in_train"]])
-        self.assertLess(both["not_in_train"][1]["samples"], alone["not_in_train"][1]["samples"] - 0.1)  # the counts know words, 20 steps do not
-        out = " ".join(self.succeed(*audit, "--counts").out.split())
-        self.assertIn("samples without counts: " + str(alone["longest"]["characters"]), out)
-        self.assertRegex(out, r"samples \d+\.\d % \(without counts \d+\.\d %\), held-out text")
-        self.assertNotIn("without_counts", alone)
-
     def test_a_text_too_short_to_learn_from_is_said_in_a_line(self):
         self.train("short", "nanogpt-cpu", 5, *SMALL, text=TEXT[:3000])
         outcome = self.succeed("eval", "short", "--counts", "--json")

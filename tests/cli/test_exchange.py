@@ -4,10 +4,9 @@ import json
 import math
 import shutil
 import struct
-import subprocess
 
 from exchange import MODELS, OWN_MODELS, SIZE, ExchangeTest
-from program import SAMPLE_TEXT, SOURCE, command, safetensors
+from program import SAMPLE_TEXT, SOURCE, safetensors
 
 
 class RoundTripTest(ExchangeTest):
@@ -29,7 +28,7 @@ class RoundTripTest(ExchangeTest):
     def test_an_imported_run_samples_trains_on_and_says_what_it_cannot_do(self):
         self.model("qwen3")
         self.export("qwen3", "out")
-        shown = self.succeed("import", "out", "--out", "back").out
+        shown = self.succeed("import", "out", "--run", "back").out
         self.assertIn("chargpt train back/config.json --init_from back --text FILE", shown)
         greedy = ["--prompt", "The ", "--tokens", "40", "--greedy", "--quiet"]
         self.assertEqual(self.succeed("sample", "back", *greedy).out, self.succeed("sample", "qwen3", *greedy).out)
@@ -93,74 +92,35 @@ class RoundTripTest(ExchangeTest):
         self.succeed("import", "out", "--run", "back", "--quiet")
         self.assertEqual(self.loss("back"), self.loss("wide"))
 
-    def test_an_export_appears_whole_or_not_at_all_and_replaces_only_an_export(self):
-        self.model("gpt2", 5)
-        self.assertEqual(sorted(self.export("gpt2", "out/deep")["files"] + ["export.json"]), sorted(self.contents("out/deep")))
-        self.assertIn("--overwrite", self.fail_with(75, "export", "gpt2", "--out", "out/deep"))
-        self.export("gpt2", "out/deep/", "--overwrite")
-        self.write("out/deep/mine.txt", "mine")
-        self.assertIn("files that no export wrote", self.fail_with(75, "export", "gpt2", "--out", "out/deep", "--overwrite"))
-        self.write("photos/config.json", "{}")
-        self.fail_with(75, "export", "gpt2", "--out", "photos", "--overwrite")
-        self.assertEqual(self.contents("photos"), {"config.json": b"{}"})
-        (self.folder / "empty").mkdir()
-        self.export("gpt2", "empty")
-        self.write("file", "text")
-        self.fail_with(75, "export", "gpt2", "--out", "file", "--overwrite")
-        self.assertEqual([path.name for path in (self.folder / "out").iterdir()], ["deep"])
-
-    def test_a_link_that_has_the_name_of_an_exports_file_is_none(self):
+    def test_an_export_goes_to_a_path_that_does_not_exist(self):
         self.model("gpt2", 3)
-        self.export("gpt2", "out")
-        card = self.folder / "out/README.md"
-        card.unlink()
-        card.symlink_to(self.write("mine.md", "mine"))
-        self.assertIn("files that no export wrote", self.fail_with(75, "export", "gpt2", "--out", "out", "--overwrite"))
-        self.assertEqual(card.read_text(), "mine")
+        self.assertEqual(sorted(self.export("gpt2", "out/deep/")["files"]), sorted(self.contents("out/deep")))
+        self.write("file", "text")
+        self.write("file.gguf", "text")
+        for name in ("empty", "killed.partial"):
+            (self.folder / name).mkdir()
+        (self.folder / "link").symlink_to("nowhere")
+        before = self.contents(".")
+        for out, taken in (("out/deep", "out/deep"), ("file", "file"), ("empty", "empty"), ("link", "link"), ("killed", "killed.partial")):
+            self.assertEqual(self.fail_with(75, "export", "gpt2", "--out", out), f"{taken} already exists; choose another path or remove it")
+        self.assertIn("file.gguf already exists", self.fail_with(75, "export", "gpt2", "--format", "gguf", "--out", "file.gguf"))
+        self.succeed("export", "gpt2", "--format", "gguf", "--out", "new.gguf")
+        self.assertEqual({name: content for name, content in self.contents(".").items() if name != "new.gguf"}, before)
+
+    def test_a_folder_of_texts_leaves_out_an_export(self):
+        self.model("gpt2", 3)
+        (self.folder / "texts").mkdir()
+        shutil.copy(SAMPLE_TEXT, self.folder / "texts")
+        self.export("gpt2", "texts/out")
+        self.assertIn("out (an export)", self.succeed("train", "quick", "--text", "texts", "--dry-run").err)
 
     def test_each_place_that_drops_in_a_gpt2_has_its_rate_there(self):
         rates = ("embd_pdrop", "attn_pdrop", "resid_pdrop")
         for place, name in (("embedding", "embd_pdrop"), ("attention", "attn_pdrop"), ("attention_output", "resid_pdrop"), ("mlp", "resid_pdrop")):
             self.train("run", "nanogpt-cpu", 1, *SIZE, "--dropout", "0.2", "--dropout_places", place, "--overwrite")
-            self.export("run", "out", "--overwrite")
-            config = self.json_of("out/config.json")
+            self.export("run", f"out-{place}")
+            config = self.json_of(f"out-{place}/config.json")
             self.assertEqual({rate: config[rate] for rate in rates}, {**dict.fromkeys(rates, 0), name: 0.2})
-
-    def test_names_that_a_foreign_export_json_lists_are_never_removed(self):
-        self.model("gpt2", 3)
-        self.write("thesis.tex", "mine")
-        absolute = self.write("kept/notes.txt", "mine")
-        for listed in (["../thesis.tex"], [str(absolute)], ["mine.txt"], ["config.json", "../kept/notes.txt"]):
-            with self.subTest(listed):
-                self.write("out/export.json", {"format": "chargpt export", "version": 1, "files": listed})
-                self.write("out/mine.txt", "mine")
-                self.assertIn("files that no export wrote", self.fail_with(75, "export", "gpt2", "--out", "out", "--overwrite"))
-                self.assertEqual((self.folder / "out/mine.txt").read_text(), "mine")
-                (self.folder / "out/mine.txt").unlink()
-                self.export("gpt2", "out", "--overwrite")
-                self.assertEqual((self.folder / "thesis.tex").read_text(), "mine")
-                self.assertEqual(absolute.read_text(), "mine")
-
-    def test_only_a_gguf_file_of_ours_is_replaced(self):
-        self.model("gpt2", 3)
-        foreign = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 20) + b"general.architecture" + struct.pack("<IQ", 8, 5) + b"llama"
-        (self.folder / "llama.gguf").write_bytes(foreign)
-        line = self.fail_with(75, "export", "gpt2", "--format", "gguf", "--out", "llama.gguf", "--overwrite")
-        self.assertIn("llama.gguf is not what an export of this format wrote", line)
-        self.assertEqual((self.folder / "llama.gguf").read_bytes(), foreign)
-        self.succeed("export", "gpt2", "--format", "gguf", "--out", "ours.gguf")
-        self.fail_with(75, "export", "gpt2", "--format", "gguf", "--out", "ours.gguf")
-        self.succeed("export", "gpt2", "--format", "gguf", "--out", "ours.gguf", "--overwrite")
-        (self.folder / "link.gguf").symlink_to("llama.gguf")
-        self.fail_with(75, "export", "gpt2", "--format", "gguf", "--out", "link.gguf", "--overwrite")
-        self.assertEqual((self.folder / "llama.gguf").read_bytes(), foreign)
-
-    def test_an_export_may_have_the_longest_name_that_there_is_and_the_process_number_of_a_killed_one(self):
-        self.model("gpt2", 3)
-        words = command("export", "gpt2", "--out", "n" * 255, "--quiet")
-        left = 'mkdir ".chargpt-export-$$" && echo {} > ".chargpt-export-$$/nanogpt.json" && exec "$@"'
-        subprocess.run(["sh", "-c", left, "sh", *words], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
-        self.assertNotIn("nanogpt.json", self.contents("n" * 255))
 
     def test_the_model_that_an_architecture_cannot_hold_is_refused_with_the_option_in_the_way(self):
         self.train("bigram", "ladder/bigram", 1)
@@ -171,7 +131,7 @@ class RoundTripTest(ExchangeTest):
                 "model.position = \"sinusoidal\"": ["nanogpt-cpu", "--position", "sinusoidal"],
                 "model.activation = \"gelu\"": ["standard", "--activation", "gelu"],
                 "model.norm = \"rmsnorm\"": ["standard", "--position", "learned"]},
-            r"presets whose models it holds, with their loss on tinyshakespeare: .*nanogpt-cpu \(1\.9.*standard --activation swiglu")
+            r" cannot be stored as \w+ \(it would become .+\)$")
 
     def test_the_card_names_license_text_losses_and_the_command_that_trains_the_same_again(self):
         (self.folder / "texts").mkdir()
@@ -208,7 +168,7 @@ class RoundTripTest(ExchangeTest):
         self.assertIn(", 10 steps. With the same options", (self.folder / "out/README.md").read_text())
 
     def test_the_card_has_the_loss_of_the_weights_that_were_chosen(self):
-        for weights, loss in (("trained", "3.8390 | 5.539"), ("averaged", "3.8836 | 5.603")):
+        for weights, loss in (("trained", "3.8016 | 5.485"), ("averaged", "3.8479 | 5.551")):
             self.export(SOURCE / "tests/fixtures/run", weights, "--weights", weights)
             card = (self.folder / weights / "README.md").read_text()
             self.assertIn(f"| this model | {loss} |", card)
@@ -250,7 +210,8 @@ class HostileTest(ExchangeTest):
 
     def test_options_of_our_own_that_do_not_fit(self):
         self.model("default", 3)
-        self.export("default", "out", "--overwrite")
+        shutil.rmtree(self.folder / "out")
+        self.export("default", "out")
         self.good = self.contents("out")
         self.check_changes(
             "config.json", ({"position": "spiral"}, "position", "spiral"), ({"conv_places": 3}, "conv_places"), ({"conv_width": 5}, "conv_2.weight"),
@@ -290,7 +251,7 @@ class HostileTest(ExchangeTest):
         word = {**{token: id for token, id in vocab.items() if token != "a"}, "ab": vocab["a"]}
         self.check_changes(
             "tokenizer.json",
-            ({"model": {**model, "vocab": word}}, "'ab'", "no single character"),
+            ({"model": {**model, "vocab": word}}, "'ab'", "is not a single character"),
             ({"model": {**model, "vocab": {**vocab, "\u263a": vocab["a"]}}}, "id "),
             ({"model": {**model, "vocab": {**vocab, "\u263a": 1 << 40}}}, "from 0 to"),
             ({"model": {**model, "type": "Unigram"}}, "Unigram"),
@@ -313,7 +274,7 @@ class HostileTest(ExchangeTest):
         vocab = {("[UNK]" if token == "Q" else token): id for token, id in good["model"]["vocab"].items()}
         self.change("out", "tokenizer.json", model={**good["model"], "vocab": vocab, "unk_token": "[UNK]"})
         imported = self.json("import", "out", "--run", "back", "--quiet")
-        self.assertEqual(imported["notices"], ["tokens that are no characters became private-use characters: '[UNK]' is U+F0000"])
+        self.assertEqual(imported["notices"], ["tokens that are not characters became private-use characters: '[UNK]' is U+F0000"])
         self.assertAlmostEqual(self.loss("back"), self.loss("gpt2"), places=6)
 
     def test_dropout_rates_become_one_rate_and_the_places_where_it_acts(self):

@@ -52,7 +52,7 @@ class NanoGptTest(ExchangeTest):
 
     def test_models_that_nanogpt_cannot_hold_are_refused(self):
         self.check_refused("nanogpt", "out", {
-                "model.position": ["standard"], "model.activation": ["nanogpt-cpu", "--activation", "relu"],
+                "model.norm": ["standard"], "model.activation": ["nanogpt-cpu", "--activation", "relu"],
                 "model.norm_gain": ["nanogpt-cpu", "--norm_gain", "false"], "model.tie_weights": ["nanogpt-cpu", "--tie_weights", "false"],
                 "data.units": ["nanogpt-cpu", "--units", "bytes"], "model.norm_eps": ["nanogpt-cpu", "--norm_eps", "1e-6"],
                 "model.mlp_size": ["nanogpt-cpu", "--mlp_size", "24"], "model.attention_scale": ["nanogpt-cpu", "--attention_scale", "none"],

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, Outcome, last_wins
+from program import PROGRAM, SAMPLE_TEXT, Outcome, last_wins
 from ranks import ENVIRONMENT, MODULE, RanksCase
 
 
@@ -62,8 +62,6 @@ class RanksTest(RanksCase):
         self.refused(66, "rank 1: ", *one(), ":", *one("--text", "nowhere.txt"))
         self.refused(2, "3 ranks share train.batch_size = 2", "-np", "3", PROGRAM, *self.training("run", "--batch_size", "2"))
         self.refused(2, "standard input", "-np", "2", PROGRAM, *self.training("run", "--text", "-"))
-        self.refused(2, "needs --out DIR", "-np", "2", PROGRAM, "compare", "ladder", "--max_iters", "5")
-        self.refused(2, "tune over processes is gone; start it without mpirun", "-np", "2", PROGRAM, "tune", "default", "--minutes", "1")
 
     def test_ranks_may_find_the_same_text_in_different_places(self):
         shutil.copy(SAMPLE_TEXT, self.folder / "copy.txt")
@@ -79,24 +77,6 @@ class RanksTest(RanksCase):
         done = self.together(2, *self.training("run"), program="bin/chargpt", code=69)
         self.assertEqual(done.err.count("this build has no MPI"), 1)
         self.assertFalse((self.folder / "run").exists())
-
-    def comparison(self, out):
-        return ["compare", "ladder/bigram", "nanogpt-cpu", "--vary", "model.dropout=0,0.1", "--seeds", "2", "--max_iters", "30", *QUICK, "--out", out]
-
-    def results(self, out):
-        results = self.json_of(f"{out}/compare.json")["results"]
-        return [(config["config"], config["rank"], [(seed["seed"], seed["loss"]) for seed in config["seeds"]]) for config in results]
-
-    def test_a_comparison_gives_each_rank_whole_runs_and_the_table_of_one_process(self):
-        self.succeed(*self.comparison("alone"))
-        self.together(3, *self.comparison("together"))
-        self.assertEqual(self.results("together"), self.results("alone"))
-        process = self.start(3, *self.comparison("broken"))
-        self.wait_for(lambda: len(list((self.folder / "broken").glob("*/checkpoints/LATEST"))) >= 2)
-        os.kill(self.rank_process(2), signal.SIGKILL)
-        self.ended(process, 137, timeout=30)
-        self.together(2, *self.comparison("broken"))
-        self.assertEqual(self.results("broken"), self.results("alone"))
 
     def test_a_full_disk_under_rank_0_ends_all_with_a_whole_checkpoint(self):
         small = self.small_file_system("512k")

@@ -34,14 +34,12 @@ class ReproduceTest(ProgramTest):
         self.assertEqual(before, files(self.folder / "run"))
         self.assertIn("run: the same bits: 21 losses, and the weights of steps 20, 40, 60\n", self.succeed("reproduce", "run", "--quiet").out)
 
-    def test_a_checkpoint_on_and_a_folder_to_keep(self):
-        answer = self.reproduced("run", "--at", "step-40", "--run", "again")
-        self.assertEqual((answer["verdict"], answer["from_step"], answer["again"]), ("bits", 40, "again"))
-        self.assertEqual((answer["losses"], answer["same_weights"]), (4 + 2, [60]))
+    def test_a_folder_to_keep(self):
+        answer = self.reproduced("run", "--run", "again")
+        self.assertEqual((answer["verdict"], answer["again"]), ("bits", "again"))
         self.assertEqual(self.json("eval", "again", "--quiet")["loss"], self.json("eval", "run", "--quiet")["loss"])
-        self.assertEqual(self.reproduced("run/checkpoints/step-00000020")["from_step"], 20)
-        self.assertIn("nothing was trained after it", self.fail_with(2, "reproduce", "run", "--at", "step-60"))
-        self.assertIn("has no checkpoint step-00000030", self.fail_with(66, "reproduce", "run", "--at", "step-30"))
+        self.assertEqual(self.fail_with(2, "reproduce", "run/checkpoints/step-00000020"),
+                         "run/checkpoints/step-00000020 is one checkpoint, and reproduce repeats all of a training; give the run's folder, run")
         self.assertIn("again", self.fail_with(75, "reproduce", "run", "--run", "again"))
 
     def test_other_kernels_differ_by_rounding(self):
@@ -128,13 +126,12 @@ class ReproduceTest(ProgramTest):
         self.assertIn("stopped: no verdict yet", self.ended_by(process, signal.SIGINT))
         self.assertFalse((self.folder / "runs").exists())
 
-    def test_runs_that_began_elsewhere_say_how_they_can_be_repeated(self):
+    def test_runs_that_began_elsewhere_cannot_be_repeated(self):
         self.train("tuned", "default", 20, *SIZE, "--init_from", "run", "--keep", "9")
         outcome = self.run_program("reproduce", "tuned")
         self.assertEqual(outcome.code, 1)
         self.assertRegex(outcome.out, r"^tuned: different: step 0, train_loss ")
-        self.assertIn("--at step-N", outcome.err)
-        self.assertEqual(self.reproduced("tuned", "--at", "step-10")["verdict"], "bits")
+        self.assertIn("a run that began from other weights (--init_from), or was resumed with other options, cannot be repeated", outcome.err)
         self.succeed("export", "run", "--out", "out")
         self.succeed("import", "out", "--run", "imported")
         self.assertIn("imported without its text", self.fail_with(65, "reproduce", "imported"))

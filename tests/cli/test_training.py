@@ -1,6 +1,7 @@
 """Training, stopping, resuming, and what a run leaves behind."""
 
 import fcntl
+import math
 import os
 import re
 import shutil
@@ -15,27 +16,6 @@ SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size"
 
 
 class TrainTest(ProgramTest):
-    def test_ends_with_loss_baselines_and_a_sample_and_leaves_a_complete_run_folder(self):
-        out, run = self.train("r").out, self.folder / "r"
-        for word in ("this model, val", "uniform", "counted bigrams", "gzip", "xz", "by tenths of the text: "):
-            self.assertIn(word, out)
-        for name in ("config.json", "metrics.jsonl", "figures.json", "samples/step-00000020.txt", "checkpoints/LATEST", "checkpoints/BEST",
-                     "checkpoints/step-00000020/model.safetensors", "checkpoints/step-00000020/optimizer.safetensors",
-                     "checkpoints/step-00000020/state.json", "checkpoints/step-00000020/vocab.json",
-                     "checkpoints/step-00000020/MANIFEST.json"):
-            self.assertTrue((run / name).is_file(), name)
-        self.assertEqual(len(list(run.glob("events.out.tfevents.*"))), 1)
-        evals = metrics(run, "eval")
-        self.assertEqual([row["step"] for row in evals], [0, 10, 20])
-        self.assertLess(evals[-1]["val_loss"], evals[0]["val_loss"])
-        for key in ("step", "loss", "lr", "grad_norm", "tokens_per_second", "seconds"):
-            self.assertIn(key, metrics(run, "train")[0])
-
-    def test_the_default_run_folder_is_numbered(self):
-        for n in (1, 2):
-            self.succeed("train", "ladder/bigram", "--max_iters", "1", *QUICK, "--quiet")
-            self.assertTrue((self.folder / f"runs/ladder-bigram-{n}/config.json").is_file())
-
     def test_a_checkpoint_holds_nanogpt_names_and_a_tied_head_once(self):
         self.train("r", "nanogpt-cpu", 1, *SMALL_GPT, "--dropout", "0")
         found, _ = safetensors(self.weights("r", 1))
@@ -43,31 +23,29 @@ class TrainTest(ProgramTest):
         self.assertIn("transformer.wte.weight", found)
         self.assertNotIn("lm_head.weight", found)
 
-    def test_dry_run_plans_and_writes_nothing(self):
-        plan = self.json("train", "ladder/bigram", "--dry-run", *QUICK)
-        for key in ("parameters", "tokens_per_step", "epochs", "memory_bytes", "disk_bytes", "expected_seconds"):
-            self.assertIn(key, plan)
-        self.assertEqual(list(self.folder.iterdir()), [])
+    def test_the_formula_that_refuses_a_run_is_within_half_of_the_memory_that_a_dry_run_measures(self):
+        def options(C, L, T, B, threads, engine):
+            return ["--n_embd", C, "--n_layer", L, "--n_head", 2, "--block_size", T, "--batch_size", B, "--threads", threads, "--engine", engine]
 
-    def test_the_estimate_of_memory_is_within_15_percent_of_the_peak(self):
-        for preset, threads in (("default", 1), ("nanogpt-cpu", 16), ("quick", 2)):
-            with self.subTest(preset=preset, threads=threads):
-                training = ["train", preset, "--engine", "cpu", "--threads", threads, "--max_iters", 1, "--text", SAMPLE_TEXT]
-                estimate = self.json(*training, "--dry-run")["memory_bytes"]
-                peak = self.peak_memory(*training)
-                self.assertLess(abs(estimate / peak - 1), 0.15, f"{estimate} estimated, {peak} at the peak")
+        def formula(C, L, T, B, threads, engine):
+            cpu = engine == "cpu"
+            parameters, tokens = 12 * C * C * L, min(threads, B) * max(T, 128) if cpu else B * T
+            layers = max(tokens * L, 0 if cpu else 4096)  # 4,096 tokens of an evaluation, one layer at a time
+            return 4 * ((5 + min(threads, B) if cpu else 4) * parameters + layers * (12 * C + 3 * 4 * C))
 
-    def test_dry_run_refuses_an_occupied_folder_as_the_run_would(self):
-        self.train("r", "ladder/bigram", 1)
-        self.write("photos/1.jpg", "mine")
-        self.write("file", "mine")
-        training = ["train", "ladder/bigram", "--max_iters", 1, *QUICK, "--run"]
-        for code, *run in ((75, "r"), (75, "photos"), (75, "photos", "--overwrite"), (74, "file"), (74, "file", "--overwrite")):
-            with self.subTest(run=run):
-                self.assertEqual(self.fail_with(code, *training, *run, "--dry-run"), self.fail_with(code, *training, *run))
-        before = sorted(self.folder.rglob("*"))
-        self.succeed(*training, "r", "--overwrite", "--dry-run")
-        self.assertEqual(sorted(self.folder.rglob("*")), before)
+        def measured(*shape):
+            return self.json("train", "nanogpt-cpu", *options(*shape), "--max_iters", 1, "--text", SAMPLE_TEXT, "--dry-run")["memory_bytes"]
+
+        # many parameters; many tokens
+        for engine, *shapes in (("cpu", (256, 8, 16, 8, 4), (32, 8, 1024, 4, 2)), ("libtorch", (256, 6, 32, 4, 1), (32, 8, 64, 64, 1))):
+            smallest = measured(8, 1, 16, 1, 1, engine)
+            for shape in shapes:
+                with self.subTest(shape=shape, engine=engine):
+                    peak = measured(*shape, engine) - smallest
+                    self.assertLess(abs(math.log(peak / formula(*shape, engine))), math.log(1.5), f"{peak} measured")
+        error = self.fail_with(81, "train", "nanogpt-cpu", *options(65536, 100, 64, 12, 1, "cpu"), "--text", SAMPLE_TEXT)
+        needed = float(re.search(r"^training needs about (\S+) TB of memory", error)[1]) * 1e12
+        self.assertAlmostEqual(needed / formula(65536, 100, 64, 12, 1, "cpu"), 1, delta=0.05)
 
     def test_dry_run_refuses_to_overwrite_a_run_that_is_in_use(self):
         self.train("r", "ladder/bigram", 1)
@@ -95,26 +73,10 @@ class TrainTest(ProgramTest):
             self.assertGreater(ignored, 2, nonsense)
             self.assertLess(ignored, wall + 0.05, nonsense)
 
-    def test_an_existing_run_is_refused_with_the_three_choices(self):
-        self.train("r", "ladder/bigram", 1)
-        before = (self.folder / "r/metrics.jsonl").read_bytes()
-        error = self.fail_with(75, "train", "ladder/bigram", "--run", "r", *QUICK)
-        for choice in ("chargpt resume r", "--run DIR", "--overwrite"):
-            self.assertIn(choice, error)
-        self.assertEqual((self.folder / "r/metrics.jsonl").read_bytes(), before)
-        self.train("r", "ladder/bigram", 2, "--overwrite")
-        self.assertTrue((self.folder / "r/checkpoints/step-00000002").is_dir())
-        self.assertFalse((self.folder / "r/checkpoints/step-00000001").exists())
-
     def test_init_from_takes_weights_and_lets_the_vocabulary_grow(self):
         self.train("a", "ladder/bigram", 20)
         self.train("b", "ladder/bigram", 5, "--init_from", "a", text="μῆνιν ἄειδε θεὰ, and the rest in Latin letters. " * 200)
         self.assertIn("θ", self.succeed("inspect", "b", "--json").out + (self.folder / "b/checkpoints/step-00000005/vocab.json").read_text())
-
-    def test_a_leaking_model_is_labelled_wherever_its_loss_is_shown(self):
-        outcome = self.succeed("train", "ladder/average", "--run", "r", "--max_iters", "10", *QUICK)
-        self.assertIn("leaks", outcome.out)
-        self.assertIn("leaks", outcome.err)
 
 
 class ResumeTest(ProgramTest):
@@ -159,30 +121,9 @@ class ResumeTest(ProgramTest):
                     for run in ("parts", "whole"):
                         shutil.rmtree(self.folder / run)
 
-    def test_threads_that_are_asked_for_on_resume_are_taken_and_announced(self):
-        self.train("r", "nanogpt-cpu", 5, *SMALL_GPT)
-        err = self.succeed("resume", "r", "--max_iters", "8", "--threads", "2").err
-        self.assertIn("not bit-exact: the number of threads was 1 when the checkpoint was written and is 2 now", err)
-        self.assertNotIn("not bit-exact", self.succeed("resume", "r", "--max_iters", "10").err)
-        self.assertEqual(self.json("inspect", "r")["threads"], 2)
-
 
 class FailureTest(ProgramTest):
-    def test_a_text_of_ten_characters(self):
-        self.assertIn("block_size", self.fail_with(65, "train", "ladder/bigram", "--text", self.write("tiny.txt", "tiny text!")))
-
     def test_cuda_on_a_machine_without_it(self):
         if "device cuda" in self.run_program("doctor").out:
             self.skipTest("this machine has a CUDA device")
         self.assertIn("cuda", self.fail_with(69, "train", "ladder/bigram", "--device", "cuda", *QUICK).lower())
-
-
-class UnicodeTest(ProgramTest):
-    TEXT = "Ἄνδρα μοι ἔννεπε, Μοῦσα. 道可道，非常道。名可名，非常名。🙂🚀 end.\n" * 60
-
-    def test_greek_chinese_and_emoji_train_and_sample(self):
-        self.train("r", "nanogpt-cpu", 20, *SMALL_GPT, text=self.TEXT)
-        out = self.succeed("sample", "r", "--prompt", "道可道🙂", "--tokens", "50", "--quiet").out
-        self.assertTrue(out.startswith("道可道🙂"))
-        self.assertEqual(len(out.rstrip("\n")) if not out.endswith("\n\n") else 54, 54)
-        self.assertLessEqual(set(out), set(self.TEXT))

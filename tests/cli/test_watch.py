@@ -1,7 +1,6 @@
 """watch: the curves of a run in the terminal, while it trains and afterwards."""
 
 import os
-import shutil
 import signal
 import subprocess
 
@@ -28,14 +27,6 @@ class WatchTest(ProgramTest):
         self.wait_for(lambda: path.exists() and '"eval"' in path.read_text())
         return process
 
-    def test_an_ended_run_is_drawn_once_with_its_end_and_its_baselines(self):
-        shown = self.succeed("watch", "run", env=UTF8).out
-        self.assertTrue(shown.startswith("run: finished after 60 steps\nstep 60 of 60  loss "), shown)
-        for part in ("best val ", "tokens/s", "after ", "⣀⡠⠤ train   ● val", "nats per token, by step"):
-            self.assertIn(part, shown)
-        self.assertLessEqual(max(map(len, shown.splitlines())), 80)
-        self.assertNotIn("\x1b", shown)
-
     def test_a_baselines_name_sends_nothing_to_the_terminal(self):
         losses = [row.get("val_loss", row.get("loss")) for row in metrics(self.folder / "run") if row["kind"] in ("train", "eval")]
         below = min(losses) - 0.3 * (max(losses) - min(losses))  # in a row of its own
@@ -43,44 +34,6 @@ class WatchTest(ProgramTest):
         shown = self.succeed("watch", "run", env=UTF8).out
         self.assertIn("-grams", shown)
         self.assertNotIn("\x1b", shown)
-
-    def test_a_locale_without_utf8_gets_ascii(self):
-        shown = self.succeed("watch", "run", env={"LC_ALL": "C"}).out
-        self.assertTrue(shown.isascii())
-        self.assertIn("... train   o val", shown)
-
-    def test_colour_changes_nothing_but_colour(self):
-        colored = self.succeed("watch", "run", "--color", "always", env=UTF8).out
-        plain = self.succeed("watch", "run", "--color", "never", env=UTF8).out
-        self.assertIn("\x1b[36m", colored)
-        self.assertNotIn("\x1b", plain)
-
-    def test_a_half_written_line_is_waited_for_and_a_broken_one_named(self):
-        path = self.folder / "run/metrics.jsonl"
-        whole = path.read_text()
-        path.write_text(whole + '{"kind":"tr')
-        self.assertNotIn("malformed", self.succeed("watch", "run").out)
-        path.write_text("{broken\n" + whole)
-        self.assertIn("run/metrics.jsonl: skipped 1 malformed line (first: line 1)", self.succeed("watch", "run").out)
-
-    def test_a_run_without_metrics_says_so(self):
-        (self.folder / "run/metrics.jsonl").unlink()
-        self.assertIn("run/metrics.jsonl has no steps", self.succeed("watch", "run").out)
-
-    def test_resuming_is_advised_only_where_it_is_not_refused(self):
-        path = self.folder / "run/metrics.jsonl"
-        path.write_text("".join(line for line in path.read_text().splitlines(True) if '"end"' not in line))
-        self.assertIn("not running, and no reason for stopping was recorded; to continue: → chargpt resume run ", self.succeed("watch", "run").out.replace("\n", " "))
-        self.succeed("resume", "run", "--max_iters", "61", "--quiet")
-        shutil.rmtree(self.folder / "run/checkpoints")
-        path.write_text("".join(line for line in path.read_text().splitlines(True) if '"end"' not in line))
-        self.assertIn("recorded; it has no checkpoint, so it cannot be resumed", self.succeed("watch", "run").out.replace("\n", " "))
-        self.fail_with(66, "resume", "run")
-
-    def test_what_is_no_run_is_named_as_by_other_commands(self):
-        self.assertEqual(self.fail_with(66, "watch", "rum"), self.fail_with(66, "sample", "rum"))
-        (self.folder / "photos").mkdir()
-        self.assertEqual(self.fail_with(66, "watch", "photos"), self.fail_with(66, "eval", "photos"))
 
     def test_on_a_terminal_a_running_run_is_repainted_until_ctrl_c_and_the_screen_is_given_back(self):
         self.endless("going")

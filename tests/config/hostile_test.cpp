@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "config/describe.h"
 #include "config/load.h"
 #include "failure.h"
 

@@ -64,18 +64,6 @@ CUDA_CASE(every_update_rule_goes_the_cpus_way, "every update rule goes the CPU's
   CHECK(worst_weights(cpu.arena, gpu.current()) < 1e-2);
 }
 
-CUDA_CASE(a_snapshot_is_put_back, "a snapshot is put back on a GPU", "[cuda]") {
-  Subject gpu(small_config(), "cuda", of_every_rule());
-  gpu.step(0, {some_batch(4, 8)});
-  const ArenaSnapshot snapshot = gpu.current().snapshot();
-  const double expected = gpu.step(1, {some_batch(4, 8, 1)}).loss;
-  const double next = gpu.step(2, {some_batch(4, 8, 2)}).loss;
-  gpu.arena.restore(snapshot);
-  gpu.engine->take_over();
-  CHECK(gpu.step(1, {some_batch(4, 8, 1)}).loss == expected);
-  CHECK(gpu.step(2, {some_batch(4, 8, 2)}).loss == next);
-}
-
 CUDA_CASE(averages_follow_on_the_gpu, "averages follow on a GPU", "[cuda]") {
   Subject cpu(small_config(), "cpu"), gpu(small_config(), "cuda");
   for (Subject* subject : {&cpu, &gpu}) {

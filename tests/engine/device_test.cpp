@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/operations.h"
 #include "engine/torch_module.h"
 #include "failure.h"
 #include "kernels/kernels.h"
@@ -103,20 +102,6 @@ TEST_CASE("LibTorch's version and capability are known, and our kernels have its
 #endif
 }
 
-TEST_CASE("a step of nanogpt-cpu is 3.84 GFLOP") {
-  ModelConfig config;
-  const double tied = *step_operations(config, 65, 12 * 64, 64);
-  CHECK(tied == Approx(3.84e9).epsilon(1e-3));
-  // Of one token, which sees itself alone: 794,752 weights, and seven products over 128 features in each of 4 layers.
-  CHECK(*step_operations(config, 65, 1, 1) == 6 * 794752 + 7 * 2 * 4 * 128);
-  config.tie_weights = false;
-  CHECK(*step_operations(config, 65, 12 * 64, 64) == tied);
-  config.conv_places = {Place::attention, Place::mlp};  // 4 x 128 weights at each, of 4 layers
-  CHECK(*step_operations(config, 65, 12 * 64, 64) - tied == Approx(6 * 12 * 64 * 2 * 4 * 4 * 128));
-  config.type = "bigram";
-  CHECK_FALSE(step_operations(config, 65, 12 * 64, 64));
-}
-
 TEST_CASE("running out of memory is told apart and says what to lower") {
   const auto host = as_memory_error(std::bad_alloc());
   REQUIRE(host);
@@ -142,6 +127,4 @@ TEST_CASE("LibTorch's own failure to allocate on the host names the bytes") {
 
 TEST_CASE("the machine has some memory") {
   CHECK(physical_memory() > 100'000'000);
-  CHECK(available_memory() > 0);
-  CHECK(available_memory() < physical_memory());
 }

@@ -6,8 +6,8 @@
 #include <torch/types.h>
 
 #include "base/error.h"
+#include "model/first_model.h"
 #include "model/language_model.h"
-#include "model/registry.h"
 #include "model_in_training.h"
 #include "tiny_arena.h"
 #include "windows_of.h"
@@ -34,8 +34,8 @@ class TiedModel : public LanguageModel {
       phase += 0.5;
     }
   }
-  torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) override {
-    if (context.dropout) last_key = *context.dropout;
+  torch::Tensor forward(const torch::Tensor& ids, ForwardPass pass = {}) override {
+    if (pass.dropout) last_key = *pass.dropout;
     const torch::Tensor x = linear(norm(wte(ids)));  // (B, T) -> (B, T, C)
     last_dtype = x.scalar_type();
     return torch::matmul(x, wte->weight.t());  // (B, T, C) x (C, V) -> (B, T, V)
@@ -92,7 +92,7 @@ TEST_CASE("a module is refused whose parameters are not the arena's") {
                     "the module has other parameters than the arena");
 }
 
-TEST_CASE("engines have the names that users give, and those of before") {
+TEST_CASE("engines have the names that users give") {
   const ModelConfig gpt;
   ModelConfig bigram, post;
   bigram.type = "bigram";
@@ -100,7 +100,7 @@ TEST_CASE("engines have the names that users give, and those of before") {
   const TrainConfig train;
   CHECK(chosen_engine("auto", gpt, train, "cpu") == "cpu");
   CHECK(chosen_engine("cpu", gpt, train, "cpu") == "cpu");
-  for (const char* name : {"libtorch", "autograd", "cuda"}) CHECK(chosen_engine(name, gpt, train, "cpu") == "libtorch");
+  CHECK(chosen_engine("libtorch", gpt, train, "cpu") == "libtorch");
   CHECK(chosen_engine("auto", gpt, train, "cuda:0") == "libtorch");
   CHECK(chosen_engine("auto", bigram, train, "cpu") == "libtorch");
   CHECK(chosen_engine("auto", post, train, "cpu") == "libtorch");
@@ -172,14 +172,11 @@ TEST_CASE_METHOD(Setup, "a loss that is not finite changes nothing") {
     const torch::NoGradGuard no_grad;
     tied.norm->weight.fill_(std::numeric_limits<float>::infinity());
   }
-  const ArenaSnapshot before = arena.snapshot();
+  const ArenaCopy before(arena);
   const StepResult result = step(1, batches);
   CHECK_FALSE(result.updated);
   CHECK_FALSE(std::isfinite(result.loss));
-  CHECK(equal(arena.groups()[0].values, before.groups[0].values));
-  CHECK(equal(arena.groups()[1].moment1, before.groups[1].moment1));
-  CHECK(equal(arena.groups()[1].moment2, before.groups[1].moment2));
-  CHECK(arena.updates() == before.updates);
+  CHECK(before.has_bits_of(arena));
 }
 
 TEST_CASE("bfloat16 rounds the matrix products and keeps the weights") {

@@ -28,12 +28,7 @@ class Recorder : public Predictor {
   static float loss(std::int64_t target, std::int64_t windows_before) {
     return static_cast<float>(target + 1000 * windows_before);
   }
-  void restart() override {
-    ++restarts;
-    learned.clear();
-  }
   std::vector<WindowCut::Window> learned;
-  int restarts = 0;
 };
 
 TokenView view(const std::vector<std::uint16_t>& ids, std::int64_t document = TokenView::no_document) {
@@ -71,20 +66,6 @@ TEST_CASE("an adaptive loss learns from the targets of whole documents") {
   CHECK(recorder.learned[0].to == 7);  // the two first documents; the third is the next window's
   CHECK(recorder.learned[1].begin == 7);
   CHECK(loss.losses[7] == Recorder::loss(7, 1));
-}
-
-TEST_CASE("an adaptive loss that restarts scores each stretch as a text that begins with the token before") {
-  const std::vector<std::uint16_t> ids(20, 1);  // 19 targets: 7, 7 and 5 of them
-  Recorder recorder;
-  double last_part = 0;
-  const SplitLoss loss = adaptive_loss(recorder, view(ids), 4, 0, 7, [&](double part) { last_part = part; });
-  REQUIRE(loss.tokens == 19);
-  for (std::int64_t target = 0; target < 19; ++target) {
-    const std::int64_t place = target % 7, windows_before = place < 4 ? 0 : place / 2 - 1;
-    CHECK(loss.losses[static_cast<std::size_t>(target)] == Recorder::loss(place, windows_before));
-  }
-  CHECK(recorder.restarts == 3);
-  CHECK(last_part == 1);
 }
 
 TEST_CASE("a predictor that does not adapt has the loss of its overlapping windows") {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/window_cut.h"
+#include "base/token_view.h"
 #include "test.h"
 
 namespace chargpt {

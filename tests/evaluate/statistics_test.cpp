@@ -14,7 +14,7 @@ using Losses = std::vector<float>;
 
 class Normal {
  public:
-  explicit Normal(std::uint64_t seed) : random_(seed, Purpose::bootstrap, 99) {}
+  explicit Normal(std::uint64_t seed) : random_(seed, Purpose::sampling, 99) {}
   /// Box and Muller 1958.
   double operator()() {
     return std::sqrt(-2 * std::log(1 - random_.uniform())) * std::cos(2 * std::numbers::pi * random_.uniform());

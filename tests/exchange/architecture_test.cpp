@@ -5,6 +5,7 @@
 #include <string>
 
 #include "config/load.h"
+#include "inference/model_types.h"
 #include "test.h"
 
 namespace chargpt {
@@ -22,10 +23,11 @@ void check_each(const std::string& preset, Architecture architecture, std::initi
     INFO(option);
     ModelConfig config = held;
     change(config);
-    const auto obstacle = obstacle_to_architecture(config);
+    const auto obstacle = obstacle_to(config, architecture);
     REQUIRE(obstacle);
-    CHECK(obstacle->option == option);
+    CHECK_THAT(*obstacle, Catch::StartsWith("model." + option + " = "));
     CHECK(architecture_of(config) == Architecture::chargpt);
+    CHECK_FALSE(obstacle_to(config, Architecture::chargpt));
   }
 }
 
@@ -51,6 +53,28 @@ TEST_CASE("each option that Qwen3 does not compute is in the way of it") {
               {"activation", [](ModelConfig& config) { config.activation = Activation::gelu; }},
               {"attention_scale", [](ModelConfig& config) { config.attention_scale = AttentionScale::none; }},
               {"bias_places", [](ModelConfig& config) { config.bias = true, config.bias_places = {Place::mlp}; }}});
+}
+
+TEST_CASE("an obstacle says what the option would become") {
+  ModelConfig config = load_config("nanogpt-cpu").config.model;
+  config.norm = Norm::rmsnorm;
+  CHECK(*obstacle_to(config, Architecture::gpt2) ==
+        "model.norm = \"rmsnorm\" cannot be stored as gpt2 (it would become \"layernorm\")");
+  CHECK(*obstacle_to(load_config("ladder/bigram").config.model, Architecture::chargpt) ==
+        "model.type = \"bigram\" cannot be stored as a model of transformers (it would become \"gpt\")");
+}
+
+TEST_CASE("theirs has every gain and bias that the architecture has") {
+  ModelConfig config = load_config("nanogpt-cpu").config.model;
+  config.norm_gain = false;
+  const ModelConfig gpt2 = as_theirs(config, Architecture::gpt2);
+  CHECK((gpt2.bias && gpt2.norm_gain && gpt2.bias_places == ModelConfig().bias_places));
+  config = load_config("standard").config.model;
+  config.bias = true;
+  config.bias_places = {Place::attention};
+  const ModelConfig qwen3 = as_theirs(config, Architecture::qwen3);
+  CHECK((qwen3.norm_gain && qwen3.qk_norm && has_bias(qwen3, Place::attention_output)));
+  CHECK_FALSE(has_bias(qwen3, Place::mlp));
 }
 
 }  // namespace

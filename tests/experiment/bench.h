@@ -6,17 +6,24 @@
 #include <map>
 #include <optional>
 
+#include "base/random.h"
 #include "experiment/compare.h"
 #include "experiment/planned_run.h"
 #include "failure.h"
 #include "hear.h"
-#include "letters.h"
 #include "test_folder.h"
 
 namespace chargpt {
 
-/// A text in which each letter is followed by one of two, configs that train on it, and options of comparisons whose
-/// runs lie in `out`.
+/// A text that a small model soon learns: each letter is followed by one of two.
+inline std::string letters(std::size_t size, std::uint64_t seed) {
+  RandomStream random(seed, Purpose::windows);
+  std::string text = "a";
+  while (text.size() < size) text += static_cast<char>('a' + (text.back() - 'a' + 1 + 3 * random.below(2)) % 8);
+  return text;
+}
+
+/// Such a text, configs that train on it, and options of comparisons whose runs are in `out`.
 struct Bench : TestFolder {
   std::string text_file(const std::string& name, std::uint64_t seed = 1) const {
     return write(name, letters(4000, seed));

@@ -8,8 +8,7 @@
 #include "evaluate/split_loss.h"
 #include "experiment/comparison_report.h"
 #include "kernels/processor.h"
-#include "learner/schedule.h"
-#include "report/files/metrics.h"
+#include "learner/learner.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
 
@@ -219,41 +218,6 @@ TEST_CASE_METHOD(Bench, "what configs differ in length is told once, before anyt
                        "--max_iters makes steps equal, --max_epochs tokens, --max_seconds time"});
 }
 
-TEST_CASE_METHOD(Bench, "within the train split, the validation split is neither trained on nor scored") {
-  const ResolvedConfig config = config_of("a");
-  CompareOptions options = options_for(1);
-  options.within_train_split = true;
-  Record within;
-  within.training.within_train_split = true;
-  const Comparison comparison = compare({config}, options, within.hooks());
-  CHECK(comparison.tokens == 359);  // a tenth of the 3,600 characters to train on, the first of which nothing predicts
-  Record again;
-  CHECK(to_json(compare({config}, options, again.hooks())) == to_json(comparison));
-  CHECK(again.reused == Names{"a-seed50"});
-  options.within_train_split = false;
-  CHECK(error_of([&] { compared({config}, options); }).code == ExitCode::busy);
-  options.within_train_split = true;
-  options.out = path() / "few";
-  ResolvedConfig few = config;
-  few.config.data.max_val_tokens = 100;
-  Record of_few;
-  of_few.training.within_train_split = true;
-  CHECK(compare({few}, options, of_few.hooks()).tokens == 99);
-}
-
-TEST_CASE_METHOD(Bench, "within the train split, epochs are counted of the part that is trained on") {
-  ResolvedConfig tenth = config_of("tenth");
-  apply_overrides(tenth, std::vector<Override>{{"train.max_iters", "0", ""}, {"train.max_epochs", "0.1", ""}});
-  CompareOptions options = options_for(1);
-  options.within_train_split = true;
-  Record record;
-  record.training.within_train_split = true;
-  compare({config_of("a"), tenth}, options, record.hooks());
-  // 324 of 3,240 tokens, by 32 a step
-  CHECK(record.notices == Names{"configs differ in length: a 640 tokens in 20 steps, tenth 352 tokens in 11 steps; "
-                                "--max_iters makes steps equal, --max_epochs tokens, --max_seconds time"});
-}
-
 TEST_CASE_METHOD(Bench, "a length in seconds is kept by a comparison that is started again") {
   const ResolvedConfig config = timed(config_of("a"), 2);
   Record first, again;
@@ -344,45 +308,6 @@ TEST_CASE_METHOD(Bench, "a stop while the last weights are scored is noticed, an
   CHECK(comparison.results[0].runs.seeds[0].steps == 20);
 }
 
-TEST_CASE_METHOD(Bench,
-                 "runs that end at a target are listed by their steps to it, and go on where that is asked for") {
-  ResolvedConfig fast = config_of("fast"), slow = config_of("slow");
-  for (ResolvedConfig* config : {&fast, &slow}) config->config.train.max_iters = 60;
-  slow.config.train.learning_rate = 1e-6;
-  slow.config.train.min_lr = 0;
-  fast.config.train.learning_rate = 1e-1;
-  fast.config.train.ema = 0.9;  // the average reaches it later than the trained weights do
-  CompareOptions options = options_for(1);
-  options.target = 1.9;
-  options.stop_at_target = true;
-  const auto write_metrics = [](const PlannedRun& run, Trainer& trainer, std::optional<std::int64_t> resume_step) {
-    trainer.add_listener(std::make_shared<MetricsWriter>(run.folder / "metrics.jsonl", resume_step));
-  };
-  Record record;
-  record.training.stop_at = 1.9;
-  record.listen = write_metrics;
-  const Comparison ended = compare({slow, fast}, options, record.hooks());
-  REQUIRE(ended.results.size() == 2);
-  CHECK(ended.results[0].runs.config == "fast");
-  const SeedRun& run = ended.results[0].runs.seeds[0];
-  REQUIRE(run.reached);
-  CHECK(run.steps == run.reached->step);
-  CHECK(run.steps < 60);
-  CHECK_FALSE(ended.results[1].runs.seeds[0].reached);
-  CHECK(ended.results[1].runs.seeds[0].steps == 60);
-  CHECK(ended.results[0].rank == 0);
-  CHECK(to_json(ended)["verdict"] == "fast reached 1.9000 after " + std::to_string(run.steps) + " steps");
-
-  options.stop_at_target = false;
-  Record whole;
-  whole.listen = write_metrics;
-  const Comparison gone_on = compare({slow, fast}, options, whole.hooks());
-  CHECK(whole.reused == Names{"slow-seed50"});
-  CHECK(whole.resumed == std::map<std::string, std::int64_t>{{"fast-seed50", run.steps}});
-  CHECK(gone_on.results[0].runs.seeds[0].steps == 60);
-  CHECK(gone_on.results[0].rank == 1);
-}
-
 TEST_CASE_METHOD(Bench, "configs of one name, and of names with a slash, get folders of their own") {
   Record record;
   const Comparison comparison = compare({config_of("ladder/a"), config_of("ladder/a")}, options_for(1), record.hooks());
@@ -412,15 +337,6 @@ TEST_CASE_METHOD(Bench, "a model that sees its own targets is compared but not r
   CHECK(comparison.results[0].runs.config == "honest");
   CHECK(comparison.results[1].runs.leaks);
   CHECK(comparison.results[1].rank == 0);
-}
-
-TEST_CASE_METHOD(Bench, "several trainings at once exclude a length in seconds and say why") {
-  CompareOptions options = options_for(2);
-  options.jobs = 2;
-  CHECK_THAT(message_of(ExitCode::usage, [&] { compared({timed(config_of("timed"), 1)}, options); }),
-             Catch::Contains("--jobs 2 excludes a length in seconds, and timed has train.max_seconds = 1.0") &&
-                 Catch::Contains("fewer steps"));
-  CHECK_FALSE(fs::exists(out));
 }
 
 TEST_CASE_METHOD(Bench, "a planned run gets its share of the threads, and removes what a crash left") {
@@ -453,19 +369,10 @@ TEST_CASE_METHOD(Bench, "a run that goes on keeps its threads, however many trai
   CHECK(record.threads == std::vector<std::int64_t>{std::min<std::int64_t>(2, usable_processors())});
 }
 
-TEST_CASE_METHOD(Bench, "the test split is scored at a run's end, but not where runs end at a target") {
+TEST_CASE_METHOD(Bench, "the test split is scored at a run's end") {
   ResolvedConfig config = config_of("a");
   config.config.data.test_fraction = 0.1;
-  CompareOptions options = options_for(1);
-  const Comparison whole = compared({config}, options);
-  CHECK(whole.results.at(0).runs.seeds.at(0).test_loss);
-  CHECK(fs::exists(options.out / "a-seed50" / "test.json"));
-  options.out = path() / "ended";
-  Record record;
-  record.training.stop_at = 0.0;  // which no loss reaches
-  const Comparison ended = compare({config}, options, record.hooks());
-  CHECK_FALSE(ended.results.at(0).runs.seeds.at(0).test_loss);
-  CHECK_FALSE(fs::exists(options.out / "a-seed50" / "test.json"));
+  CHECK(compared({config}, options_for(1)).results.at(0).runs.seeds.at(0).test_loss);
 }
 
 TEST_CASE("configs that train equally long are not spoken of") {
@@ -491,11 +398,6 @@ TEST_CASE("of many configs the first four are listed") {
   CHECK(length_difference(configs, {"a", "b", "c", "d", "e", "f"}, 1280)
             .ends_with(", d 1.28k tokens in 10 steps, …; --max_iters makes steps equal, --max_epochs tokens, "
                        "--max_seconds time"));
-  configs.erase(configs.begin(), configs.begin() + 2);
-  CHECK(
-      length_difference(configs, {"c", "d", "e", "f"}, 1280)
-          .ends_with(
-              ", f 2.56k tokens in 20 steps; --max_iters makes steps equal, --max_epochs tokens, --max_seconds time"));
 }
 
 }  // namespace chargpt

@@ -98,12 +98,11 @@ TEST_CASE("one seed has no interval, and its table no columns for one") {
   }
   const nlohmann::ordered_json json = to_json(one);
   CHECK(json["results"][0]["spread"].is_null());
-  CHECK(json["results"][1]["versus_best"].dump() ==
-        R"({"difference":1.0,"ci95":null,"p":null,"ahead_in_tenths":10,"tenths":10})");
+  CHECK(json["results"][1]["versus_best"]["ci95"].is_null());
   CHECK_FALSE(json.contains("seeds_needed"));
 }
 
-TEST_CASE("test losses have a column where every seed has one, and a test split scored again is told") {
+TEST_CASE("test losses have a column where every seed has one") {
   ConfigRuns a = config_of("a", {1.5f, 2.0f}), b = config_of("b", {2.0f, 2.5f});
   const auto first_line = [](const Comparison& comparison) {
     const std::string text = to_table(comparison).text();
@@ -112,29 +111,15 @@ TEST_CASE("test losses have a column where every seed has one, and a test split 
   CHECK(first_line(rank_configs({a, b})).find("test") == std::string::npos);
   CHECK_FALSE(any_has(table_notes(rank_configs({a, b})), "test"));
   for (ConfigRuns* runs : {&a, &b})
-    for (SeedRun& run : runs->seeds) {
-      run.test_loss = run.loss + 0.125;
-      run.test_scores = 1;
-    }
+    for (SeedRun& run : runs->seeds) run.test_loss = run.loss + 0.125;
   Comparison comparison = rank_configs({a, b});
   CHECK_THAT(first_line(comparison), Catch::Contains("loss    test"));
   CHECK_THAT(to_table(comparison).text(), Catch::Contains("1.7500  1.8750"));
   CHECK(to_json(comparison)["results"][1]["test_loss"] == 2.375);
   CHECK(to_json(comparison)["results"][0]["seeds"][1]["test_loss"] == 2.125);
-  CHECK(any_has(table_notes(comparison), "on the test split, scored once"));
-  comparison.results[1].runs.seeds[0].test_scores = 3;
-  CHECK(any_has(table_notes(comparison), "scored more than once: b-seed1337 3 times"));
+  CHECK(any_has(table_notes(comparison), "best checkpoint on the test split"));
   comparison.results[1].runs.seeds[0].test_loss = {};
   CHECK_FALSE(to_json(comparison)["results"][1].contains("test_loss"));
-}
-
-TEST_CASE("variants of one config stand under its name in a terminal's table") {
-  const Comparison comparison =
-      rank_configs({config_of("quick rate=1e-3", {1.0f, 1.1f}), config_of("quick rate=3e-3", {1.5f, 1.7f})});
-  CHECK(to_table(comparison).text(70) ==
-        "rank  quick        loss       above best    tenths  params  seconds\n"
-        "   1  rate=1e-3  1.0500                              1.23k      2.0\n"
-        "   2  rate=3e-3  1.6000  0.5500 ± 0.6353  10 of 10   1.23k      2.0\n");
 }
 
 TEST_CASE("the tenths of the text in which the best is ahead are counted") {
@@ -201,24 +186,21 @@ TEST_CASE("of three configs each difference is held to a third of the 5 %") {
   CHECK_FALSE(any_has(remarks(rank_configs({a, b})), "pairs of configs"));
 }
 
-TEST_CASE("a run is said to have overfitted, to have lost patience, or to be scored at its best") {
+TEST_CASE("a run is said to have overfitted, or to have lost patience") {
   ConfigRuns runs = config_of("a", {1.0f, 1.0f, 1.0f});
   for (SeedRun& run : runs.seeds) run.lowest_loss = 0.99;
   runs.seeds[0].lowest_loss = 0.9;
   runs.seeds[0].lowest_step = 60;
   runs.seeds[1].ended = Ending::patience;
-  runs.seeds[2].scored = ScoredAt::best;
   const Comparison comparison = rank_configs({runs});
   const std::vector<std::string> lines = remarks(comparison);
   CHECK(any_has(lines, "a with seed 1337 overfitted: 0.9000 after step 60, 1.0000 at its end"));
   CHECK_FALSE(any_has(lines, "seed 1338 overfitted"));
   CHECK(any_has(lines,
                 "a: 1 of 3 seeds ended by patience, which was measured on this split, before the end of the schedule"));
-  CHECK(any_has(lines, "a with seed 1339 was scored by an earlier version at its best evaluation"));
   const nlohmann::ordered_json seeds = to_json(comparison)["results"][0]["seeds"];
   CHECK(seeds[0]["lowest"]["step"] == 60);
   CHECK(seeds[1]["ended"] == "patience");
-  CHECK(seeds[2]["scored"] == "best");
 }
 
 TEST_CASE("numbers of steps that differ are told, but not of a config that is without one of its runs") {
@@ -242,23 +224,14 @@ TEST_CASE("the JSON has the promised shape, best first") {
   CHECK(first["mean"] == 1.0);
   CHECK(first["ci95"].size() == 2);
   CHECK(first["versus_best"].is_null());
-  CHECK(
-      first["seeds"][1].dump() ==
-      R"({"seed":1338,"loss":1.0,"seconds":2.0,"tokens_per_second":5000.0,"run":"out/a-seed1338","step":100,"ended":"unknown","scored":"end"})");
+  CHECK(first["seeds"][1]["run"] == "out/a-seed1338");
   const nlohmann::ordered_json& versus = json["results"][1]["versus_best"];
   CHECK(versus["difference"] == 1.0);
-  CHECK(versus["ci95"].dump() == "[1.0,1.0]");
+  CHECK(versus["ci95"][0] == 1.0);
   CHECK(versus.contains("p"));
   CHECK(versus["ahead_in_tenths"] == 10);
   CHECK(json["verdict"] == verdict(rank_configs({config_of("b", {2.0f, 2.0f}), config_of("a", {1.0f, 1.0f})})));
   CHECK(json["tokens"] == 20'000);
-}
-
-TEST_CASE("the table has a row for each config under its headings") {
-  const std::string text = to_table(rank_configs({config_of("b", {2.0f, 2.5f}), config_of("a", {1.0f, 1.0f})})).text();
-  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
-  CHECK(text.find("rank") < text.find("1.0000"));
-  CHECK(text.find("1.0000") < text.find("2.2500"));
 }
 
 }  // namespace chargpt

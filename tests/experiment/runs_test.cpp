@@ -139,24 +139,6 @@ TEST_CASE_METHOD(Log, "stopped, the runner asks its children to stop and waits f
   for (const char* run : {"a", "b"}) CHECK(read_file(path() / run / "state") == "saved\n");
 }
 
-TEST_CASE_METHOD(Log, "a run that another process trains is left to it, and taken over when it has ended") {
-  const auto runs = planned(2);
-  fs::create_directories(runs[0].folder);
-  auto lock = std::make_unique<RunLock>(runs[0].folder);
-  RunsHooks hooks = hooks_of(succeed);
-  hooks.ended = [&, also = hooks.ended](const PlannedRun& run, bool reused) {
-    also(run, reused);
-    if (run.config != "b") return;
-    mark_run(runs[0].folder);
-    write_file_atomically(runs[0].folder / "config.json", to_json(runs[0].options).dump());
-    write_file_atomically(runs[0].folder / "figures.json", "{}");
-    lock.reset();
-  };
-  CHECK(run_all(runs, {.shared = true}, hooks));
-  CHECK(started == Names{"b"});
-  CHECK(ended == Names{"b", "a reused"});
-}
-
 TEST_CASE_METHOD(Log, "what a child's metrics tell is passed on and shown") {
   write("rows", R"({"kind":"plan","step":0,"max_iters":200}
 {"kind":"train","step":1,"seconds":1.0}
@@ -229,9 +211,6 @@ TEST_CASE_METHOD(Log, "a folder that holds something else is refused before anyt
     return line;
   };
   fs::create_directories(runs[1].folder);
-  std::ofstream(runs[1].folder / "thesis.txt") << "mine";
-  CHECK(line_of().find("holds files that no run wrote (thesis.txt)") != std::string::npos);
-  fs::remove(runs[1].folder / "thesis.txt");
   mark_run(runs[1].folder);
   std::ofstream(runs[1].folder / "val_losses.json") << "{}";
   CHECK(line_of().find("holds results but no config.json") != std::string::npos);

@@ -1,9 +1,8 @@
-// When runs first had a loss at or under a target, as their metrics.jsonl has it, and where they end at it.
+// When runs first had a loss at or under a target, as their metrics.jsonl has it.
 #include "base/error.h"
 #include "base/files.h"
-#include "bench.h"
 #include "experiment/comparison_report.h"
-#include "report/files/metrics.h"
+#include "test_folder.h"
 
 using namespace chargpt;
 
@@ -72,49 +71,4 @@ TEST_CASE("steps and seconds to the target are means over the seeds") {
   CHECK(target_table(comparison).text() ==
         "config  reached 2.0000  steps  seconds\n"
         "a               2 of 2     15      4.5\n");
-}
-
-TEST_CASE("a model that sees its own targets comes last, however soon it reached the target, and in no verdict") {
-  Comparison comparison{.pairs = 1, .target = 2};
-  const ConfigRuns leaking{.config = "leaking", .leaks = true, .seeds = {{.seed = 1, .reached = ReachedTarget{10, 3}}}};
-  const ConfigRuns honest{.config = "honest", .seeds = {{.seed = 1, .reached = ReachedTarget{20, 6}}}};
-  for (const ConfigRuns& runs : {leaking, honest}) comparison.results.emplace_back().runs = runs;
-  rank_by_target(comparison);
-  CHECK(comparison.results[0].runs.config == "honest");
-  CHECK(verdict(comparison) == "honest reached 2.0000 after 20 steps");
-  CHECK(comparison.pairs == 0);  // no losses are compared
-}
-
-TEST_CASE_METHOD(Bench, "a run ends where its averaged weights have reached the target and the trained ones have not") {
-  ResolvedConfig config = config_of("noisy");
-  config.config.train.max_iters = 200;
-  config.config.train.learning_rate = 0.3;  // so high that the average is better than what it averages
-  config.config.train.lr_schedule = LrSchedule::constant;
-  config.config.train.ema = 0.9;
-  config.config.eval.eval_interval = 20;
-  CompareOptions options = options_for(1);
-  Record whole, ended;
-  std::vector<EvalEvent> evaluations;
-  whole.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
-    hear<EvalEvent>(trainer, [&](const EvalEvent& event) { evaluations.push_back(event); });
-  };
-  compare({config}, options, whole.hooks());
-  double lowest = std::numeric_limits<double>::infinity();  // of the trained weights so far
-  const auto first = std::ranges::find_if(evaluations, [&](const EvalEvent& event) {
-    lowest = std::min(lowest, event.val_loss);
-    return event.averaged_val_loss.value() < lowest;
-  });
-  REQUIRE(first != evaluations.end());
-  REQUIRE(first->step < 200);
-
-  options.out = path() / "ended";
-  options.target = ended.training.stop_at = (*first->averaged_val_loss + lowest) / 2;
-  options.stop_at_target = true;
-  ended.listen = [](const PlannedRun& run, Trainer& trainer, std::optional<std::int64_t> resume_step) {
-    trainer.add_listener(std::make_shared<MetricsWriter>(run.folder / "metrics.jsonl", resume_step));
-  };
-  const Comparison comparison = compare({config}, options, ended.hooks());
-  const SeedRun& run = comparison.results.at(0).runs.seeds.at(0);
-  CHECK(run.steps == first->step);
-  CHECK(run.ended == Ending::stopped);
 }

@@ -104,7 +104,10 @@ class OperationsTest(FaultTest):
                 shutil.rmtree(run, ignore_errors=True)
                 self.assertEqual(self.spoiled(start, run, "change", at, "kill").code, -signal.SIGKILL)
                 if not list(run.glob("checkpoints/step-*")):
-                    self.succeed(*start, "--overwrite")
+                    again = self.run_program(*start)
+                    if again.code != 0:
+                        self.assertIn("run already holds a run, which ended before it saved a checkpoint", self.error_of(again, 75))
+                        self.succeed(*start, "--overwrite")
                 self.assert_goes_on_exactly(run)
 
 

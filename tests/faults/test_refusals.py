@@ -40,32 +40,12 @@ class ResumeTruthTest(FaultTest):
         newest = self.run_folder / "checkpoints/step-00000004"
         rewrite(newest, "state.json", json.dumps(self.json_of(newest / "state.json") | values).encode())
 
-    def test_more_threads_than_are_here_are_announced_and_those_that_are_taken(self):
-        self.written_by(threads=999)
-        err = self.succeed("resume", "run", "--max_iters", "6").err
-        self.assertRegex(err, r"not bit-exact: the number of threads was 999 when the checkpoint was written and is \d{1,2} now")
-
     def test_another_build_processor_library_device_and_engine_are_announced(self):
         self.written_by(program_version="0.0.1", libtorch_version="1.0", cpu_capability="VSX", device="cuda:7", engine="abacus")
         err = self.succeed(*self.resuming("run", 6)).err
         for what, then in (("chargpt", "0.0.1"), ("the CPU capability", "VSX"), ("the device", "cuda:7"), ("the engine", "abacus")):
             self.assertIn(f"not bit-exact: {what} was {then} when the checkpoint was written and is ", err)
         self.assertNotIn("LibTorch", err)  # the engine that goes on has none of it
-
-    def test_another_model_is_refused(self):
-        self.assertEqual(self.fail_with(2, *self.resuming("run", 6, "--n_layer", "2")),
-                         "model.n_layer cannot change from 1 to 2 in a resumed run; start a new one with `chargpt train --init_from`")
-
-    def test_other_options_of_training_are_announced(self):
-        err = self.succeed(*self.resuming("run", 6, "--learning_rate", "0.01")).err
-        self.assertIn("changed: train.max_iters 4 -> 6", err)
-        self.assertIn("changed: train.learning_rate 0.001 -> 0.01", err)
-
-    def test_one_checkpoint_folder_resumes_its_run_from_there(self):
-        whole = self.whole_run("whole", 4, *SAVES)
-        self.succeed("resume", "run/checkpoints/step-00000002", "--threads", "1")
-        self.assert_same_training(whole, self.run_folder, 4)
-        self.assertFalse((self.run_folder / "checkpoints/step-00000002/checkpoints").exists())
 
     def test_the_previous_good_checkpoint_is_used_loudly_even_where_quiet(self):
         for name in ("optimizer.safetensors", "state.json", "MANIFEST.json"):
@@ -86,30 +66,18 @@ class DivergenceTest(FaultTest):
 
     def test_the_last_good_checkpoint_is_finite_and_named(self):
         error = self.fail_with(80, *self.training("run", 2000, *self.RECKLESS))
-        self.assertRegex(error, r"^training diverged: .* the last good checkpoint is run/checkpoints/step-\d+; lower train.learning_rate = 1000")
+        self.assertRegex(error, r"^training diverged: .* the last good checkpoint is run/checkpoints/step-\d+; lower train.learning_rate = 1000$")
         saved = list((self.folder / "run/checkpoints").glob("step-*"))
         self.assertTrue(saved)
         for path in saved:
             self.assertTrue(is_finite(path / "model.safetensors"), path)
         self.assertTrue(self.json("inspect", "run", "--verify")["verified"])
 
-    def test_stop_names_windows_and_gradients(self):
-        self.assertRegex(self.fail_with(80, *self.training("run", 2000, *self.RECKLESS, "--eval_interval", "1000")),
-                         r"step \d+ has loss .* and gradient norm .* \(its windows start at \d+, \d+, \d+, \d+ of the train split; "
-                         r"largest gradient norms: \S+ \S+, ")
-
 
 class StartTest(FaultTest):
     """A start that is refused is as if it had never been asked for."""
 
     TOO_LARGE = ["--n_embd", "65536", "--n_layer", "100"]
-
-    def test_nothing_is_left_of_it_whatever_the_reason(self):
-        for code, *more in ((81, *self.TOO_LARGE), (2, "--engine", "nonsense"), (2, "--n_head", "7"), (65, "--block_size", "5000"),
-                            (66, "--init_from", "nothing"), (69, "--device", "cuda:99")):
-            for where in (["--run", "made/run"], []):
-                self.fail_with(code, "train", "nanogpt-cpu", *where, "--text", "text.txt", "--threads", "1", *more)
-                self.assertEqual([path.name for path in self.folder.iterdir()], ["text.txt"], more)
 
     def test_a_run_that_was_to_be_overwritten_is_whole_after_a_refusal(self):
         self.whole_run("run", 2, *SAVES)
@@ -120,15 +88,6 @@ class StartTest(FaultTest):
         after.pop("run/.lock", None), before.pop("run/.lock", None)  # who held it last
         self.assertEqual(after, before)
         self.succeed(*self.resuming("run", 4))
-
-    def test_a_run_can_be_started_over_from_its_own_weights(self):
-        self.whole_run("run", 2, *SAVES)
-        self.succeed(*self.training("run", 4, "--overwrite", "--init_from", "run"))
-
-    def test_resuming_what_is_no_run_leaves_no_lock_in_it(self):
-        (self.folder / "photos").mkdir()
-        self.assertEqual(self.fail_with(66, "resume", "photos"), "photos is not a run folder; to list those in runs/: chargpt runs")
-        self.assertEqual(list((self.folder / "photos").iterdir()), [])
 
     def test_a_disk_that_is_full_before_the_first_step_leaves_nothing(self):
         run = self.folder / "run"

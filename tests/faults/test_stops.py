@@ -8,7 +8,7 @@ import signal
 import subprocess
 import termios
 
-from harness import FaultTest, tensors
+from harness import FaultTest
 
 
 class StopTest(FaultTest):
@@ -58,14 +58,3 @@ class StopTest(FaultTest):
         self.wait_for(lambda: self.last_step("run") > before)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=60), 128 + signal.SIGTERM)
-
-    def test_a_run_that_was_killed_leaves_no_lock(self):
-        process = self.started()
-        error = self.fail_with(75, "resume", "run")
-        self.assertEqual(error, f"run is in use by another process (process {process.pid}); wait for it, stop it, or choose another folder "
-                                "with --run")
-        process.kill()
-        process.communicate()
-        step = self.last_step("run")
-        self.succeed(*self.resuming("run", step + 1))
-        self.assertEqual(len(tensors(self.folder / "run", step + 1)), 2)

@@ -104,8 +104,8 @@ class SurroundingsTest(FaultTest):
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
             with self.subTest(words=words):
                 self.assertEqual(self.error_of(Outcome(process), 81),
-                                 "the system refused to start another thread; limits here: 5 processes and threads of this user "
-                                 "(ulimit -u); lower --threads, or raise the limit")
+                                 "the system refused to start another thread; lower --threads, or raise the limit (ulimit -u, ulimit -v, or "
+                                 "pids.max of a container)")
 
     # files
 
@@ -115,7 +115,7 @@ class SurroundingsTest(FaultTest):
         before = set(os.listdir(self.folder))
         few = limit(resource.RLIMIT_FSIZE, 4096)
         for words in (["page", "run"], ["export", "run", "--format", "nanogpt", "--out", "x"], ["export", "run", "--format", "huggingface", "--out", "x"],
-                      ["export", "run", "--format", "gguf", "--out", "x.gguf"], ["import", "exported", "--out", "imported"],
+                      ["export", "run", "--format", "gguf", "--out", "x.gguf"], ["import", "exported", "--run", "imported"],
                       ["score", "run", "long.txt", "--html", "x.html"]):
             with self.subTest(words=words):
                 self.assertIn("File too large", self.error_of(self.run_in(few, *words), 74))
@@ -165,15 +165,6 @@ class SurroundingsTest(FaultTest):
             self.assertEqual(self.succeed(*words, stdin=b"\xef\xbb\xbfabc").out, self.succeed(*words, stdin=b"abc").out)
         self.assertEqual(*(self.json("score", "run", self.write("text", text))["scores"] for text in (b"abc", b"\xef\xbb\xbfabc")))
 
-    # options
-
-    def test_an_integer_beyond_64_bits_is_refused(self):
-        for words in (["sample", "run", "--seed"], ["train", "--seed"], ["train", "--max_iters"], ["compare", "quick", "--seeds"],
-                      ["bench", "train", "quick", "--steps"], ["score", "run", "--show"], ["sample", "run", "--tokens"]):
-            for number in (2**63, 2**64, 10**30, -2**64):
-                with self.subTest(words=words, number=number):
-                    self.assertRegex(self.fail_with(2, *words[:-1], f"{words[-1]}={number}"), "64 bits|largest allowed|smallest allowed|above|below|takes|outside|not between")
-
     # folders and terminals
 
     def test_a_working_folder_that_is_gone_or_too_deep(self):
@@ -203,55 +194,3 @@ class SurroundingsTest(FaultTest):
             with self.subTest(words=words):
                 self.assertRegex(self.on_a_terminal_called("xterm", *words), "\x1b")
                 self.assertNotRegex(self.on_a_terminal_called("dumb", *words), "[\x1b\r]")
-
-    def test_names_that_are_not_utf8_are_told_and_nothing_is_lost(self):
-        name = os.fsdecode(b"\xff")
-        outcome = self.succeed("compare", self.compared(), "--out", name, "--seeds", "2", "--json", "--threads", "1")
-        self.assertEqual(len(outcome.json["results"]), 1)
-        self.assertEqual(json.loads((self.folder / name / "compare.json").read_text(errors="strict"))["results"][0]["rank"], 1)
-
-    def compared(self):
-        self.write("small.json", {"extends": "nanogpt-cpu", "data": {"text": "text.txt"}, "train": {"max_iters": 3, "batch_size": 4},
-                                  "model": {"n_layer": 1, "n_head": 1, "n_embd": 16, "block_size": 8}})
-        return "small.json"
-
-    def test_a_search_that_is_stopped_keeps_what_it_has_found(self):
-        process = self.started("tune", self.compared(), "--minutes", "5", "--out", "out")
-        said = b""
-        while b"as it is: " not in said:
-            piece = os.read(process.stderr.fileno(), 65536)
-            self.assertTrue(piece, said)
-            said += piece
-        self.assertIn("stopped; the best config found so far is in out/tuned.json", self.ended_by(process))
-        self.assertFalse(self.json_of("out/tune.json")["complete"])
-        self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()), ["tune.json", "tuned.json"])
-        self.succeed("train", "out/tuned.json", "--run", "after", "--max_iters", "2", "--quiet")
-
-    def test_a_search_that_is_stopped_before_it_found_anything_leaves_nothing(self):
-        process = self.started("tune", self.compared(), "--minutes", "5", "--out", "out")
-        self.wait_for((self.folder / "out").exists, process)
-        self.assertIn("stopped before a candidate was measured; nothing was saved", self.ended_by(process))
-        self.assertFalse((self.folder / "out").exists())
-
-    def test_what_tune_found_extends_what_it_began_from_and_says_how_it_was_asked(self):
-        shutil.copy(self.text, self.folder / "a b.txt")
-        self.succeed("tune", self.compared(), "--minutes", "0.02", "--out", "out", "--threads", "1", "--dropout", "0.1", "--text", "a b.txt")
-        tuned = (self.folder / "out/tuned.json").read_text()
-        self.assertIn("`chargpt tune small.json --minutes 0.02 --threads 1 --set 'data.text=[\"a b.txt\"]' --set model.dropout=0.1`", tuned)
-        self.assertIn('"extends": "../small.json"', tuned)
-        self.assertIn('"dropout": 0.1', tuned)
-        self.assertNotIn("beta1", tuned)
-        self.assertEqual(self.json("inspect", "out/tuned.json")["config"], self.json_of("out/tune.json")["best"]["config"])
-
-    @unittest.skipUnless(shutil.which("bash"), "no bash")
-    def test_completion_is_not_led_astray_by_cdpath(self):
-        (self.folder / "runs/mine/checkpoints").mkdir(parents=True)
-        (self.folder / "elsewhere/runs/mimicry/checkpoints").mkdir(parents=True)
-        script = self.write("completions", self.succeed("completions", "bash").out)
-        asked = 'CDPATH="$2"; source "$1"; COMP_WORDS=(chargpt sample mi); COMP_CWORD=2; _chargpt "$3"; echo "${COMPREPLY[@]}"'
-        out = subprocess.run(["bash", "-c", asked, "bash", script, self.folder / "elsewhere", PROGRAM], cwd=self.folder, stdout=subprocess.PIPE, check=True).stdout
-        self.assertEqual(out, b"mine\n")
-
-    def test_configs_show_prints_what_train_would_read(self):
-        self.assertEqual(self.succeed("configs", "--show", self.compared()).out, (self.folder / "small.json").read_text())
-        self.assertEqual(self.json("configs", "--show", "small.json")["extends"], "nanogpt-cpu")

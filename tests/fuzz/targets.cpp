@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/strict_json.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "exchange/formats.h"
 #include "inference/parameter_list.h"

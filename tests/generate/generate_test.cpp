@@ -87,7 +87,7 @@ Texts generated(Predictor& logits, const Ids& prompt, const SampleConfig& sample
   Texts texts;
   generate(
       logits, prompt, sample, seed,
-      [&](std::int64_t index, std::int64_t id) { return texts[index].push_back(id), true; }, {}, first_sample);
+      [&](std::int64_t index, std::int64_t id) { return texts[index].push_back(id), true; }, first_sample);
   return texts;
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("threads that the system refuses to start are an error in one line, an
   const chargpt::Failure refusal = chargpt::error_of([] { ThreadTeam team(64); });
   REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
   CHECK(refusal.code == chargpt::ExitCode::memory);
-  CHECK_THAT(refusal.line, Catch::Contains("kB of address space (ulimit -v)"));
+  CHECK_THAT(refusal.line, Catch::Contains("raise the limit (ulimit -u, ulimit -v"));
 }
 #endif
 

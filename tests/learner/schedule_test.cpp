@@ -1,4 +1,4 @@
-#include "learner/schedule.h"
+#include "learner/learner.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 // What a rank does with its own part and the other's.
-#include "learner/step.h"
+#include "learner/learner.h"
 
 #include "kept_windows.h"
 #include "test.h"

@@ -76,7 +76,7 @@ TEST_CASE_METHOD(Opened, "a sample is a function of its seed and number, whateve
 }
 
 TEST_CASE("a sample of bytes has each of them, also of a character that its end cuts") {
-  const Model model(chargpt::source_path("/tests/fixtures/engines/bytes"));
+  const Model model(chargpt::source_path("/tests/fixtures/bytes"));
   int begun = 0;  // a fifth of all bytes begin a character of several
   for (std::int64_t i = 0; i < 64; ++i) {
     const std::string text =
@@ -112,15 +112,13 @@ TEST_CASE_METHOD(Opened, "a callback that has ended a text hears nothing of what
 
 TEST_CASE_METHOD(Opened, "logits, losses and attention agree with one another") {
   const std::string text = "of the ";
-  const std::vector<float> logits = model.logits(text.substr(0, text.size() - 1));
+  const std::vector<float> logits = model.logits("\n" + text.substr(0, text.size() - 1));  // a score begins so
   REQUIRE(std::ssize(logits) == model.vocabulary_size());
+  const std::vector<float> losses = model.score(text);
+  REQUIRE(losses.size() == text.size());
   double total = 0;
   for (const float logit : logits) total += std::exp(logit);
-  const auto last = static_cast<std::size_t>(model.encode(text).back());
-  // A score begins at the start symbol, as logits do not: the text is long enough that positions differ by one.
-  CHECK(std::log(total) - logits[last] > 0);
-  const std::vector<float> losses = model.score(text);
-  CHECK(losses.size() == text.size());
+  CHECK(losses.back() == Approx(std::log(total) - logits[static_cast<std::size_t>(model.encode(text).back())]));
   CHECK(model.score("").empty());
   const chargpt::Attention attention = model.attention(text);
   CHECK(attention.layers == 2);
@@ -177,7 +175,15 @@ TEST_CASE("what a call gets wrong is one line and a status") {
   CHECK(status_of([&] { model.generate({.stops = {std::string("a\0b", 3)}}); }) == CHARGPT_USAGE);  // C would see "a"
 }
 
-TEST_CASE("NULL, and arrays without room, write nothing") {
+TEST_CASE("facts of NULL are empty, and the error says why") {
+  for (const auto fact : {chargpt_checkpoint, chargpt_config, chargpt_notices})
+    CHECK(std::string(fact(nullptr)).empty());
+  CHECK(chargpt_step(nullptr) + chargpt_parameters(nullptr) + chargpt_block_size(nullptr) == 0);
+  CHECK(chargpt_vocabulary_size(nullptr) == 0);
+  CHECK(std::string(chargpt_last_error()).find("NULL") != std::string::npos);
+}
+
+TEST_CASE("NULL, and arrays that are too short, write nothing") {
   CHECK(chargpt_open(nullptr, nullptr, nullptr) == CHARGPT_USAGE);
   chargpt_close(nullptr);
   std::size_t count = 7;

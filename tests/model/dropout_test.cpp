@@ -1,5 +1,5 @@
 // Dropout as a function of its key.
-#include "model/dropout.h"
+#include "model/language_model.h"
 
 #include <ATen/Parallel.h>
 
@@ -45,8 +45,8 @@ TEST_CASE("the number of threads changes no mask") {
 TEST_CASE("seed, step, micro-batch and layer each give another mask") {
   const Tensor x = at::ones({64});
   const auto first_two = [&](const DropoutKey& key) {
-    DropoutPass dropout(&key);
-    return at::stack({dropout(x, 0.5), dropout(x, 0.5)});
+    ForwardPass pass{.dropout = &key};
+    return at::stack({pass.drop(x, 0.5), pass.drop(x, 0.5)});
   };
   const Tensor masks = first_two({.seed = 1, .step = 2, .micro_batch = 3});
   CHECK(masks.equal(first_two({.seed = 1, .step = 2, .micro_batch = 3})));
@@ -57,12 +57,12 @@ TEST_CASE("seed, step, micro-batch and layer each give another mask") {
 
 TEST_CASE("without a key, or at rate 0, dropout returns its input and counts no layer") {
   const Tensor x = at::ones({64});
-  DropoutPass none;
-  CHECK(none(x, 0.5).is_same(x));
+  ForwardPass none;
+  CHECK(none.drop(x, 0.5).is_same(x));
   const DropoutKey key;
-  DropoutPass some(&key), other(&key);
-  CHECK(some(x, 0).is_same(x));
-  CHECK(some(x, 0.5).equal(other(x, 0.5)));
+  ForwardPass some{.dropout = &key}, other = some;
+  CHECK(some.drop(x, 0).is_same(x));
+  CHECK(some.drop(x, 0.5).equal(other.drop(x, 0.5)));
 }
 
 ModelConfig dropping(const Places& places) {

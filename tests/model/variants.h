@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "inference/variants.h"
+#include "model/first_model.h"
 #include "model/language_model.h"
 #include "model/registry.h"
 

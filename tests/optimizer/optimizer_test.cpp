@@ -65,7 +65,7 @@ TEST_CASE("an epsilon of 0 leaves weights without a gradient, and padding, as th
   const TrainConfig train{.weight_decay = 0, .adam_eps = 0};
   TinyArena arena(train);
   arena.zero_gradients();
-  const ArenaSnapshot before = arena.snapshot();
+  const ArenaCopy before(arena);
   update(arena, update_context(train, 0, 1));
   for (std::size_t i = 0; i < before.groups.size(); ++i)
     CHECK(equal(arena.groups()[i].values, before.groups[i].values));
@@ -130,17 +130,6 @@ TEST_CASE("weights and averages that change places twice are the same bits") {
   CHECK(equal(arena.groups()[0].values, average));
   swap_averages(arena);
   CHECK(equal(arena.groups()[0].values, own));
-}
-
-TEST_CASE("a snapshot has the averages too") {
-  TinyArena arena;
-  start_averages(arena);
-  const ArenaSnapshot before = arena.snapshot();
-  set_weights(arena, 100);
-  follow_averages(arena, 0.9);
-  CHECK_FALSE(equal(arena.groups()[0].averages, before.groups[0].averages));
-  arena.restore(before);
-  CHECK(equal(arena.groups()[0].averages, before.groups[0].averages));
 }
 
 TEST_CASE("an arena that averages nothing is left alone") {

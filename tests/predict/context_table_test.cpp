@@ -20,10 +20,9 @@ BitHistories::State after(const BitHistories& histories, const std::string& bits
 
 TEST_CASE("what was added is found, and nothing else") {
   ContextTable table(5000);
-  Undo undo;
   for (std::uint64_t i = 0; i < 200; ++i) {
     CHECK(table.find(key_of(i)) == -1);
-    const std::int64_t place = table.find_or_add(key_of(i), undo);
+    const std::int64_t place = table.find_or_add(key_of(i));
     CHECK(table[place].bits == 0);
     CHECK(table[place].p == 1 << 15);
     table[place].bits = static_cast<std::uint8_t>(i);
@@ -31,27 +30,25 @@ TEST_CASE("what was added is found, and nothing else") {
   for (std::uint64_t i = 0; i < 200; ++i) {
     REQUIRE(table.find(key_of(i)) >= 0);
     CHECK(table[table.find(key_of(i))].bits == i);
-    CHECK(table.find_or_add(key_of(i), undo) == table.find(key_of(i)));
+    CHECK(table.find_or_add(key_of(i)) == table.find(key_of(i)));
   }
 }
 
 TEST_CASE("a full group gives up what was seen least") {
-  Undo undo;
   ContextTable table(1);  // one group: ten places
   for (const std::uint8_t bits : {9, 4, 7, 3, 8, 12, 15, 10, 14, 20})
-    table[table.find_or_add(key_of(bits), undo)].bits = bits;
-  const std::int64_t place = table.find_or_add(key_of(100), undo);
+    table[table.find_or_add(key_of(bits))].bits = bits;
+  const std::int64_t place = table.find_or_add(key_of(100));
   CHECK(table[place].bits == 0);
   CHECK(table.find(key_of(3)) == -1);
-  table.find_or_add(key_of(101), undo);  // the newcomer was seen least, and goes first
+  table.find_or_add(key_of(101));  // the newcomer was seen least, and goes first
   CHECK(table.find(key_of(100)) == -1);
   for (const std::uint64_t kept : {9, 4, 7, 8, 12, 15, 10, 14, 20, 101}) CHECK(table.find(key_of(kept)) >= 0);
 }
 
 TEST_CASE("a context that was not seen is taken for another one about once in 6,000 times, in a full table") {
   ContextTable table(20'000);
-  Undo undo;
-  for (std::uint64_t i = 0; i < 100'000; ++i) table[table.find_or_add(key_of(i), undo)].bits = 1;
+  for (std::uint64_t i = 0; i < 100'000; ++i) table[table.find_or_add(key_of(i))].bits = 1;
   std::int64_t wrong = 0;
   for (std::uint64_t i = 0; i < 600'000; ++i) wrong += table.find(key_of(1'000'000 + i)) >= 0;
   CHECK(wrong > 50);

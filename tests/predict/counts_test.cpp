@@ -1,7 +1,6 @@
 // Counts as a distribution that learns.
 #include "predict/counts.h"
 
-#include <chrono>
 #include <numeric>
 
 #include "predict/counted.h"
@@ -122,25 +121,6 @@ TEST_CASE("nothing before a document's end changes what comes after it") {
   }
 }
 
-TEST_CASE("words in capitals are the words in small letters, and all outside ASCII and apostrophes are letters") {
-  const std::string text = "the can't caf\u00e9 CAN'T THE";
-  std::vector<char32_t> code_points;
-  for (char32_t code = 0; code < 256; ++code) code_points.push_back(code);
-  const Vocabulary vocabulary = Vocabulary::of_characters(code_points);
-  const Counts counts = fresh(vocabulary);
-  const auto words_after = [&](const std::string& before) {
-    return counts.history_of(vocabulary.encode(before, "text"));
-  };
-  CHECK(words_after("THE can't").word == words_after("the CAN'T").word);
-  CHECK(words_after("THE can't ").previous_word == words_after("2 CAN'T, ").previous_word);
-  CHECK(words_after("a the x").word_before == words_after("Then A The Y").word_before);
-  CHECK(words_after("can't").word != words_after("cant").word);
-  CHECK(words_after("caf\u00e9").word != words_after("caf").word);
-  CHECK(words_after("end.").word == 0);
-  CHECK(words_after("end. ").previous_word == words_after("end").word);
-  CHECK(words_after("one\ntwo").column == 3);
-}
-
 TEST_CASE("bytes are counted like characters") {
   const Vocabulary bytes = Vocabulary::of_bytes();
   const std::string text = shortened_sample().substr(0, 3000);
@@ -160,41 +140,6 @@ TEST_CASE("a text of one symbol holds no surprise") {
   Counts::History history;
   CHECK(learned_loss(counts, history, text) == 0);
   CHECK(distribution(counts, history) == std::vector<double>{1});
-}
-
-TEST_CASE("the longest stretch that stands in the counted text is found, and what follows it is expected") {
-  const Vocabulary vocabulary = letters(9);
-  const Stored text = text_of(1000, 9);
-  const Counts counts = counts_of(vocabulary, text);
-  const Ids ids(text.begin(), text.end());
-  const auto place_after = [&](std::size_t begin, std::size_t length) {
-    return counts.place_of(counts.history_of(std::span(ids).subspan(begin, length)));
-  };
-  CHECK(place_after(500, 5).expected == -1);
-  CHECK(Counts::match_class(place_after(500, 5)) == 0);
-  CHECK(place_after(500, 20).expected == ids[520]);
-  CHECK(place_after(500, 20).matched <= 20);
-  CHECK(place_after(500, 200).matched == 31);
-  CHECK(Counts::match_class(place_after(500, 200)) > Counts::match_class(place_after(500, 8)));
-  CHECK(Counts::match_class(place_after(500, 200)) < Counts::match_classes);
-}
-
-TEST_CASE("of a vocabulary of 5,000 symbols a distribution takes milliseconds") {
-  std::vector<char32_t> code_points;
-  for (char32_t code = 0; code < 5000; ++code) code_points.push_back(U'\u4e00' + code);
-  RandomStream random(9, Purpose::windows);
-  std::vector<std::uint16_t> text(20'000);
-  for (std::uint16_t& id : text) id = static_cast<std::uint16_t>(std::min(random.below(5000), random.below(5000)));
-  const TokenView view(text.data(), 2, std::ssize(text));
-  Counts counts(Vocabulary::of_characters(code_points), frequencies_of(view, 5000), view.size());
-  Counts::History history;
-  counts.learn(view, history);
-  const auto begin = std::chrono::steady_clock::now();
-  const std::vector<double> p = distribution(counts, history);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  INFO(took.count() << " s");
-  CHECK(sum_of(p) == Approx(1).margin(1e-6));
-  CHECK(took.count() < 0.5);
 }
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-// Several networks as one: their probabilities averaged, in windows and in sequences, and weights learned for it.
+// Several networks as one: their probabilities averaged, in windows and in sequences.
 #include "predict/ensemble.h"
 
 #include "generate/generate.h"
@@ -44,22 +44,19 @@ std::vector<double> probabilities_of(Predictor& predictor, const WindowBatch& wi
 
 }  // namespace
 
-TEST_CASE("an ensemble's probabilities are the weighted mean of its members', and their sum is one") {
+TEST_CASE("an ensemble's probabilities are the mean of its members', and their sum is one") {
   Network a(1), b(2), c(3);
   const Stored text = text_of(30, test_vocab);
   const WindowBatch windows = windows_in(text);
-  Ensemble equal({&a.predictor, &b.predictor, &c.predictor}),
-      weighted({&a.predictor, &b.predictor, &c.predictor}, {0.5, 0.2, 0.3});
+  Ensemble equal({&a.predictor, &b.predictor, &c.predictor});
   const auto of_a = probabilities_of(a.predictor, windows), of_b = probabilities_of(b.predictor, windows),
-             of_c = probabilities_of(c.predictor, windows), of_equal = probabilities_of(equal, windows),
-             of_weighted = probabilities_of(weighted, windows);
+             of_c = probabilities_of(c.predictor, windows), of_equal = probabilities_of(equal, windows);
   CHECK(of_a != of_b);
   Floats logits(of_a.size());
   equal.logits(windows, logits);
   double sum = 0;
   for (std::size_t i = 0; i < of_a.size(); ++i) {
     CHECK(of_equal[i] == Approx((of_a[i] + of_b[i] + of_c[i]) / 3).epsilon(1e-5));
-    CHECK(of_weighted[i] == Approx(0.5 * of_a[i] + 0.2 * of_b[i] + 0.3 * of_c[i]).epsilon(1e-5));
     sum += std::exp(double{logits[i]});
   }
   CHECK(sum / static_cast<double>(windows.numel()) == Approx(1).margin(1e-6));
@@ -69,12 +66,12 @@ TEST_CASE("an ensemble's losses are the logarithms of the mean of e to its membe
   Network a(1), b(2);
   const Stored text = text_of(30, test_vocab);
   const WindowBatch windows = windows_in(text);
-  Ensemble ensemble({&a.predictor, &b.predictor}, {0.25, 0.75});
+  Ensemble ensemble({&a.predictor, &b.predictor});
   const Floats of_a = losses_of(a.predictor, windows), of_b = losses_of(b.predictor, windows),
                found = losses_of(ensemble, windows);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    CHECK(found[i] == Approx(-std::log(0.25 * std::exp(-of_a[i]) + 0.75 * std::exp(-of_b[i]))).margin(1e-5));
-    CHECK(found[i] <= 0.25F * of_a[i] + 0.75F * of_b[i] + 1e-5F);
+    CHECK(found[i] == Approx(-std::log((std::exp(-of_a[i]) + std::exp(-of_b[i])) / 2)).margin(1e-5));
+    CHECK(found[i] <= (of_a[i] + of_b[i]) / 2 + 1e-5F);
   }
   Floats by_logits(found.size());
   ensemble.Predictor::score(windows, by_logits);
@@ -82,9 +79,11 @@ TEST_CASE("an ensemble's losses are the logarithms of the mean of e to its membe
 }
 
 TEST_CASE("losses that no double's exponential holds are averaged too") {
-  CHECK(ensemble_weights({{2000, 2000}, {2000, 2000}}) == std::vector{0.5, 0.5});
-  const std::vector<double> sure = ensemble_weights({{1, 1}, {3000, 3000}});
-  CHECK(sure[0] == Approx(1).margin(1e-5));
+  const Floats of_members{2000, 2000, 1, 3000};  // two members, two targets
+  Floats losses(2);
+  mean_of_losses(of_members, losses);
+  CHECK(losses[0] == Approx(1 + std::log(2)));
+  CHECK(losses[1] == Approx(2000 + std::log(2)));
 }
 
 TEST_CASE("an ensemble of one network with itself is the network, in windows and in sequences") {
@@ -146,24 +145,6 @@ TEST_CASE("networks of several windows score in the shortest, and each writes wi
   other[0] = 2;  // which only the longer window reaches
   const Predictor::Rows changed = ensemble.start(other, 1);
   CHECK(before != Floats(changed.first, changed.first + test_vocab));
-}
-
-TEST_CASE("learned weights are those of the lowest loss, found among all of them") {
-  Network a(1), b(2);
-  const Stored text = text_of(400, test_vocab);
-  Ids all(49);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(8 * i);
-  const WindowBatch windows{.tokens = view_of(text), .starts = all, .T = 8};
-  const Floats of_a = losses_of(a.predictor, windows), of_b = losses_of(b.predictor, windows);
-  const auto loss_at = [&](double weight) {
-    double sum = 0;
-    for (std::size_t i = 0; i < of_a.size(); ++i)
-      sum -= std::log(weight * std::exp(-of_a[i]) + (1 - weight) * std::exp(-of_b[i]));
-    return sum / static_cast<double>(of_a.size());
-  };
-  const std::vector<double> weights = ensemble_weights({of_a, of_b});
-  CHECK(weights[0] + weights[1] == Approx(1).margin(1e-9));
-  for (int i = 1; i < 100; ++i) CHECK(loss_at(weights[0]) <= loss_at(i / 100.0) + 1e-5);
 }
 
 TEST_CASE("an ensemble mixed with counts gives a distribution") {

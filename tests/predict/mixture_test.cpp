@@ -5,9 +5,7 @@
 
 #include "generate/generate.h"
 #include "inference/drawn_weights.h"
-#include "predict/adaptive_network.h"
 #include "predict/counted.h"
-#include "predict/ensemble.h"
 #include "predict/formula_network.h"
 #include "predict/network.h"
 #include "test.h"
@@ -260,30 +258,6 @@ TEST_CASE("what was scored is learned, and only then") {
   CHECK(again < first / 2);
   CHECK(first < mean_of(losses_of(network, text, {0, 16, 100, 900}, 16)) - 0.5);
   CHECK(mean_of(losses_of(mixture, text, {0, 100, 900}, 16)) < mean_of(frozen));
-}
-
-TEST_CASE_METHOD(DrawnModel, "a mixture that restarts has forgotten all that it learned, to the bit, each time") {
-  const Stored train = text_of(3000, 9), one = text_of(700, 7), two = text_of(900, 13);
-  AdaptiveNetwork adaptive(model, 1, {.rate = 0.01, .decay = 0.001}), slower(model, 1, {.rate = 0.003, .decay = 0.001});
-  Ensemble both({&adaptive, &slower});
-  const Vocabulary vocabulary = letters(test_vocab);
-  Mixture mixture(both, 1, counts_of(vocabulary, train), {0.4, 0.6});
-  mixture.restart();
-  const Floats first = adaptive_losses(mixture, one);
-  CHECK(adaptive_losses(mixture, one) != first);
-  for (int times = 0; times < 2; ++times) {
-    mixture.restart();
-    CHECK(adaptive_losses(mixture, one) == first);
-    mixture.restart();
-    adaptive_losses(mixture, two);
-  }
-  mixture.restart();
-  CHECK(losses_of(mixture, two, {0, 100}, 8) == [&] {
-    NetworkPredictor alone(model, 1);
-    Ensemble trained({&alone, &alone});  // whose logits are the network's but for rounding
-    Mixture fresh(trained, 1, counts_of(vocabulary, train), {0.4, 0.6});
-    return losses_of(fresh, two, {0, 100}, 8);
-  }());
 }
 
 TEST_CASE("a network whose logits are no numbers has losses that are none") {

@@ -38,16 +38,6 @@ TEST_CASE("a tree that fits in the head") {
   CHECK(tree.path(2)[2].node == 0);
 }
 
-TEST_CASE("one symbol takes no decision, two take one") {
-  const SymbolTree one(Frequencies{7});
-  CHECK(one.nodes() == 0);
-  CHECK(one.path(0).empty());
-  CHECK(joined(one, {}) == std::vector<double>{1});
-  const SymbolTree two(Frequencies{0, 0});
-  CHECK(bits_of(two) == std::vector<std::vector<bool>>{{false}, {true}});
-  CHECK(joined(two, {0.25}) == std::vector<double>{0.75, 0.25});
-}
-
 TEST_CASE("more frequent symbols have no longer paths, equal ones paths that differ by one decision at most") {
   RandomStream random(5, Purpose::windows);
   for (const std::uint64_t symbols : {3, 17, 300}) {
@@ -90,18 +80,6 @@ TEST_CASE("join is the inverse of split, and both agree with the paths") {
       CHECK(again[static_cast<std::size_t>(symbol)] == Approx(by_path).epsilon(1e-12));
     }
   }
-}
-
-TEST_CASE("on its way down join hands over what the node above left") {
-  const SymbolTree tree(Frequencies{9, 1, 2, 4});
-  std::vector<std::pair<int, int>> seen;
-  std::vector<double> of_symbols(4);
-  tree.join(of_symbols, 10, [&](std::int32_t node, double, int& from) {
-    seen.emplace_back(node, from++);
-    return 0.5;
-  });
-  CHECK(seen == std::vector<std::pair<int, int>>{{2, 10}, {1, 11}, {0, 12}});
-  CHECK(of_symbols == std::vector<double>{0.5, 0.125, 0.125, 0.25});
 }
 
 }  // namespace chargpt

@@ -1,8 +1,5 @@
 #include "ranks/communicator.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdlib>
 
@@ -55,14 +52,12 @@ class Environment {
 TEST_CASE("a launcher is known by what it tells its processes") {
   CHECK_FALSE(launch());
   {
-    const Environment size("OMPI_COMM_WORLD_SIZE", "4"), rank("OMPI_COMM_WORLD_RANK", "3"),
-        on_machine("OMPI_COMM_WORLD_LOCAL_SIZE", "2");
+    const Environment size("OMPI_COMM_WORLD_SIZE", "4"), rank("OMPI_COMM_WORLD_RANK", "3");
     const auto found = launch();
     REQUIRE(found);
     CHECK(found->by == "mpirun");
     CHECK(found->ranks == 4);
     CHECK(found->rank == 3);
-    CHECK(found->on_machine == 2);
   }
   {
     const Environment size("SLURM_STEP_NUM_TASKS", "2"), rank("SLURM_PROCID", "0");
@@ -86,17 +81,6 @@ TEST_CASE("threads of a rank are those asked for in the environment, or its core
   const Environment threads("OMP_NUM_THREADS", "3");
   CHECK(placement(alone).threads == 3);
   CHECK(placement(alone).reason == "OMP_NUM_THREADS");
-}
-
-TEST_CASE("ranks that their launcher has not bound divide the cores of their machine") {
-  const pid_t rank = ::fork();  // whose launcher is this process
-  if (rank == 0) {
-    ::unsetenv("OMP_NUM_THREADS");
-    ::_exit(static_cast<int>(threads_beside({.by = "mpirun", .ranks = 1000, .on_machine = 1000})));
-  }
-  int status = 0;
-  REQUIRE(::waitpid(rank, &status, 0) == rank);
-  CHECK(WEXITSTATUS(status) == 1);
 }
 
 }  // namespace

@@ -72,28 +72,6 @@ TEST_CASE_METHOD(NewMetrics, "a loss of averaged weights stands beside that of t
   CHECK(row().at("averaged_val_loss") == 1.75);
 }
 
-TEST_CASE_METHOD(NewMetrics, "the plan is a row with every figure of it") {
-  PlanEvent plan;
-  plan.config = "mine";
-  plan.parameters = 804096;
-  plan.train_tokens = 90;
-  plan.val_tokens = 7;
-  plan.test_tokens = 3;
-  plan.leaks = true;
-  plan.length_set_by = "train.max_epochs";
-  metrics.on(plan);
-  const auto row = this->row();
-  CHECK(row.at("kind") == "plan");
-  CHECK(row.at("config") == "mine");
-  CHECK(row.at("parameters") == 804096);
-  CHECK(row.at("train_tokens") == 90);
-  CHECK(row.at("val_tokens") == 7);
-  CHECK(row.at("test_tokens") == 3);
-  CHECK(row.at("leaks") == true);
-  CHECK(row.at("length_set_by") == "train.max_epochs");
-  CHECK(row.at("expected_seconds").is_null());
-}
-
 TEST_CASE_METHOD(NewMetrics, "figures that are not finite are null") {
   StepEvent event = step(1);
   event.loss = std::numeric_limits<double>::quiet_NaN();

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "checkpoint/checkpoint.h"
+#include "config/describe.h"
 #include "run/checkpoints.h"
 #include "run_state.h"
 #include "test_folder.h"
@@ -34,8 +35,7 @@ class SavedRun {
   }
 
   /// Weights are the step's number, so that checkpoints differ. The best so far where `best`, otherwise not evaluated.
-  std::filesystem::path save(std::int64_t step, bool best = false, std::int64_t keep = 1,
-                             std::int64_t rollback_step = RunState::no_step) {
+  std::filesystem::path save(std::int64_t step, bool best = false, std::int64_t keep = 1) {
     RunState state = state_of(step);
     if (best) {
       best_step_ = step;
@@ -44,7 +44,6 @@ class SavedRun {
     }
     state.best_step = best_step_;
     state.best_val_loss = best_val_loss_;
-    state.rollback_step = rollback_step;
     return save_state(state, keep).path;
   }
   /// None of them evaluated, and all kept.

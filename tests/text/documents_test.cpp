@@ -141,22 +141,6 @@ TEST_CASE("a text without the separator is one document, which nothing is traine
              Catch::Contains("holds separators only"));
 }
 
-TEST_CASE("documents that are arranged already are cut between two that differ") {
-  const Corpus corpus = corpus_of_lines(lines(50) + lines(50));
-  const TokenView train = corpus.train();
-  const DocumentSplit split = split_of_documents(train, 0.2);
-  CHECK(split.count == std::ssize(documents_in(corpus, train)));
-  CHECK(split.test_begin == train.size() - 1);
-  const auto cut = split.held_out_begin;
-  const Texts before = documents_in(corpus, train.slice(0, cut + 1)),
-              behind = documents_in(corpus, train.slice(cut, train.size() - cut));
-  CHECK(std::ssize(behind) == split.held_out);
-  CHECK(std::ssize(before) + std::ssize(behind) == split.count);
-  for (const std::string& name : behind) CHECK(std::ranges::find(before, name) == before.end());
-  CHECK(std::abs(static_cast<double>(train.size() - cut) / static_cast<double>(train.size()) - 0.2) < 0.05);
-  CHECK(split_of_documents(train, 0).held_out == 0);
-}
-
 TEST_CASE("documents of bytes have the id 256 between them") {
   const Corpus corpus = corpus_of_lines("a\xC3\xA4\nb\nc\n", {.units = Units::bytes});
   CHECK(corpus.vocabulary().document() == 256);

@@ -114,26 +114,6 @@ TEST_CASE_METHOD(WorkingFolder, "a pattern is left to the shell, and one line sa
                                          " without quotes, or the folder"});
 }
 
-TEST_CASE_METHOD(WorkingFolder, "a run that is named is no text") {
-  write("mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
-  write("mine/samples/step-00000010.txt", "x");
-  CHECK(error_of([] { files_of("mine"); }) ==
-        Failure{ExitCode::usage,
-                "mine is a run, not a text; a run is given before the options, and all "
-                "words after --text are texts"});
-  CHECK(files_of("mine/samples") == Names{"step-00000010.txt"});
-}
-
-TEST_CASE_METHOD(WorkingFolder, "a folder with nothing to read is refused by name") {
-  fs::create_directories("empty/inner");
-  write("binary/x", std::string_view("a\0b", 3));
-  CHECK(error_of([] { files_of("empty"); }) == Failure{ExitCode::missing, "empty contains no visible files"});
-  CHECK(error_of([] { files_of("binary"); }) ==
-        data_error("binary has no file that is a plain UTF-8 text, only x (binary); convert them, or use --units bytes "
-                   "for files of any kind"));
-  CHECK(error_of([] { files_of(""); }).code == ExitCode::usage);
-}
-
 TEST_CASE_METHOD(WorkingFolder, "folders beyond the limit are refused") {
   for (int i = 0; i < 5; ++i) write("many/" + std::to_string(i), "x");
   CHECK(list_texts({"many"}, Units::characters, 5).files.size() == 5);

@@ -54,10 +54,6 @@ const std::string advice =
 
 }  // namespace
 
-TEST_CASE_METHOD(Project, "the text of a run is read where it is named") {
-  CHECK(found({"data/text.txt"}) == Strings{"data/text.txt"});
-}
-
 TEST_CASE_METHOD(Project, "called from another folder the text is where it was") {
   const std::string place = fs::absolute("data/text.txt").native();
   fs::current_path(path());
@@ -84,13 +80,13 @@ TEST_CASE_METHOD(Project, "a project that was moved whole is run where it is now
   CHECK(look(fs::path("runs/mine"), {"data/text.txt"}).names == Strings{"data/text.txt"});
 }
 
-TEST_CASE_METHOD(Project, "a run of an earlier version, without text.json, reads its text where it is named") {
+TEST_CASE_METHOD(Project, "without text.json a run reads its text where it is named") {
   fs::remove(run() / "text.json");
   CHECK(found({"data/text.txt"}) == Strings{"data/text.txt"});
 }
 
 TEST_CASE_METHOD(Project, "a damaged text.json is no hindrance") {
-  for (const std::string content : {"", "{", "[]", R"({"version":3,"text":["x"]})", R"({"version":2,"text":["x"]})",
+  for (const std::string content : {"", "{", "[]", R"({"version":2,"text":["x"]})", R"({"version":1,"text":["x"]})",
                                     R"({"version":1,"text":"x"})"}) {
     write("project/runs/mine/text.json", content);
     CHECK(found({"data/text.txt"}) == Strings{"data/text.txt"});
@@ -121,22 +117,11 @@ TEST_CASE_METHOD(Project, "a text that was named is the only one looked at") {
   CHECK(error_of([&] { found({"other.txt"}, true); }) ==
         data_error("the text is not the one that " + run().string() + " was trained on (26 tokens then, 10 now)" +
                    advice + run().string() + " --text FILE"));
-  CHECK(error_of([&] { found({"no.txt"}, true); }) ==
-        Failure{ExitCode::missing, "no.txt does not exist; relative paths start at the working folder"});
   write("project/new.txt", "☺");
   const auto [code, line] = error_of([&] { found({"new.txt"}, true); });
   CHECK(code == ExitCode::data);
   CHECK(line.find("new.txt has 1 character that the model has never seen: '☺'") == 0);
   CHECK(line.ends_with(advice + run().string() + " --text FILE"));
-}
-
-TEST_CASE_METHOD(Project, "a text that is nowhere is asked for") {
-  fs::remove("data/text.txt");
-  CHECK(error_of([&] { found({"data/text.txt"}); }) ==
-        Failure{ExitCode::missing, "data/text.txt, the text of " + run().string() +
-                                       ", is neither there nor where it was last (relative paths start at the working "
-                                       "folder); say where it is with --text FILE to eval or resume, and the run "
-                                       "remembers it"});
 }
 
 TEST_CASE_METHOD(Project, "what is kept of a text's place is not replaced by one that leads nowhere") {
@@ -168,15 +153,6 @@ TEST_CASE_METHOD(BookProject, "a folder that moved is given, and has to hold the
   CHECK(line.find("(26 tokens then, 30 now)") != std::string::npos);
 }
 
-TEST_CASE_METHOD(BookProject, "a run of an earlier version goes on with the files of its pattern, where they were") {
-  write("project/book/c.txt", "more");
-  write("project/runs/mine/text.json",
-        R"({"version":1,"text":[")" + root().string() + R"("],"files":[[["book/a.txt",15],["book/b.txt",11]]]})");
-  CHECK(look({"bo*/?.txt"}).corpus.files() == 2);
-  fs::rename("book/b.txt", "book/z.txt");
-  CHECK(error_of([&] { look({"bo*/?.txt"}); }).code == ExitCode::missing);
-}
-
 TEST_CASE_METHOD(Project, "a text that could be read only once is kept in the run") {
   const std::string text = "a text to tell from others", mark = "\xEF\xBB\xBF";
   REQUIRE(::mkfifo("pipe", 0600) == 0);
@@ -192,13 +168,13 @@ TEST_CASE_METHOD(Project, "a text that could be read only once is kept in the ru
     CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), run()}, false).names ==
           Strings{run() / "kept-text.txt"});
   }
-  const fs::path branch = root() / "runs/branch";
-  fs::create_directories(branch);
+  const fs::path repeated = root() / "runs/repeated";
+  fs::create_directories(repeated);
   data.text = {"-"};
   const FoundText found = find_text({data, corpus.vocabulary(), corpus.fingerprint(), run()}, false);
   CHECK(keep_text(run(), found.corpus, data).empty());
-  CHECK(!keep_text(branch, found.corpus, data).empty());
-  CHECK(fs::exists(branch / "kept-text.txt"));
+  CHECK(!keep_text(repeated, found.corpus, data).empty());
+  CHECK(fs::exists(repeated / "kept-text.txt"));
 }
 
 TEST_CASE_METHOD(Project, "documents that could be read only once read back from the run") {
@@ -252,14 +228,6 @@ TEST_CASE("runs differ in their text by what they hold out of it, not by how muc
   };
   CHECK(difference({.max_val_tokens = 5}) == "");
   CHECK(difference({.val_fraction = 0.2, .max_val_tokens = 5}) == "data.val_fraction 0.1 -> 0.2");
-}
-
-TEST_CASE_METHOD(Project, "the sample inside the program is found everywhere") {
-  const DataConfig data{.text = {"builtin:sample"}};
-  const Corpus corpus = load_corpus(data);
-  keep_text_place(run(), corpus.listing());
-  fs::current_path(path());
-  CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), run()}, false).names == data.text);
 }
 
 }  // namespace chargpt

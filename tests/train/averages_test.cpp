@@ -14,13 +14,6 @@ ResolvedConfig averaged_config() {
   return config;
 }
 
-std::string averaged_bytes(const Checkpoint& checkpoint) {
-  std::string bytes;
-  for (const TensorView& tensor : checkpoint.averaged->tensors())
-    bytes.append(tensor.name).append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
-  return bytes;
-}
-
 /// That averaging begins with the trained weights.
 void check_averages_are_the_weights(Trainer& trainer) {
   for (const ParameterGroup& group : trainer.arena().groups()) CHECK(equal(group.averages, group.values));
@@ -50,19 +43,6 @@ TEST_CASE_METHOD(TestFolder, "the averaged weights' loss is that of those saved,
   for (std::size_t i = 1; i < run.recorder->evaluations.size(); ++i)
     best = std::min({best, run.recorder->evaluations[i].val_loss, *run.recorder->evaluations[i].averaged_val_loss});
   CHECK(run.trainer.state().best_val_loss == best);
-}
-
-TEST_CASE_METHOD(TestFolder, "a rollback takes the averages back too") {
-  ResolvedConfig config = averaged_config();
-  config.config.train.on_nonfinite = OnNonfinite::rollback;
-  config.config.train.keep = 10;
-  SmallRun run(config, path());
-  poison_after(run.trainer, {11});
-  CHECK(run.trainer.run() == Ending::finished);
-  CHECK(run.recorder->noticed("going back to the weights and moments of step 10"));
-  const Checkpoint good = load_checkpoint(path(), "step-10");
-  CHECK(averaged_bytes(last_checkpoint(path())) == averaged_bytes(good));
-  CHECK(last_checkpoint(path()).state.step == 12);
 }
 
 TEST_CASE_METHOD(TestFolder, "averaging can begin with a resumed run's weights, which is said, or init_from's") {

@@ -113,17 +113,4 @@ CUDA_CASE(repeats_and_resumes_bit_for_bit, "a GPU's runs repeat and resume bit f
     }
 }
 
-CUDA_CASE(a_rollback_returns_to_the_good_moment, "a GPU's run is rolled back", "[cuda]") {
-  ResolvedConfig config = wider_config(Dtype::float32);
-  config.config.train.on_nonfinite = OnNonfinite::rollback;
-  SmallRun run = gpu_run(config);
-  run.trainer.step();
-  SmallRun untrained = gpu_run(config);
-  poison(run.trainer);
-  run.trainer.engine().take_over();
-  CHECK(std::isnan(run.trainer.step().loss));
-  check_equal_bits(run.trainer.arena(), untrained.trainer.arena());
-  CHECK(run.recorder->noticed("going back to the weights and moments of step 0"));
-}
-
 }  // namespace

@@ -1,8 +1,8 @@
 // Why runs end, what a stop drops, and that what was dropped is done again to the same bits.
 
 #include "base/heartbeat.h"
-#include "learner/schedule.h"
-#include "small_run.h"
+#include "learner/learner.h"
+#include "twin.h"
 
 using namespace chargpt;
 
@@ -35,57 +35,6 @@ ResolvedConfig large_steps() {
   return resolved;
 }
 
-using EvalRow = std::tuple<std::int64_t, double, double, double, bool, double>;
-std::vector<EvalRow> rows_of(const std::vector<EvalEvent>& events) {
-  std::vector<EvalRow> rows;
-  for (const EvalEvent& e : events)
-    rows.emplace_back(e.step, *e.train_loss, e.val_loss, e.averaged_val_loss.value_or(0), e.best, e.best_val_loss);
-  return rows;
-}
-
-std::vector<std::pair<std::int64_t, std::string>> texts_of(const std::vector<SampleEvent>& events) {
-  std::vector<std::pair<std::int64_t, std::string>> texts;
-  for (const SampleEvent& event : events) texts.emplace_back(event.step, event.text);
-  return texts;
-}
-
-/// Stops in the midst of `work` after `step` updates, resumes, and compares with a run that nothing happened to.
-void check_repeats(const ResolvedConfig& config, const std::string& work, std::int64_t step,
-                   const TrainerOptions& options = by_engine(tested_engine())) {
-  INFO(work << " at step " << step << ", engine " << options.engine << ", threads " << options.threads);
-  const TestFolder folder, whole_folder;
-  TrainerOptions kept_options = options, whole_options = options;
-  kept_options.run = folder.path();
-  whole_options.run = whole_folder.path();
-  SmallRun whole(config, whole_options);
-  REQUIRE(whole.trainer.run() == Ending::finished);
-  SmallRun first(config, kept_options);
-  first.recorder->stop_in = work;
-  first.recorder->stop_in_step = step;
-  REQUIRE(first.trainer.run() == Ending::stopped);
-  CHECK(first.recorder->stop_in.empty());
-  CHECK(first.trainer.state().step == step);
-  CHECK(last_checkpoint(folder.path()).state.step == step);
-  SmallRun second(config, kept_options);
-  second.trainer.resume_from(last_checkpoint(folder.path()));
-  REQUIRE(second.trainer.run() == Ending::finished);
-
-  CHECK(joined_rows(first.recorder->losses(), second.recorder->losses()) == whole.recorder->losses());
-  const bool same_rows = joined_rows(rows_of(first.recorder->evaluations), rows_of(second.recorder->evaluations)) ==
-                         rows_of(whole.recorder->evaluations);  // which cannot be printed
-  CHECK(same_rows);
-  const bool same_samples = joined_rows(texts_of(first.recorder->samples), texts_of(second.recorder->samples)) ==
-                            texts_of(whole.recorder->samples);
-  CHECK(same_samples);
-  const RunState saved = last_checkpoint(folder.path()).state;
-  CHECK(saved.ended == Ending::finished);
-  CHECK(saved.val_loss == last_checkpoint(whole_folder.path()).state.val_loss);
-  CHECK(second.trainer.state().best_step == whole.trainer.state().best_step);
-  CHECK(second.trainer.state().evals_without_improvement == whole.trainer.state().evals_without_improvement);
-  CHECK(load_checkpoint(folder.path(), "best").state.step == load_checkpoint(whole_folder.path(), "best").state.step);
-  check_equal_bits(whole.trainer.arena(), second.trainer.arena());
-}
-
 /// Between 0.93 of max_seconds and all of them, and the weights that were saved last evaluated.
 void check_used(SmallRun& run, double spent) {
   const double share = spent / run.trainer.config().config.train.max_seconds;
@@ -103,32 +52,27 @@ TEST_CASE("an update that a stop has dropped between micro-batches is done again
   const ResolvedConfig config = large_steps();
   for (const char* engine : {"libtorch", "cpu"})
     for (const std::int64_t threads : {1, 2}) {
-      check_repeats(config, "updating", 6, by_engine(engine, threads));
-      check_repeats(config, "updating", 0, by_engine(engine, threads));
+      check_resumes(config, {6, "updating"}, by_engine(engine, threads));
+      check_resumes(config, {0, "updating"}, by_engine(engine, threads));
     }
 }
 
 TEST_CASE("an evaluation or a sample that a stop has dropped is done again, with the same rows") {
   for (const std::int64_t step : {0, 5, 10, 12}) {  // the last of all
-    check_repeats(large_steps(), "evaluating", step);
-    check_repeats(small_config(), "evaluating", step);
-    check_repeats(small_config(), "sampling", step);
+    check_resumes(large_steps(), {step, "evaluating"});
+    check_resumes(small_config(), {step, "evaluating"});
+    check_resumes(small_config(), {step, "sampling"});
   }
-  ResolvedConfig config = small_config();
-  config.config.train.on_nonfinite = OnNonfinite::rollback;
-  check_repeats(config, "evaluating", 0);
-  check_repeats(config, "evaluating", 10);
 }
 
 TEST_CASE_METHOD(TestFolder, "a stop before the first step has begun nothing, and leaves weights as they were") {
   SmallRun run(timed_config(10), in_folder(path()));
   run.recorder->stop = true;
-  const ArenaSnapshot before = run.trainer.arena().snapshot();
+  const ArenaCopy before(run.trainer.arena());
   CHECK_THROWS_AS(run.trainer.plan(false), Interrupted);
   CHECK_THROWS_AS(run.trainer.run(), Interrupted);
   CHECK(list_checkpoints(path()).empty());
-  for (std::size_t i = 0; i < before.groups.size(); ++i)
-    CHECK(equal(before.groups[i].values, run.trainer.arena().groups()[i].values));
+  CHECK(before.has_bits_of(run.trainer.arena()));
 }
 
 TEST_CASE_METHOD(TestFolder, "a run says why it ended, in its last event and in its last checkpoint") {

@@ -6,12 +6,11 @@
 
 #include "config/load.h"
 #include "engine/engine.h"
-#include "learner/schedule.h"
+#include "learner/learner.h"
 #include "small_run.h"
 
 #include "golden_weights.h"
 #include "kept_windows.h"
-#include "learner/step.h"
 
 using namespace chargpt;
 
@@ -64,6 +63,7 @@ TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch'
     for (const nlohmann::json& parameter : run.at("parameters")) fill(arena, parameter);
     const auto engine = make_engine(
         engine_name, {.model = config.model, .vocab_size = vocab_size, .train = config.train, .arena = arena});
+    OneProcess alone;
     for (std::int64_t step = 0; step < run.at("steps").get<std::int64_t>(); ++step) {
       INFO("step " << step);
       const auto i = static_cast<std::size_t>(step);
@@ -71,7 +71,7 @@ TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch'
       CHECK(rate == Approx(run.at("learning_rates")[i].get<double>()).epsilon(1e-12));
       const std::vector<WindowBatch> batches = windows_by_formula(run, config, step);
       const StepResult result = make_step(*engine, arena, config.train, rate / config.train.learning_rate,
-                                          {.step = step, .seed = 1, .micro_batches = batches});
+                                          {.step = step, .seed = 1, .micro_batches = batches}, alone);
       CHECK(result.loss == Approx(run.at("losses")[i].get<double>()).margin(1e-4));
       CHECK(result.grad_norm == Approx(run.at("grad_norms")[i].get<double>()).epsilon(2e-3));
     }

@@ -4,34 +4,13 @@
 
 #include "checkpoint/checkpoint.h"
 #include "engine/device.h"
-#include "small_run.h"
 #include "train/conditions.h"
+#include "twin.h"
 
 using namespace chargpt;
 
-namespace {
-
-/// Stops after step `stop_at`, goes on in a new trainer, and compares with a run that was not stopped.
-void check_resumes_exactly(const ResolvedConfig& config, std::int64_t stop_at) {
-  const TestFolder folder;
-  EndedRun whole(config);
-  StoppedRun first(config, folder.path(), stop_at);
-  ResumedRun second(config, folder.path());
-  CHECK(second.trainer.run() == Ending::finished);
-
-  CHECK(joined_rows(first.recorder->losses(), second.recorder->losses()) == whole.recorder->losses());
-  CHECK(joined_rows(first.recorder->evaluated(), second.recorder->evaluated()) == whole.recorder->evaluated());
-  CHECK(second.recorder->evaluations.back().val_loss == whole.recorder->evaluations.back().val_loss);
-  CHECK(second.trainer.state().best_val_loss == whole.trainer.state().best_val_loss);
-  CHECK(second.trainer.state().best_step == whole.trainer.state().best_step);
-  check_equal_bits(whole.trainer.arena(), second.trainer.arena());
-}
-
-}  // namespace
-
 TEST_CASE_METHOD(TestFolder, "a run that goes on has all of its progress again, whatever that consists of") {
   ResolvedConfig config = small_config();
-  config.config.train.on_nonfinite = OnNonfinite::rollback;
   config.config.train.ema = 0.9;
   config.config.train.keep = 3;
   StoppedRun first(config, path(), 11);
@@ -40,8 +19,6 @@ TEST_CASE_METHOD(TestFolder, "a run that goes on has all of its progress again, 
   nlohmann::ordered_json then = to_json(stopped.state);
   CHECK(then["training_seconds"] > 0.0);
   CHECK(then["best_step"] > 0);
-  CHECK(then["rollback_step"] == 10);
-  CHECK(then["trend"]["count"] == 11);
   then["ended"] = "unknown";  // it goes on
   CHECK(to_json(second.trainer.state()) == then);
 }
@@ -63,38 +40,9 @@ TEST_CASE("resuming at an evaluated step, and at step 1, is exact too") {
   for (const Windows windows : {Windows::random, Windows::shuffled}) {
     ResolvedConfig config = small_config();
     config.config.train.windows = windows;
-    check_resumes_exactly(config, 5);
-    check_resumes_exactly(config, 1);
+    check_resumes(config, {.step = 5});
+    check_resumes(config, {.step = 1});
   }
-}
-
-TEST_CASE_METHOD(TestFolder, "a run that goes on from an evaluated step does not evaluate it again") {
-  EndedRun first(small_config(), path(), 7);
-  ResumedRun second(small_config(), {}, load_checkpoint(path(), "step-5", true));
-  second.trainer.run();
-  CHECK(second.recorder->evaluated() == std::vector<std::int64_t>{10, 12});
-}
-
-TEST_CASE_METHOD(TestFolder, "a run stopped before its first step starts again from it") {
-  SmallRun stopped(small_config(), path());
-  stopped.recorder->stop = true;
-  CHECK(stopped.trainer.run() == Ending::stopped);
-  EndedRun whole(small_config());
-  ResumedRun resumed(small_config(), path());
-  resumed.trainer.run();
-  CHECK(resumed.recorder->losses() == whole.recorder->losses());
-}
-
-TEST_CASE_METHOD(TestFolder, "groups of their own, and max_iters raised on resume, go on") {
-  ResolvedConfig config = small_config();
-  config.config.train.groups = {
-      {.match = "wte", .learning_rate = 2e-2, .weight_decay = 0, .optimizer = UpdateRule::adamw}};
-  EndedRun first(config, path());
-  config.config.train.max_iters = 15;
-  ResumedRun second(config, path());
-  second.trainer.run();
-  CHECK(second.recorder->steps.size() == 3);
-  CHECK(second.recorder->noticed("changed: train.max_iters 12 -> 15"));
 }
 
 TEST_CASE_METHOD(TestFolder, "a finished run that is resumed does nothing") {
@@ -128,45 +76,30 @@ TEST_CASE("a run goes on with its own device, engine and threads where nothing e
   };
   RunState then;
   then.device = "cpu";
-  then.engine = "autograd";
+  then.engine = "libtorch";
   then.threads = 1;
   CHECK(resumed(then) == "cpu, libtorch, 1");
   CHECK(resumed(then, "auto", "cpu", 3) == "cpu, cpu, 3");
   CHECK(resumed(then, "cpu") == "cpu, libtorch, 1");
   then.threads = usable_processors() + 1;
   CHECK(resumed(then) == "cpu, libtorch, 0");
-  for (const char* engine : {"cuda", "libtorch"}) {
-    then.engine = engine;
-    CHECK(resumed(then) == "cpu, libtorch, 0");
-  }
   then.engine = "cpu";  // auto chooses it where it covers the model
   CHECK(resumed(then) == "cpu, auto, 0");
   then.engine = "abacus";
   CHECK(resumed(then) == "cpu, auto, 0");
   then = {};
   then.device = "cuda:" + std::to_string(cuda_device_count());
-  then.engine = "autograd";
+  then.engine = "libtorch";
   CHECK(resumed(then) == "auto, auto, 0");
   CHECK(resumed(then, "cpu") == "cpu, auto, 0");
 }
 
-TEST_CASE("a run goes on with its number of threads up to that of processors") {
-  RunState then;
-  then.device = then.engine = "cpu";
-  for (const std::int64_t more : {0, 1}) {
-    then.threads = usable_processors() + more;
-    CHECK(options_to_resume({}, then).threads == (more == 0 ? then.threads : 0));
-  }
-}
-
-TEST_CASE_METHOD(TestFolder, "other conditions are announced, and seconds add up over processes") {
+TEST_CASE_METHOD(TestFolder, "seconds add up over processes") {
   EndedRun first(small_config(), path(), 6);
   Checkpoint checkpoint = last_checkpoint(path());
-  checkpoint.state.threads = 64;
   checkpoint.state.seconds = 1000;
   ResumedRun second(small_config(), path(), checkpoint);
   second.trainer.run();
-  CHECK(second.recorder->noticed("not bit-exact: the number of threads was 64"));
   CHECK(second.recorder->steps.front().seconds > 1000);
   CHECK(second.recorder->steps.front().seconds < 1100);
 }

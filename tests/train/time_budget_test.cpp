@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/random.h"
-#include "learner/schedule.h"
+#include "learner/learner.h"
 
 #include "test.h"
 

@@ -29,37 +29,6 @@ ResolvedConfig limited(std::int64_t iterations, double epochs = 0, double second
   return config;
 }
 
-/// A rate and a model without normalisation that overflow within a few steps.
-ResolvedConfig diverging_config() {
-  ResolvedConfig config = small_config();
-  config.config.model.norm = Norm::none;
-  config.config.model.final_norm = false;
-  config.config.model.dropout = 0;
-  config.config.train.max_iters = 400;
-  config.config.train.learning_rate = 1000;
-  config.config.train.weight_decay = 1;
-  config.config.eval = {.eval_interval = 1, .sample_tokens = 0};
-  return config;
-}
-
-/// The same, whose steps are skipped then.
-ResolvedConfig skipping_config() {
-  ResolvedConfig config = diverging_config();
-  config.config.train.on_nonfinite = OnNonfinite::skip;
-  config.config.eval.eval_interval = 1000;
-  return config;
-}
-
-bool all_finite(const SafetensorsFile& file) {
-  for (const TensorView& tensor : file.tensors())
-    for (std::size_t i = 0; i < tensor.bytes.size(); i += 4) {
-      float value = 0;
-      std::memcpy(&value, tensor.bytes.data() + i, 4);
-      if (!std::isfinite(value)) return false;
-    }
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE_METHOD(TestFolder, "a run: plan, every step, evaluations at 0, intervals and end, checkpoints but at 0") {
@@ -75,17 +44,6 @@ TEST_CASE_METHOD(TestFolder, "a run: plan, every step, evaluations at 0, interva
   CHECK(seen.samples.back().text.size() == 6);
   CHECK(run.trainer.state().step == 12);
   CHECK(last_checkpoint(path()).state.step == 12);
-}
-
-TEST_CASE("the untrained loss is near ln V and belongs to no best") {
-  EndedRun run(small_config());
-  const EvalEvent& untrained = run.recorder->evaluations.front();
-  const double guessing = std::log(static_cast<double>(run.trainer.corpus().vocabulary().size()));
-  CHECK(untrained.val_loss == Approx(guessing).margin(0.05));
-  REQUIRE(untrained.train_loss);
-  CHECK(*untrained.train_loss == Approx(guessing).margin(0.05));
-  CHECK_FALSE(untrained.best);
-  CHECK(untrained.exact);
 }
 
 TEST_CASE("training lowers the loss, and the best is the lowest evaluated") {
@@ -104,33 +62,12 @@ TEST_CASE("training lowers the loss, and the best is the lowest evaluated") {
   CHECK(run.trainer.state().best_val_loss == best);
 }
 
-TEST_CASE("the plan says what is about to happen") {
-  ResolvedConfig config = small_config();
-  config.config.train.keep = 2;
-  SmallRun run(config, "runs/small");
-  const PlanEvent plan = run.trainer.plan(false);
-  CHECK(plan.config == "small");
-  CHECK(plan.run == "runs/small");
-  CHECK(plan.device == "cpu");
-  CHECK(plan.engine == (tested_engine() == "auto" ? "cpu" : tested_engine()));
-  CHECK(plan.dtype == "float32");
-  CHECK(plan.model_type == "gpt");
-  CHECK(plan.threads == 1);
-  CHECK(plan.parameters == run.trainer.arena().numel());
-  CHECK(plan.train_tokens == 1080);
-  CHECK(plan.val_tokens == 120);
-  CHECK(plan.tokens_per_step == 3 * 2 * 8);
-  CHECK(plan.epochs == Approx(12 * 48 / 1080.0));
-  CHECK(plan.memory_bytes > 16 * plan.parameters);
-  CHECK(plan.disk_bytes == 3 * 12 * plan.parameters);
-  CHECK_FALSE(plan.seconds);
-  CHECK_FALSE(plan.leaks);
-}
-
 TEST_CASE("a plan is measured by steps, where that is asked for") {
   SmallRun run(small_config());
   CHECK_FALSE(run.trainer.plan(false).seconds);
-  CHECK(run.trainer.plan(true).seconds > 0.0);
+  const PlanEvent plan = run.trainer.plan(true);
+  CHECK(plan.seconds > 0.0);
+  CHECK(plan.memory_bytes > 16 * plan.parameters);
 }
 
 TEST_CASE("the seconds of a measured plan are about those that the run then takes") {
@@ -170,13 +107,6 @@ TEST_CASE("a sample of a model of documents ends with its document") {
   for (bool more = true; more; more = std::ranges::next_permutation(word).found) words += word + "\n";
   EndedRun run(config, {}, -1, corpus_from_text(words, config.config.data, "a text"));
   CHECK(run.recorder->samples.at(0).text.size() < 100);
-}
-
-TEST_CASE("max_epochs becomes max_iters, and the schedule follows") {
-  SmallRun run(limited(0, 2));
-  CHECK(run.trainer.plan(false).max_iters == 45);  // 2 * 1080 tokens at 48 a step
-  CHECK(run.trainer.config().config.train.max_iters == 45);
-  CHECK(run.trainer.config().origin.at("train.max_iters") == "train.max_epochs");
 }
 
 TEST_CASE("of several limits the shortest ends the run, and the plan says which") {
@@ -236,16 +166,6 @@ TEST_CASE_METHOD(TestFolder, "a stop finishes the step, saves and evaluates noth
   CHECK(std::isinf(last_checkpoint(path()).state.val_loss));  // that of step 5 is not of these weights
 }
 
-TEST_CASE_METHOD(TestFolder, "a run that diverges says so and leaves its last finite checkpoint") {
-  SmallRun run(diverging_config(), path());
-  const std::string line = message_of(ExitCode::diverged, [&] { run.trainer.run(); });
-  const Checkpoint kept = last_checkpoint(path());
-  CHECK_THAT(line, Catch::Contains("the last good checkpoint is " + kept.path.string()) &&
-                       Catch::Contains("lower train.learning_rate = 1000"));
-  CHECK_THAT(line, !Catch::Contains("train.grad_clip"));  // it is set
-  CHECK(all_finite(*kept.model));
-}
-
 TEST_CASE_METHOD(TestFolder, "a resumed run that diverges before it saves names the checkpoint that it began with") {
   StoppedRun first(small_config(), path(), 7);
   const Checkpoint stopped = last_checkpoint(path());
@@ -253,60 +173,6 @@ TEST_CASE_METHOD(TestFolder, "a resumed run that diverges before it saves names 
   poison(second.trainer);
   CHECK_THAT(message_of(ExitCode::diverged, [&] { second.trainer.step(); }),
              Catch::Contains("the last good checkpoint is " + stopped.path.string()));
-}
-
-TEST_CASE("skipped steps count, are announced, and end a run after a hundred in a row") {
-  ResolvedConfig config = skipping_config();
-  SmallRun run(config);
-  CHECK_THROWS_WITH(run.trainer.run(), Catch::Contains("training diverged: step ") &&
-                                           Catch::Contains("the 100th skipped in a row") &&
-                                           Catch::Contains("no checkpoint had been saved yet"));
-  CHECK(run.recorder->noticed(": skipped"));
-  CHECK_FALSE(run.recorder->noticed("-nan"));
-  CHECK(run.recorder->noticed("(its windows start at "));
-  CHECK(run.recorder->noticed(" of the train split; largest gradient norms: "));
-}
-
-TEST_CASE("a step that is not skipped ends the row of skips") {
-  ResolvedConfig config = small_config();
-  config.config.train.on_nonfinite = OnNonfinite::skip;
-  SmallRun run(config);
-  const ArenaSnapshot sound = run.trainer.arena().snapshot();
-  poison(run.trainer);
-  run.trainer.step();
-  CHECK(run.trainer.state().skips_in_a_row == 1);
-  run.trainer.arena().restore(sound);
-  run.trainer.step();
-  CHECK(run.trainer.state().skips_in_a_row == 0);
-}
-
-TEST_CASE_METHOD(TestFolder, "skips in a row are counted on over a stop and a resume") {
-  ResolvedConfig config = skipping_config();
-  SmallRun whole(config);
-  CHECK_THROWS_AS(whole.trainer.run(), Error);
-  const std::int64_t last = whole.trainer.state().step;
-  StoppedRun first(config, path(), last - 40);
-  CHECK(first.trainer.state().skips_in_a_row == 59);  // the 100th is step last + 1
-  ResumedRun second(config, path());
-  CHECK_THROWS_WITH(second.trainer.run(), Catch::Contains("the 100th skipped in a row"));
-  CHECK(second.trainer.state().step == last);
-}
-
-TEST_CASE_METHOD(TestFolder, "a run resumed under another policy than skip has skipped nothing") {
-  ResolvedConfig config = skipping_config();
-  StoppedRun first(config, path(), 60);
-  REQUIRE(first.trainer.state().skips_in_a_row > 0);
-  config.config.train.on_nonfinite = OnNonfinite::stop;
-  ResumedRun second(config, path());
-  CHECK(second.trainer.state().skips_in_a_row == 0);
-}
-
-TEST_CASE_METHOD(TestFolder, "a checkpoint that cannot be written on the way is a notice, at the end an error") {
-  std::ofstream(path() / "checkpoints") << "a file where the checkpoints should be";
-  SmallRun run(small_config(), path());
-  CHECK(error_of([&] { run.trainer.run(); }).code == ExitCode::io);
-  CHECK(run.recorder->steps.size() == 12);
-  CHECK(run.recorder->noticed("no checkpoint of step 5: "));
 }
 
 TEST_CASE_METHOD(TestFolder, "a BEST that could not be written with the last checkpoint is written when the run ends") {
@@ -436,21 +302,6 @@ TEST_CASE_METHOD(TestFolder, "max_iters 0 evaluates and saves the untrained mode
   CHECK(run.trainer.run() == Ending::finished);
   CHECK(run.recorder->evaluations.size() == 1);
   CHECK(last_checkpoint(path()).state.step == 0);
-}
-
-TEST_CASE("what cannot work is refused before anything is made") {
-  ResolvedConfig config = small_config();
-  config.config.model.n_head = 5;
-  CHECK_THROWS_AS(SmallRun(config), Error);
-  config = small_config();
-  config.config.model.block_size = 500;
-  CHECK_THROWS_AS(SmallRun(config), Error);
-  config = small_config();
-  config.config.train.max_iters = 1;
-  config.config.model.n_embd = 65536;
-  config.config.model.n_layer = 100;
-  CHECK_THROWS_WITH(SmallRun(config),
-                    Catch::Contains("model.block_size = 8, model.n_embd = 65536 or model.n_layer = 100"));
 }
 
 TEST_CASE("bfloat16 trains on the CPU") {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "inference/model_types.h"
@@ -111,7 +111,6 @@ void add_attention(Options& options) {
       options.add("--layer", arguments.layer, "show one head whole: its layer, counted from 1").non_negative();
   const Option& head =
       options.add("--head", arguments.head, "show one head whole: its number, counted from 1").non_negative();
-  options.gone("--svg", "explain --page FILE draws all heads; --json has every weight");
   add_weights_options(options, arguments);
   add_output_arguments(options, arguments.output);
   options.find("--json").excludes(layer).excludes(head);  // it has every weight

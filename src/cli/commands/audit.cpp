@@ -10,12 +10,11 @@
 #include "baseline/shared_text.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "cli/work_line.h"
 #include "evaluate/copied_text.h"
 #include "evaluate/split_loss.h"
 #include "generate/generate.h"
@@ -32,7 +31,6 @@ namespace {
 struct Arguments : ModelArguments {
   std::int64_t samples = 0, tokens = 1000, seed = 1337;  ///< samples 0: default_samples, or default_documents
   double temperature = 0.8;
-  bool counts = false;
 };
 
 /// Stretches from here on are copied and no turn of phrase: held-out text of the same hand has hardly any.
@@ -57,8 +55,7 @@ struct WrittenDocuments {
 /// Samples, or held-out text, against the train split.
 struct Audit {
   CopiedText samples, held_out;
-  std::optional<CopiedText> without_counts;  ///< with --counts: samples of the network alone, as many and as long
-  Texts texts;                               ///< the samples, without the ends of documents
+  Texts texts;  ///< the samples, without the ends of documents
   std::optional<WrittenDocuments> documents;
   double train_loss = 0, val_loss = 0;
   std::int64_t shared = 0;  ///< tokens of the validation split that also appear in the train split
@@ -133,18 +130,12 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
 Audit audit(const Arguments& arguments, LoadedRun& run, const Corpus& corpus) {
   Audit result;
   WorkLine line(arguments.output);
-  if (arguments.counts) {
-    Texts texts = samples_of(arguments, run, line.heartbeat("writing samples without counts"));
-    if (document_of(run) >= 0) written_documents(texts, corpus);
-    result.without_counts = copied_text(texts, corpus.train());
-    run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
-  }
   result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
   if (document_of(run) >= 0) result.documents = written_documents(result.texts, corpus);
   result.samples = copied_text(result.texts, corpus.train());
   const auto held_out = held_out_like(arguments, corpus.val());
   result.held_out = copied_text(held_out, corpus.train());
-  result.shared = shared_text(corpus.val(), corpus.train()).tokens;
+  result.shared = shared_tokens(corpus.val(), corpus.train());
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
   result.train_loss = sampled_loss(run.predictor(), WindowCut(corpus.train(), run.model->block_size()), windows,
@@ -169,10 +160,7 @@ std::string percent(double share) {
 
 std::string copied_line(const Audit& audit, const std::string& unit) {
   return "copied in stretches of " + std::to_string(copied_stretch) + " " + unit + "s or more: samples " +
-         percent(audit.copied()) +
-         (audit.without_counts ? " (without counts " + percent(audit.without_counts->copied_share(copied_stretch)) + ")"
-                               : "") +
-         ", held-out text " + percent(audit.held_out_copied());
+         percent(audit.copied()) + ", held-out text " + percent(audit.held_out_copied());
 }
 
 /// Of the documents written to their end: how many are new, and how many stand where.
@@ -220,12 +208,10 @@ std::vector<std::int64_t> lengths_of(const Audit& audit) {
 nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const std::string& longest,
                                std::int64_t line) {
   nlohmann::ordered_json fresh = nlohmann::ordered_json::array();
-  for (const std::int64_t length : lengths_of(audit)) {
+  for (const std::int64_t length : lengths_of(audit))
     fresh.push_back({{"length", length},
                      {"samples", audit.samples.new_share(length)},
                      {"held_out", audit.held_out.new_share(length)}});
-    if (audit.without_counts) fresh.back()["without_counts"] = audit.without_counts->new_share(length);
-  }
   nlohmann::ordered_json json = {
       {"verdict", verdict(audit)},
       {"checkpoint", checkpoint_json(run)},
@@ -239,8 +225,6 @@ nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const s
       {"val_loss", audit.val_loss},
       {"val_tokens_in_train", audit.shared}};
   if (line > 0) json["longest"]["line"] = line;
-  if (const auto& alone = audit.without_counts)
-    json["without_counts"] = {{"copied_share", alone->copied_share(copied_stretch)}, {"longest", alone->longest}};
   add_text(json["longest"], "text", longest);
   if (const auto& documents = audit.documents)
     json["documents"] = {{"written", documents->ended},
@@ -252,15 +236,10 @@ nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const s
 
 /// By length, the shares that do not stand in the training text.
 void print_new_shares(const Audit& audit, const std::string& unit) {
-  const std::string in_a_row = unit + "s in a row";
-  Table table = audit.without_counts ? Table({in_a_row, "not in the training text: with counts", "without", "held out"})
-                                     : Table({in_a_row, "not in the training text: samples", "held-out text"});
-  for (const std::int64_t length : lengths_of(audit)) {
-    std::vector<std::string> row{std::to_string(length), percent(audit.samples.new_share(length))};
-    if (audit.without_counts) row.push_back(percent(audit.without_counts->new_share(length)));
-    row.push_back(percent(audit.held_out.new_share(length)));
-    table.add(row);
-  }
+  Table table({unit + "s in a row", "not in the training text: samples", "held-out text"});
+  for (const std::int64_t length : lengths_of(audit))
+    table.add(
+        {std::to_string(length), percent(audit.samples.new_share(length)), percent(audit.held_out.new_share(length))});
   print_table(table);
 }
 
@@ -277,9 +256,8 @@ void print_for_people(const Audit& audit, const std::string& unit, const std::st
   const std::string_view fits =
       first_columns(shown, columns == 0 ? most : std::clamp(columns, around + 20, most + around) - around);
   print_text("  \"" + std::string(fits) + (fits.size() < shown.size() ? "..." : "") + "\"\n");
-  print("(longest of the held-out text: " + format_count(audit.held_out.longest) +
-        (audit.without_counts ? ", of samples without counts: " + format_count(audit.without_counts->longest) : "") +
-        ")\n" + copied_line(audit, unit) + "\n" + gap_sentence(audit));
+  print("(longest of the held-out text: " + format_count(audit.held_out.longest) + ")\n" + copied_line(audit, unit) +
+        "\n" + gap_sentence(audit));
   if (audit.shared > 0)
     print(percent(static_cast<double>(audit.shared) / static_cast<double>(val_tokens)) +
           " of the validation split also appears in the train split");
@@ -316,10 +294,7 @@ void add_audit(Options& options) {
   options.add("--tokens", arguments.tokens, "characters of each, at most").range(1, 1'000'000);
   options.add("--temperature", arguments.temperature, "temperature of the samples").non_negative();
   options.add("--seed", arguments.seed, "seed of the samples").non_negative();
-  add_counts_option(options, arguments.counts);
-  add_weights_options(options, arguments);
-  add_device_arguments(options, arguments.use);
-  add_output_arguments(options, arguments.output);
+  add_model_arguments(options, arguments);
 }
 
 }  // namespace chargpt

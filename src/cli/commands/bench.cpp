@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,12 +17,14 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "engine/operations.h"
 #include "generate/generate.h"
+#include "inference/model_types.h"
+#include "inference/parameter_list.h"
+#include "kernels/kernels.h"
 #include "kernels/processor.h"
 #include "kernels/thread_team.h"
 #include "report/format.h"
@@ -76,6 +79,39 @@ std::vector<std::vector<double>> measure_in_turns(Trainer& trainer, const Argume
         milliseconds[i].push_back(1e3 * tokens / trainer.step().tokens_per_second);
     }
   return milliseconds;
+}
+
+/// Floating-point operations of one training step on `tokens` tokens in windows of T: 6 for each weight of a matrix
+/// product and token, and attention over the keys that a query may see, backward at 2.5 times forward. None for types
+/// other than gpt.
+std::optional<double> step_operations(const ModelConfig& config, std::int64_t vocab_size, std::int64_t tokens,
+                                      std::int64_t T) {
+  if (config.type != "gpt") return std::nullopt;
+  const auto joined = static_cast<double>(config.n_head * head_width(config));
+  const auto layers = static_cast<double>(config.n_layer);
+  std::int64_t weights = config.tie_weights ? config.n_embd * vocab_size : 0;  // a head of its own is in the list
+  for (const ParameterInfo& parameter : parameter_list(config, vocab_size))
+    if (parameter.role == ParameterRole::matrix || parameter.role == ParameterRole::kernel)
+      weights += parameter.numel();
+  // A query sees (T + 1) / 2 keys on average. Forward has two products over them, scores and weighted values, backward
+  // five.
+  const double scores = layers * joined * static_cast<double>(T + 1) / 2 * 2 * (2 + 5);
+  return static_cast<double>(tokens) * (6 * static_cast<double>(weights) + scores);
+}
+
+/// Fused multiply-adds in registers on all threads in force, float32: operations a second. Takes a fifth of a second.
+double measured_peak() {
+  constexpr int bursts = 20;  // of about 10 ms; each thread's best counts, so that a disturbed one does not
+  constexpr long rounds = 1'000'000;
+  const int threads = cpu::threads_in_force();
+  std::vector<double> best(static_cast<std::size_t>(threads));
+  for (int burst = 0; burst < bursts; ++burst)
+    cpu::on_threads(threads, [&](int thread) {
+      double& mine = best[static_cast<std::size_t>(thread)];
+      const double begun = steady_seconds(), operations = cpu::kernels().fma_loop(rounds);
+      mine = std::max(mine, operations / (steady_seconds() - begun));
+    });
+  return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
 /// The arithmetic of a step and, on the CPU, the fraction it reaches of this machine's peak, measured here and now.
@@ -320,14 +356,6 @@ void run_bench(const Arguments& arguments) {
   print_lines(samples ? sample_text(json) : json.contains("by_threads") ? by_threads_text(json) : train_text(json));
 }
 
-/// Error usage, with what to use instead, for a measurement that earlier versions made.
-std::string measurement_meant(const std::string& given) {
-  if (given == "learn") throw Error(ExitCode::usage, "bench learn is gone; use compare CONFIG… --target LOSS");
-  if (given == "kernels")
-    throw Error(ExitCode::usage, "bench kernels is gone; bench train measures the share of this machine's peak");
-  return given;
-}
-
 }  // namespace
 
 void add_bench(Options& options) {
@@ -337,23 +365,16 @@ void add_bench(Options& options) {
       .add("WHAT", arguments.what,
            "train: milliseconds of a training step of a config; sample: characters a second of a run")
       .required()
-      .stands_for(measurement_meant)
       .one_of({"train", "sample"});
   const Option& subject =
       options.add("SUBJECT", arguments.subject,
                   "train: preset or path (default nanogpt-cpu); sample: run folder (default: the newest in runs/)");
-  settle_preset(options, arguments.subject);
   options.add("--warmup", arguments.warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments.steps, "train: steps measured").positive();
   options.add("--engine", arguments.engine, "train: auto, cpu or libtorch");
   options.add("--batch", arguments.batch, "sample: samples at once (default: sample.num_samples)").range(1, 65536);
   options.add("--repeats", arguments.repeats, "sample: measurements to take the median of").positive();
   add_context_option(options, arguments.context);
-  options.gone("--decoding", "bench sample decodes as sample does; leave it out");
-  options.gone("--storage", "weights are kept as float32; leave it out");
-  for (const char* option : {"--target", "--seeds", "--out", "--to-the-end"})
-    options.gone(option, "bench learn had it; use compare CONFIG… --target LOSS");
-  options.gone("--rounds", "bench kernels had it; bench train measures the share of this machine's peak");
   arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
   arguments.config.help_shows(options, subject, config_of(arguments), [](const std::string& what) {
     return std::filesystem::is_directory(what) ? config_of_run(what) : load_config(what);

@@ -5,9 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -18,16 +16,13 @@
 #include "cli/runs/run_text.h"
 #include "cli/training/children.h"
 #include "cli/training/comparison.h"
-#include "cli/training/process_group.h"
 #include "cli/training/training.h"
 #include "experiment/comparison_report.h"
 #include "experiment/ladder.h"
 #include "experiment/planned_run.h"
 #include "experiment/variants.h"
 #include "inference/parameter_groups.h"
-#include "ranks/launch.h"
 #include "report/format.h"
-#include "report/json_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
@@ -42,10 +37,10 @@ struct Arguments : TrainingArguments {
   std::vector<std::string> varied;
   std::int64_t seeds = 1, jobs = 1;
   const Options* options = nullptr;  ///< knows which options were given
-  std::string score_on = "val", out;
+  std::string out;
   double target = 0;  ///< loss whose time is asked for; 0: none
-  bool stop_at_target = false, markdown = false, page = false;
-  bool planned = false, without_scores = false;  ///< this process is a child for one run; see children.h
+  bool markdown = false;
+  bool planned = false;  ///< this process is a child for one run; see children.h
   std::string replays;
 };
 
@@ -61,42 +56,30 @@ void refuse_foreign_results(const std::filesystem::path& out) {
                 " was not written by a comparison; choose another folder with --out DIR");
 }
 
-CompareOptions compare_options(const Arguments& arguments, const std::filesystem::path& out,
-                               const std::optional<Launch>& launched) {
+CompareOptions compare_options(const Arguments& arguments, const std::filesystem::path& out) {
   return {.seeds = arguments.seeds,
           .out = out,
           .target = arguments.target > 0 ? std::optional(arguments.target) : std::nullopt,
-          .stop_at_target = arguments.stop_at_target,
-          .within_train_split = arguments.score_on == "train",
           .jobs = arguments.jobs,
-          .rank = launched ? launched->rank : 0,
-          .ranks = launched ? launched->ranks : 1,
           .stop = &stop_on_signals(arguments.output.quiet)};
 }
 
-ChildOrder order_of(const Arguments& arguments, std::size_t configs, const std::optional<Launch>& launched) {
-  ChildOrder order{.within_train_split = arguments.score_on == "train",
-                   .verbose = arguments.output.verbose,
-                   .jobs = std::min(arguments.jobs, arguments.seeds * static_cast<std::int64_t>(configs)),
-                   .stop_at = arguments.stop_at_target ? arguments.target : 0,
-                   .device = arguments.device,
-                   .engine = arguments.engine};
-  if (launched && order.device.threads == 0) order.device.threads = threads_beside(*launched);
-  return order;
+ChildOrder order_of(const Arguments& arguments, std::size_t configs) {
+  return {.verbose = arguments.output.verbose,
+          .jobs = std::min(arguments.jobs, arguments.seeds * static_cast<std::int64_t>(configs)),
+          .device = arguments.device,
+          .engine = arguments.engine};
 }
 
 /// What a child does.
 void train_planned_run(const Arguments& arguments) {
   const std::filesystem::path run = arguments.presets.front();
   PlannedTraining training{.run = run,
-                           .within_train_split = arguments.score_on == "train",
-                           .scores = !arguments.without_scores,
                            .jobs = arguments.jobs,
                            .replays = arguments.replays,
                            .trainer = trainer_options(arguments, run),
                            .reading = reading_progress(arguments.output),
                            .told = log_loading};
-  if (arguments.stop_at_target) training.stop_at = arguments.target;
   const auto listen = [&](Trainer& trainer, std::optional<std::int64_t> resume_step) {
     add_listeners(trainer, run, arguments.output, resume_step);
   };
@@ -168,7 +151,7 @@ bool compares_runs(const Arguments& arguments) {
   const auto refuse = [](const std::string& option) {
     throw Error(ExitCode::usage, option, " is for trainings, and runs are compared as they are; leave it out");
   };
-  for (const char* option : {"--vary", "--seeds", "--score-on", "--jobs", "--engine", "--stop-at-target"})
+  for (const char* option : {"--vary", "--seeds", "--jobs", "--engine"})
     if (arguments.options->find(option).given()) refuse(option);
   for (const Override& setting : arguments.config.overrides()) refuse(setting.flag);
   return true;
@@ -185,50 +168,16 @@ ComparisonForm form_of(const Arguments& arguments) {
 
 /// Nothing is written unless --out says where.
 void compare_trained(const Arguments& arguments) {
-  if (arguments.page && arguments.out.empty())
-    throw Error(ExitCode::usage, "--page needs a folder to write into when runs are compared; give --out DIR");
   std::optional<ResultsFolder> folder;
   if (!arguments.out.empty()) {
-    folder.emplace(arguments.out, "compare", /*goes_on=*/true);
+    folder.emplace(arguments.out);
     refuse_foreign_results(folder->path());
   }
   Comparison comparison = compare_runs(arguments.presets, arguments);
   if (arguments.target > 0) find_target(comparison, arguments.target);
   if (folder) write_file_atomically(folder->path() / "compare.json", json_text(to_json(comparison)));
   print_comparison(comparison, form_of(arguments));
-  if (arguments.page) write_comparison_page(comparison, folder->path());
   if (folder) log_note("saved in ", folder->path().string());
-}
-
-/// One of several processes that a launcher has started; rank 0 alone tells and writes.
-void compare_beside_first(const Arguments& arguments, const std::vector<ResolvedConfig>& configs,
-                          const Launch& launched, const MuteOutput& mute) {
-  constexpr double most_seconds = 60;  // until rank 0 has made it
-  const double begun = steady_seconds();
-  while (!std::filesystem::exists(arguments.out) && steady_seconds() - begun < most_seconds)
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const ChildOrder order = order_of(arguments, configs.size(), launched);
-  CompareHooks hooks;
-  hooks.start = [&order](const PlannedRun& run, const Corpus& text) { return start_child(order, run, text); };
-  try {
-    if (!compare(configs, compare_options(arguments, arguments.out, launched), hooks).complete)
-      throw Stopped{stopping_signal()};
-  } catch (const std::exception& error) {
-    mute.tell("rank " + std::to_string(launched.rank) + ": " + failure_of(error).what());
-    throw;
-  }
-}
-
-/// Error usage for options that do not go together.
-void check_arguments(const Arguments& arguments, const std::optional<Launch>& launched) {
-  form_of(arguments);
-  if (arguments.stop_at_target && arguments.target == 0)
-    throw Error(ExitCode::usage, "--stop-at-target needs --target LOSS");
-  if (arguments.stop_at_target && arguments.page)
-    throw Error(ExitCode::usage,
-                "--page ranks by loss, and with --stop-at-target all end with about the same; give one");
-  if (launched && arguments.out.empty())
-    throw Error(ExitCode::usage, "a comparison of several processes needs --out DIR, a folder that all of them see");
 }
 
 /// Error after everything else is printed: a run that was killed has no result.
@@ -248,16 +197,16 @@ void report_killed(const Comparison& comparison, const ResultsFolder& folder) {
                 shell_quoted(folder.path().native()));
 }
 
-void compare_configs(const Arguments& arguments, const std::optional<Launch>& launched) {
+void compare_configs(const Arguments& arguments) {
   const std::vector<ResolvedConfig> configs = configs_of(arguments);
-  ResultsFolder folder(arguments.out, "compare", /*goes_on=*/true);
+  ResultsFolder folder(arguments.out);
   refuse_foreign_results(folder.path());
   const std::int64_t count = std::ssize(configs), seeds = arguments.seeds;
   log_note(format_count(count * seeds, "run"), " (", format_count(count, "config"), " × ", format_count(seeds, "seed"),
            ") in ", folder.path().string());
   std::optional<Corpus> corpus;
-  const CompareOptions options = compare_options(arguments, folder.path(), launched);
-  const ChildOrder order = order_of(arguments, configs.size(), launched);
+  const CompareOptions options = compare_options(arguments, folder.path());
+  const ChildOrder order = order_of(arguments, configs.size());
   const Comparison comparison = compare(configs, options, hooks_for(arguments, order, configs.size(), corpus));
   if (!comparison.complete) {
     log_note("stopped; to continue, give the same command with --out ", shell_quoted(folder.path().native()));
@@ -268,21 +217,14 @@ void compare_configs(const Arguments& arguments, const std::optional<Launch>& la
     report = ladder_report(comparison, *corpus, configs.front().config.model.block_size);
   if (report) write_file_atomically(folder.path() / "compare.json", json_text(to_json(comparison, report)));
   print_comparison(comparison, form_of(arguments), report);
-  if (arguments.page) write_comparison_page(comparison, folder.path());
   log_note("saved in ", folder.path().string());
   report_killed(comparison, folder);
 }
 
 void run_compare(const Arguments& arguments) {
   if (arguments.planned) return train_planned_run(arguments);
-  const std::optional<Launch> launched = launch();
-  std::optional<MuteOutput> mute;
-  if (launched && launched->rank > 0) mute.emplace();
-  const bool trained = compares_runs(arguments);
-  check_arguments(arguments, trained ? std::nullopt : launched);
-  if (!trained && mute) return compare_beside_first(arguments, configs_of(arguments), *launched, *mute);
-  if (!trained) return compare_configs(arguments, launched);
-  if (!mute) compare_trained(arguments);
+  form_of(arguments);  // before anything is trained
+  compares_runs(arguments) ? compare_trained(arguments) : compare_configs(arguments);
 }
 
 }  // namespace
@@ -296,37 +238,22 @@ void add_compare(Options& options) {
           .stands_for(
               [](const std::string& given) { return given == ladder_word ? given : config_or_run_meant(given); })
           .required();
-  settle_presets(options, arguments.presets);
   arguments.options = &options;
   options
       .add("--vary", arguments.varied,
            "train each config with each of these values: --vary model.n_head=1,2,4; repeated, with every combination")
       .value_name("KEY=V,V");
   options.add("--seeds", arguments.seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
-  options
-      .add("--score-on", arguments.score_on,
-           "train: train on the first part of the train split and score on its last, so that choosing leaves the "
-           "validation split untouched")
-      .one_of({"val", "train"});
   options.add("--jobs", arguments.jobs, "runs to train at once, sharing the threads; their times are marked")
       .range(1, 4096);
   options
       .add("--target", arguments.target, "also print how many steps and seconds each config takes to reach this loss")
       .positive()
       .default_text("none");
-  options.flag("--stop-at-target", arguments.stop_at_target,
-               "end each run at --target; configs are then listed by their steps to it");
   options.flag("--planned", arguments.planned, "train the planned run in this folder").hidden();
-  options.flag("--without-scores", arguments.without_scores, "of a planned run: keep no losses").hidden();
   options.add("--replays", arguments.replays, "of a planned run: the run whose length it repeats").hidden();
-  options.gone("--equal", "give all configs one length: --max_iters or --max_seconds");
-  options.gone("--tune-rate", "use --vary train.learning_rate=…,… --score-on train");
-  options.gone("--csv", "use --json");
   options.flag("--markdown", arguments.markdown, "print the table as Markdown");
-  options.flag("--page", arguments.page, "write compare.html too: a web page of each config's best run");
-  options.add("--out", arguments.out,
-              "folder of the runs and of compare.json (default runs/compare-<n>); processes started by mpirun or srun "
-              "divide its runs among themselves");
+  options.add("--out", arguments.out, "folder of the runs and of compare.json (default runs/compare-<n>)");
   add_training_arguments(options, arguments);
   arguments.config.help_shows(options, config, "");
 }

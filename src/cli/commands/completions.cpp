@@ -8,7 +8,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "config/load.h"
 #include "run/run_name.h"
 
@@ -88,7 +88,8 @@ std::vector<Candidate> candidates(const std::vector<std::string>& words) {
   const std::string& word = words.back();
   const bool after_equals = words.size() > 2 && words.end()[-2] == "=";  // as bash splits --color=always
   const Option* const taking = options->meant_by(words.end()[after_equals ? -3 : -2]);
-  if (taking != nullptr && taking->text().takes_value()) return values_of(*taking);
+  if (taking != nullptr && taking->text().takes_value() && (after_equals || !taking->text().takes_value_after_equals()))
+    return values_of(*taking);
   if (word.starts_with("-")) return options_in(*options);
   for (const auto& option : options->all())
     if (option->text().positional()) return values_of(*option);

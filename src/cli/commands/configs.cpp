@@ -7,7 +7,8 @@
 #include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
+#include "config/describe.h"
 #include "config/document.h"
 #include "config/load.h"
 #include "inference/model_types.h"
@@ -130,7 +131,6 @@ void add_configs(Options& options) {
   const Option& schema = options.flag("--schema", arguments.schema, "print the JSON Schema of a config file");
   options.add("--show", arguments.show, "print a config, a preset's or a file, to start your own from")
       .excludes(schema);
-  settle_preset(options, arguments.show);
 }
 
 }  // namespace chargpt

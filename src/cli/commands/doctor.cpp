@@ -10,7 +10,7 @@
 #include "baseline/compression.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/version.h"
 #include "engine/device.h"
 #include "engine/torch_module.h"
@@ -52,8 +52,6 @@ nlohmann::ordered_json findings(std::int64_t threads) {
   if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
     advice.push_back("more threads than processors make training slower: leave --threads out");
   if (const std::string slower = slower_for_lack_of(); !slower.empty()) advice.push_back(slower);
-  if (available_memory() < (std::int64_t{1} << 30))
-    advice.push_back("less than 1 GB of memory is available: close other programs, or lower train.batch_size");
   return advice;
 }
 
@@ -73,9 +71,7 @@ void run_doctor(const Arguments& arguments) {
                                        {"cpu_capability", kernels_capability()},
                                        {"kernels", cpu::kernels().name},
                                        {"bfloat16", cpu::bf16_kernels() != nullptr},
-                                       {"ppmd", has_ppmd()},
                                        {"memory", physical_memory()},
-                                       {"memory_free", available_memory()},
                                        {"disk_free", free_disk_bytes()},
                                        {"advice", findings(threads)}};
   if (arguments.output.json) return print_json(json);
@@ -84,9 +80,7 @@ void run_doctor(const Arguments& arguments) {
                      " (auto takes a CUDA device where LibTorch finds one; GPU support is untested)\n" +
                      format_count(threads, "thread") + " on " +
                      format_count(std::thread::hardware_concurrency(), "processor") + "\nmemory " +
-                     format_bytes(physical_memory()) + ", free " + format_bytes(available_memory()) +
-                     "; disk free here " + format_bytes(free_disk_bytes()) + "\n" +
-                     (has_ppmd() ? "" : "built without libarchive: PPMd is left out of the baselines\n");
+                     format_bytes(physical_memory()) + "; disk free here " + format_bytes(free_disk_bytes()) + "\n";
   for (const auto& line : json["advice"]) text += "advice: " + line.get<std::string>() + "\n";
   print_lines(text + (json["advice"].empty() ? "no problems found\n" : ""));
 }

@@ -6,15 +6,15 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
+#include "cli/runs/adaptation.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "cli/work_line.h"
 #include "report/log.h"
-#include "run/kept_files.h"
 
 namespace chargpt {
 
@@ -23,8 +23,10 @@ namespace {
 struct Arguments : JoinedArguments {
   std::string split;
   std::vector<std::string> text;
-  std::int64_t stride = 0, restart = 0;
-  bool adapt = false;
+  std::int64_t stride = 0;
+  AdaptArguments adapt;
+  /// Whether something is learned from the train split before anything is scored.
+  bool learns_before() const { return counts || adapt.is_auto(); }
 };
 
 /// data.max_val_tokens limits splits that are held out; elsewhere it has no effect and needs no mention.
@@ -40,7 +42,7 @@ std::optional<Corpus> training_corpus(const Arguments& arguments, const LoadedRu
   try {
     return text_of_run(run, data_of(run, "train"), arguments.output);
   } catch (const Error& error) {
-    if (arguments.learns()) throw;
+    if (arguments.learns_before()) throw;
     log_note(std::string("no baselines: ") + error.what());
   }
   return std::nullopt;
@@ -83,7 +85,8 @@ Scored scored_part(const Arguments& arguments, LoadedRun& run, const Corpus& cor
   scored.tokens = chosen_split(corpus, split, own);
   scored.split = split;
   scored.held_out = own && (split == "val" || split == "test");
-  scored.stride = arguments.adapt && arguments.stride == 0 ? half_window(run.block_size()) : arguments.stride;
+  scored.stride =
+      arguments.adapt.adaptation && arguments.stride == 0 ? half_window(run.block_size()) : arguments.stride;
   if (!run.others().empty()) scored.weights.clear();
   return scored;
 }
@@ -112,15 +115,14 @@ void remember_place(LoadedRun& run, const Corpus& corpus) {
 }
 
 /// Error usage where some of several runs were trained on what another has held out, or where there is no one train
-/// split to learn from.
+/// split to count.
 void check_texts(const Arguments& arguments, LoadedRun& run, const Corpus& corpus, const std::string& difference) {
   if (difference.empty()) return;
   const bool known = std::ranges::any_of(
       run.members(), [&](const LoadedRun* member) { return member->checkpoint.state.data == corpus.fingerprint(); });
-  if (known || arguments.adapt || arguments.learns())
+  if (known || arguments.counts)
     throw Error(ExitCode::usage, difference,
-                "; together they score only a text new to all of them (--text FILE), without --counts, --adapt and "
-                "--learn-weights");
+                "; together they score only a text new to all of them (--text FILE), without --counts");
 }
 
 /// Of the networks as they were trained: of several each is scored, and so is their mean, from their losses.
@@ -136,48 +138,36 @@ Figures figures_of(LoadedRun& run, const Scored& scored, WorkLine& line) {
                                       line.heartbeat("scoring the text by " + member->name));
     check_finite(loss, own);
     losses.insert(losses.end(), loss.losses.begin(), loss.losses.end());
-    members.push_back({.name = member->name, .weight = run.weights()[members.size()], .loss = loss.mean});
+    members.push_back({.name = member->name, .loss = loss.mean});
   }
   std::vector<float> of_mean(losses.size() / members.size());
-  mean_of_losses(losses, run.weights(), of_mean);
+  mean_of_losses(losses, of_mean);
   Figures figures = measured(run, scored, split_loss_of(std::move(of_mean)), steady_seconds() - begun,
                              line.heartbeat("scoring the text in windows of 64"));
   figures.members = std::move(members);
   return figures;
 }
 
-/// Each network learns by a rate of its own.
-/// `trained_on`: null where it could not be read, which matters only if a rate must be chosen.
-void adapt(const Arguments& arguments, Figures& figures, LoadedRun& run, const Corpus* trained_on, WorkLine& line) {
-  std::optional<Corpus> again;
-  const auto train = [&] {
-    return (trained_on != nullptr ? *trained_on
-                                  : again.emplace(text_of_run(run, data_of(run, "train"), arguments.output)))
-        .train();
-  };
-  const std::vector<AdaptationChoice> choices = adapt(run, train, line.heartbeat("choosing the rate of adaptation"));
-  figures.adapted = choices.front();
-  figures.restart = arguments.restart;
-  for (std::size_t i = 0; i < figures.members.size(); ++i) figures.members[i].adapted = choices[i];
-}
-
-/// The run of which it was scored most often tells how often that was.
-std::int64_t count_test_scores(LoadedRun& run) {
-  std::int64_t most = 0;
-  for (const LoadedRun* member : run.members()) most = std::max(most, count_test_score(member->folder));
-  return most;
+/// Makes the run's networks learn from what is scored. `trained_on` is read only where a rate is chosen.
+AdaptationChoice adapt(const AdaptArguments& arguments, LoadedRun& run, const Corpus* trained_on, WorkLine& line) {
+  AdaptationChoice choice{.adaptation = *arguments.adaptation};
+  if (arguments.is_auto())
+    choice = choose_adaptation(*run.model, trained_on->train(), run.network().threads(),
+                               line.heartbeat("choosing the rate of adaptation"));
+  if (arguments.is_auto() && choice.tokens == 0)
+    log_note("the train split is too short to choose a rate: using ", short_number(choice.adaptation.rate));
+  run.adapt(choice.adaptation);
+  return choice;
 }
 
 /// The loss becomes that of what --adapt and --counts have made of the network.
-void score_by_predictor(const Arguments& arguments, Figures& figures, LoadedRun& run, const Scored& scored,
-                        WorkLine& line) {
+void score_by_predictor(Figures& figures, LoadedRun& run, const Scored& scored, WorkLine& line) {
   const double begun = steady_seconds();
   const Heartbeat heartbeat = line.heartbeat("scoring the text");
   const std::int64_t block_size = run.block_size();
-  const SplitLoss loss =
-      arguments.adapt
-          ? adaptive_loss(run.predictor(), scored.tokens, block_size, scored.stride, arguments.restart, heartbeat)
-          : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
+  const SplitLoss loss = figures.adapted
+                             ? adaptive_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat)
+                             : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
   check_finite(loss, scored);
   figures.seconds = steady_seconds() - begun;
   figures.network_loss = figures.loss;
@@ -186,15 +176,14 @@ void score_by_predictor(const Arguments& arguments, Figures& figures, LoadedRun&
 }
 
 void run_eval(const Arguments& arguments) {
-  if (arguments.restart > 0 && !arguments.adapt)
-    throw Error(ExitCode::usage, "--restart ", arguments.restart,
-                " forgets what --adapt has learned; add --adapt, or leave it out");
+  if (arguments.adapt.is_auto() && arguments.runs.size() > 1)
+    throw Error(ExitCode::usage, "--adapt=auto chooses the rate of one run; for several write --adapt=RATE");
   LoadedRun run = load_runs(arguments);
   if (arguments.split == "test" && run.config().data.test_fraction == 0)
     throw Error(ExitCode::data, run.folder.string(),
                 " holds out no test split; train a run with --test_fraction 0.1, or score another text with --text "
                 "FILE");
-  if (arguments.adapt)
+  if (arguments.adapt.adaptation)
     for (const LoadedRun* member : run.members()) check_adapts(*member->model);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split
@@ -215,25 +204,18 @@ void run_eval(const Arguments& arguments) {
   if (!own && difference.empty()) other = training_corpus(arguments, run);
   const Corpus* const trained_on = own ? &corpus : other ? &*other : nullptr;
   const Scored scored = scored_part(arguments, run, corpus, split, own);
-  std::optional<std::int64_t> test_scores;
-  if (own && split == "test") test_scores = count_test_scores(run);
   WorkLine line(arguments.output);
-  std::int64_t learned_on = 0;
-  if (arguments.learn_weights)
-    learned_on = learn_weights(run, trained_on->train(), line.heartbeat("learning the weights"));
   Figures figures = figures_of(run, scored, line);
-  figures.test_scores = test_scores;
-  figures.weights_learned_on = learned_on;
-  if (arguments.adapt) adapt(arguments, figures, run, trained_on, line);
+  if (arguments.adapt.adaptation) figures.adapted = adapt(arguments.adapt, run, trained_on, line);
   if (arguments.counts) {
     run.mix_with_counts(*trained_on, line.heartbeat("counting the training text"));
     figures.mixture = run.mixture.get();
   }
-  if (arguments.adapt || arguments.counts) score_by_predictor(arguments, figures, run, scored, line);
+  if (figures.adapted || figures.mixture != nullptr) score_by_predictor(figures, run, scored, line);
   if (trained_on != nullptr)
     figures.baselines =
         compute_baselines(*trained_on, scored.tokens, {.length = figures.block_size, .stride = scored.stride},
-                          scored.held_out, line.heartbeat("measuring baselines"));
+                          line.heartbeat("measuring baselines"));
   line.clear();
   if (!arguments.output.json) return print_figures(figures);
   nlohmann::ordered_json json = to_json(figures);
@@ -255,8 +237,8 @@ void add_eval(Options& options) {
       .takes_words();
   options
       .add("--split", arguments.split,
-           "train, val, test (data.test_fraction; the run counts its uses) or all, without test (default: val of the "
-           "run's own text, all of a --text)")
+           "train, val, test (data.test_fraction) or all, without test (default: val of the run's own text, all of a "
+           "--text)")
       .one_of({"train", "val", "test", "all"});
   add_unknown_option(options, arguments.unknown, "characters of --text");
   options
@@ -265,18 +247,8 @@ void add_eval(Options& options) {
            "window")
       .non_negative();
   add_counts_option(options, arguments.counts);
-  add_adapt_option(options, arguments.adapt);
-  options
-      .add("--restart", arguments.restart,
-           "with --adapt: forget what was learned after every RESTART characters, so that no prediction depends on "
-           "more; 0: never")
-      .range(0, 16'384);  // what is forgotten takes some 3 kB a character
-  add_learn_weights_option(options, arguments.learn_weights);
-  add_weights_options(options, arguments);
-  options.gone("--storage", "weights are kept as float32; leave it out");
-  options.gone("--engine", "eval computes on the CPU, whatever engine trained the model; leave it out");
-  add_device_arguments(options, arguments.use);
-  add_output_arguments(options, arguments.output);
+  add_adapt_option(options, arguments.adapt, AdaptTakes::rate_or_auto);
+  add_model_arguments(options, arguments);
 }
 
 }  // namespace chargpt

@@ -11,7 +11,7 @@
 #include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"

@@ -6,7 +6,7 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/runs/loaded_run.h"
 #include "exchange/formats.h"
 #include "report/format.h"
@@ -18,7 +18,6 @@ namespace {
 
 struct Arguments : ModelArguments {
   std::string format = "huggingface", out, license = "unknown";
-  bool overwrite = false;
 };
 
 void run_export(const Arguments& arguments) {
@@ -29,7 +28,7 @@ void run_export(const Arguments& arguments) {
     throw Error(ExitCode::usage, "--out ", printable(arguments.out), " should end in ", format.suffix, ": --format ",
                 format.name, " is one file");
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use, format.with_optimizer);
-  OutputFolder folder(arguments.out, arguments.overwrite, format.replaces);
+  OutputFolder folder(arguments.out, format.suffix.empty() ? OutputFolder::Kind::folder : OutputFolder::Kind::file);
   const auto notices = format.write({run.checkpoint, *run.model, arguments.license}, folder);
   folder.finish();
   for (const std::string& notice : notices) log_note(notice);
@@ -54,11 +53,10 @@ void add_export(Options& options) {
   std::vector<std::string> names;
   for (const Format& format : formats()) names.emplace_back(format.name);
   options.add("--format", arguments.format, "file format").one_of(names);
-  options.add("--out", arguments.out, "the folder to write; for a format of one file, that file")
+  options.add("--out", arguments.out, "the folder to write, or the file for a format of one file; it must not exist")
       .required()
       .value_name("PATH");
   options.add("--license", arguments.license, "license tag: mit, apache-2.0, …").value_name("NAME");
-  options.flag("--overwrite", arguments.overwrite, "replace what an earlier export wrote there");
   add_weights_options(options, arguments);
   add_output_arguments(options, arguments.output);
 }

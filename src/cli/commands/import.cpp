@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/runs/run_text.h"
 #include "cli/version.h"
 #include "exchange/formats.h"
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 struct Arguments {
   OutputArguments output;
-  std::string path, run, out;
+  std::string path, run;
   Strings text;
   bool overwrite = false;
 };
@@ -42,7 +42,7 @@ const Format& format_at(const fs::path& path) {
     readable += (readable.empty() ? "" : "; ") + std::string(format.name) + ", " + std::string(format.what);
   }
   throw Error(ExitCode::data, printable_path(path),
-              is_run(path) ? " is a run already" : " is in no format that chargpt reads", "; import takes ", readable);
+              is_run(path) ? " is a run already" : " is in no format that chargpt reads", "; import reads ", readable);
 }
 
 /// The text that the model was trained on goes into its config, so that eval, resume and train find it.
@@ -67,8 +67,7 @@ std::string command_to_train_on(const std::string& run, const ImportedModel& mod
 }
 
 void run_import(const Arguments& arguments) {
-  const std::string& folder_asked = arguments.run.empty() ? arguments.out : arguments.run;
-  refuse_overwrite_without_run(arguments.overwrite, folder_asked);
+  refuse_overwrite_without_run(arguments.overwrite, arguments.run);
   const fs::path path = arguments.path;
   const Format& format = format_at(path);
   ImportedModel model = format.read(path);
@@ -76,7 +75,7 @@ void run_import(const Arguments& arguments) {
   Overwrite overwrite{.allowed = arguments.overwrite};
   if (corpus)
     for (const TextFile& file : corpus->listing().files) overwrite.files.push_back(file.path);
-  NewRun run(folder_asked, model.config.config.name, overwrite);
+  NewRun run(arguments.run, model.config.config.name, overwrite);
   run.begin();
   if (const fs::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
@@ -108,8 +107,7 @@ void run_import(const Arguments& arguments) {
 void add_import(Options& options) {
   Arguments& arguments = arguments_for(options, run_import);
   options.add("PATH", arguments.path, "what the other program wrote: a folder or a file").required();
-  const Option& run = options.add("--run", arguments.run, "run folder (default runs/<name>-<n>)");
-  options.add("--out", arguments.out, "the same as --run").excludes(run);
+  options.add("--run", arguments.run, "run folder (default runs/<name>-<n>)");
   options
       .add("--text", arguments.text,
            "the texts that it was trained on, so that eval and resume find them: files, folders, or - for standard "

@@ -6,23 +6,22 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/commands/inspect_text.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/differences.h"
 #include "cli/runs/loaded_run.h"
-#include "cli/work_line.h"
+#include "config/describe.h"
 #include "inference/model_types.h"
 #include "inference/parameter_groups.h"
 #include "report/format.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
-#include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
@@ -160,8 +159,7 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"notices", notices},
                {"tensors", tensors}};
   if (const DataConfig& data = checkpoint.config.config.data; data.test_fraction > 0)
-    json.update(Json{{"test", test_size(checkpoint.state.data.tokens, data)},
-                     {"test_scores", test_scores(run_place(arguments.path, "").run)}});
+    json["test"] = test_size(checkpoint.state.data.tokens, data);
   json.update(describe_options(checkpoint.config, checkpoint.vocabulary.size()));
   return json;
 }
@@ -376,8 +374,6 @@ void add_inspect(Options& options) {
   options.before_run([&path = arguments.path] {
     if (path.empty()) path = run_left_out();
   });
-  settle_preset(options, arguments.path);
-  settle_preset(options, arguments.other);
   options.add("--checkpoint", arguments.checkpoint, "of a run: best, last or step-N (default last)");
   options.flag("--verify", arguments.verify, "check every file of every checkpoint against its manifest");
   options.flag("--all", arguments.all, "also the options at their defaults; of a text, every symbol");

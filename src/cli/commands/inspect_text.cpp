@@ -11,10 +11,9 @@
 #include "baseline/baseline.h"
 #include "baseline/shared_text.h"
 #include "baseline/split_check.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/run_text.h"
-#include "cli/work_line.h"
 #include "report/format.h"
 #include "report/table.h"
 #include "report/terminal.h"
@@ -165,8 +164,8 @@ Json describe_text(const std::string& path, const OutputArguments& output) {
   if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
   if (corpus.val().size() < 2) return json;
   WorkLine line(output);
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()},
-                                                /*held_out=*/true, line.heartbeat("measuring baselines"));
+  const Baselines baselines =
+      compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()}, line.heartbeat("measuring baselines"));
   json["val_tokens_in_train"] = baselines.shared;
   json["baselines"] = to_json(baselines);
   return json;

@@ -1,16 +1,23 @@
 // `chargpt page RUN…`: one web page that shows runs, and in which the model of the first one writes.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/runs/loaded_run.h"
-#include "cli/runs/run_page.h"
+#include "cli/version.h"
+#include "config/describe.h"
+#include "config/load.h"
+#include "inference/model_types.h"
 #include "page/page.h"
+#include "page/page_data.h"
 #include "report/format.h"
+#include "report/log.h"
 #include "run/run_folder.h"
 
 namespace chargpt {
@@ -18,6 +25,7 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 struct Arguments : ModelArguments {
   std::vector<std::string> runs;
@@ -25,15 +33,57 @@ struct Arguments : ModelArguments {
   bool no_model = false;
 };
 
+Json data_of_runs(const std::vector<fs::path>& runs) {
+  Json all = Json::array();
+  std::optional<Config> first;
+  for (const fs::path& run : runs) {
+    const Checkpoint checkpoint = loaded_checkpoint(run, "last");
+    std::vector<std::string> notices;
+    Json data = run_data(run, checkpoint, notices);
+    for (const std::string& notice : notices) log_note(notice);
+    const Config& config = checkpoint.config.config;
+    if (!first) first = config;
+    std::vector<std::string> differs = changed_options(*first, config);
+    leave_out(differs, {"data.text", "train.teacher", "eval.", "sample."});
+    if (std::max(first->train.max_seconds, config.train.max_seconds) > 0)
+      leave_out(differs, {"train.decay_steps"});  // the clock decided them
+    data["differs"] = differs;
+    all.push_back(std::move(data));
+  }
+  return all;
+}
+
+/// The model that writes in the page; `checkpoint` becomes its checkpoint_json().
+Json data_of_model(const Arguments& arguments, Json& checkpoint) {
+  const LoadedRun run = load_run(arguments.runs.front(), arguments.checkpoint, arguments.use);
+  checkpoint = checkpoint_json(run);
+  Json model = model_data(*run.model, run.checkpoint.vocabulary);
+  run.checkpoint.vocabulary.encode(arguments.prompt, "--prompt");  // refuses what the model has never seen
+  model["prompt"] = arguments.prompt;
+  model["start_symbol"] = run.checkpoint.state.start_symbol;
+  if (run.checkpoint.vocabulary.document() >= 0) model["document"] = run.checkpoint.vocabulary.document();
+  model["leaks"] = leaks(run.config().model);
+  return model;
+}
+
 void run_page(const Arguments& arguments) {
   refuse_twice(arguments.runs);
   std::vector<fs::path> runs;
   for (const std::string& run : arguments.runs) runs.push_back(run_place(run, arguments.checkpoint).run);
-  std::optional<PageModel> model;
-  if (!arguments.no_model) model = {arguments.runs.front(), arguments.checkpoint, arguments.prompt, arguments.use};
+  const bool several = runs.size() > 1, has_model = !arguments.no_model;
+  Json checkpoint;
+  Json data = {{"title", "chargpt: " + (several ? std::to_string(runs.size()) + " runs" : name_of_path(runs.front()))}};
+  data["subtitle"] =
+      several     ? has_model ? "Runs beside one another, and the model of the first." : "Runs beside one another."
+      : has_model ? "A small language model, how it was trained, and the model itself."
+                  : "A small language model, and how it was trained.";
+  data["version"] = program_version();
+  data["runs"] = data_of_runs(runs);
+  data["baselines"] = baseline_data(runs.front());
+  data["verdict"] = several ? "" : verdict_data(runs.front(), data["runs"][0]["best_step"]);
+  data["model"] = has_model ? data_of_model(arguments, checkpoint) : Json();
+  const std::string html = page_html(data);
   const fs::path file = arguments.file.empty() ? runs.front() / "page.html" : fs::path(arguments.file);
-  nlohmann::ordered_json checkpoint;
-  const std::string html = page_of_runs(runs, model, /*comparison=*/nullptr, &checkpoint);
   write_page(file, html);
   if (arguments.output.json)
     return print_json({{"page", file.string()}, {"bytes", html.size()}, {"checkpoint", checkpoint}});
@@ -50,7 +100,6 @@ void add_page(Options& options) {
       .value_name("FILE");
   const Option& no_model =
       options.flag("--no-model", arguments.no_model, "leave the weights out: curves, samples and facts alone");
-  options.gone("--stored-as", "a page keeps weights as float16");
   options.add("--prompt", arguments.prompt, "the prompt that the page opens with");
   add_weights_options(options, arguments);
   for (const char* of_the_model : {"--prompt", "--checkpoint", "--weights"})

@@ -11,7 +11,7 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
@@ -22,7 +22,6 @@
 #include "report/log.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
-#include "run/kept_files.h"
 #include "run/run_folder.h"
 #include "train/conditions.h"
 #include "train/run_length.h"
@@ -36,7 +35,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct Arguments : TrainingArguments {
-  std::string run, at, again;
+  std::string run, again;
   Strings text;
 };
 
@@ -45,19 +44,9 @@ struct Arguments : TrainingArguments {
 Checkpoint last_of_whole_run(const fs::path& run) {
   for (const fs::path& checkpoint : list_checkpoints(run)) load_checkpoint(checkpoint, "last", /*with_optimizer=*/true);
   Checkpoint last = load_checkpoint(run, "last", /*with_optimizer=*/true);
-  refuse_gone(last.config, printable_path(run));
   if (last.state.data == Fingerprint{})
     throw Error(ExitCode::data, run, " was imported without its text, so its training cannot be repeated");
   return last;
-}
-
-/// None without --at: then all of the training is repeated.
-std::optional<Checkpoint> beginning(const fs::path& run, const std::string& at, const Checkpoint& last) {
-  if (at.empty()) return std::nullopt;
-  Checkpoint begin = load_checkpoint(run, at, /*with_optimizer=*/true);
-  if (begin.state.step >= last.state.step)
-    throw Error(ExitCode::usage, "--at ", at, " is the last checkpoint of ", run, ": nothing was trained after it");
-  return begin;
 }
 
 /// Error data where RUN/figures.json names another loss than its checkpoint has on the text: one of them was changed.
@@ -122,29 +111,27 @@ Json to_json(const Repetition& repetition) {
 }
 
 void say(const Arguments& arguments, const fs::path& run, const Repetition& repetition, const fs::path& kept,
-         std::int64_t from, const std::vector<std::string>& conditions) {
+         const std::vector<std::string>& conditions) {
   if (arguments.output.json) {
     Json json = to_json(repetition);
     json["run"] = run.string();
-    json["from_step"] = from;
     json["conditions"] = conditions;
     json["again"] = kept.empty() ? Json() : Json(kept.string());
     return print_json(json);
   }
   print_lines(printable_path(run) + ": " + words(repetition) + "\n");
-  if (repetition.verdict() == Verdict::differs && from == 0)
-    log_hint(
-        "if it began from other weights (--init_from), or was resumed with other options, repeat it from a checkpoint: "
-        "--at step-N");
+  if (repetition.verdict() == Verdict::differs)
+    log_note(
+        "a run that began from other weights (--init_from), or was resumed with other options, cannot be repeated");
   if (!kept.empty()) log_note("trained again in ", printable_path(kept));
 }
 
 void reproduce(const Arguments& arguments) {
-  check_choice(arguments.run, arguments.at, "--at");
-  const auto [run, at] = run_place(arguments.run, arguments.at);
+  const auto [run, checkpoint] = run_place(arguments.run, "");
+  if (!checkpoint.empty())
+    throw Error(ExitCode::usage, printable(arguments.run),
+                " is one checkpoint, and reproduce repeats all of a training; give the run's folder, ", run);
   const Checkpoint last = last_of_whole_run(run);
-  const std::optional<Checkpoint> begin = beginning(run, at, last);
-  const std::int64_t from = begin ? begin->state.step : 0;
   DataConfig data = last.config.config.data;
   if (!arguments.text.empty()) data.text = arguments.text;
   Corpus corpus = text_of_run(last, data, run, arguments.output);
@@ -152,8 +139,7 @@ void reproduce(const Arguments& arguments) {
 
   NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/{});
   TrainerOptions options = options_to_resume(trainer_options(arguments, again.path()), last.state);
-  const RepeatedSteps steps{
-      .from = begin ? from : -1, .last = last.state.step, .last_evaluation_only = limits_evaluations(last.config)};
+  const RepeatedSteps steps{.last = last.state.step, .last_evaluation_only = limits_evaluations(last.config)};
   Repetition repetition(run, steps, *options.stop);
   if (!repetition.complaint().empty()) log_warning(repetition.complaint());
   options.stop = &repetition.stop();
@@ -163,23 +149,14 @@ void reproduce(const Arguments& arguments) {
   // Patience counts evaluations, and here are some for which the first run had no time left.
   if (config.config.train.max_seconds > 0 && last.state.ended != Ending::patience) config.config.train.patience = 0;
   Trainer trainer(std::move(config), std::move(corpus), options);
-  if (!begin && trainer.state().initial_weights != last.state.initial_weights)
-    throw Error(ExitCode::data, "the first weights of ", run,
-                " were drawn by an earlier chargpt in another way; repeat it from a checkpoint instead: --at step-N");
   refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
   again.begin();
   bool keeps = !arguments.again.empty();
   try {
-    if (begin) {
-      trainer.resume_from(*begin);
-      copy_checkpoints(run, *begin, trainer.config(), again.path());
-    } else {
-      for (const std::string& line : conditions) log_note(line);
-    }
+    for (const std::string& line : conditions) log_note(line);
     tell(keep_text(again.path(), trainer.corpus(), trainer.config().config.data));
-    const auto progress =
-        add_listeners(trainer, again.path(), arguments.output, begin ? std::optional(from) : std::nullopt);
+    const auto progress = add_listeners(trainer, again.path(), arguments.output, /*resume_step=*/std::nullopt);
     trainer.add_listener(std::shared_ptr<Listener>(&repetition, [](Listener*) {}));
     const Ending ending = trainer.run();
     progress->finish();
@@ -194,7 +171,7 @@ void reproduce(const Arguments& arguments) {
     throw;
   }
   keeps ? again.keep() : remove_checkpoints(again.path());
-  say(arguments, run, repetition, keeps ? again.path() : fs::path(), from, conditions);
+  say(arguments, run, repetition, keeps ? again.path() : fs::path(), conditions);
   if (repetition.verdict() != Verdict::bits) throw AnsweredNo{};
 }
 
@@ -203,7 +180,6 @@ void reproduce(const Arguments& arguments) {
 void add_reproduce(Options& options) {
   Arguments& arguments = arguments_for(options, reproduce);
   add_run_argument(options, arguments.run);
-  options.add("--at", arguments.at, "repeat only what follows this checkpoint: step-N").value_name("STEP");
   options.add("--text", arguments.text, "its text, if it has been moved").takes_words().value_name("TEXT");
   options.add("--run", arguments.again,
               "folder to train in and keep (default runs/<name>-again-<n>, removed if every bit is the same)");

@@ -21,7 +21,7 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/runs/differences.h"
 #include "inference/model_types.h"
 #include "report/format.h"

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -10,20 +9,16 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
-#include "base/paths.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/standard_input.h"
-#include "cli/work_line.h"
-#include "config/needs.h"
-#include "generate/filters.h"
+#include "config/refused.h"
 #include "generate/generate.h"
 #include "generate/stop.h"
-#include "report/charts/heat_map.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "text/documents.h"
@@ -42,7 +37,7 @@ struct Arguments : JoinedArguments {
   bool dash = false;                 ///< standard input is the prompt
   const Options* options = nullptr;  ///< knows which options were given
   std::vector<std::string> stop;
-  std::int64_t seed = 1337, probabilities = 0;
+  std::int64_t seed = 1337;
   Interactive interactive = Interactive::none;
   bool greedy = false, fresh = false;
 };
@@ -98,41 +93,6 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, LoadedRun& run,
   return ids;
 }
 
-/// With --probabilities: what the model expected in place of each character of a sample.
-struct Expected {
-  std::vector<Candidate> candidates;
-  std::int64_t id = 0;
-};
-using Expectations = std::vector<std::vector<Expected>>;  ///< by sample
-
-/// One line for each character: itself, its probability, and the most probable ones.
-void print_expectations(const Vocabulary& vocabulary, const std::vector<Expected>& all) {
-  const auto percent = [](double log_probability) { return format_fixed(100 * std::exp(log_probability), 1) + " %"; };
-  for (const Expected& expected : all) {
-    std::string line = visible_symbol(vocabulary.symbol(expected.id)) + "   of";
-    for (const Candidate& candidate : expected.candidates)
-      line += "  " + visible_symbol(vocabulary.symbol(candidate.id)) + " " + percent(candidate.log_probability);
-    print_text(line + "\n");
-  }
-}
-
-nlohmann::ordered_json to_json(const Vocabulary& vocabulary, const std::vector<Expected>& all) {
-  nlohmann::ordered_json places = nlohmann::ordered_json::array();
-  for (const Expected& expected : all) {
-    nlohmann::ordered_json place, candidates = nlohmann::ordered_json::array();
-    add_text(place, "character", vocabulary.symbol(expected.id));
-    for (const Candidate& candidate : expected.candidates) {
-      nlohmann::ordered_json one;
-      add_text(one, "character", vocabulary.symbol(candidate.id));
-      one["probability"] = std::exp(candidate.log_probability);
-      candidates.push_back(std::move(one));
-    }
-    place["candidates"] = std::move(candidates);
-    places.push_back(std::move(place));
-  }
-  return places;
-}
-
 /// Writes one sample's text to stdout as it grows; others are kept whole until their turn.
 class StreamedText {
  public:
@@ -176,8 +136,7 @@ class StreamedText {
 };
 
 void print_samples(const Arguments& arguments, LoadedRun& run, const std::string& prompt,
-                   const std::vector<StreamedText>& samples, const Expectations& expectations) {
-  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+                   const std::vector<StreamedText>& samples) {
   const std::string of_documents = between_documents(run.config().data);
   const std::string between = of_documents.empty() ? "\n---\n" : of_documents;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -188,13 +147,11 @@ void print_samples(const Arguments& arguments, LoadedRun& run, const std::string
       line["tokens"] = samples[i].tokens();
       line["seed"] = arguments.seed;
       add_checkpoints(line, run);
-      if (arguments.probabilities > 0) line["probabilities"] = to_json(vocabulary, expectations[i]);
       print_json(line, /*indent=*/-1);
       continue;
     }
     if (i > 0) print_text(between + prompt + samples[i].text());
-    if (i + 1 == samples.size() || arguments.probabilities > 0) print_text("\n");
-    if (arguments.probabilities > 0) print_expectations(vocabulary, expectations[i]);
+    if (i + 1 == samples.size()) print_text("\n");
   }
 }
 
@@ -289,17 +246,16 @@ void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
   if (arguments.interactive == Interactive::none) return;
   if (prompts_given(arguments) > 0)
     throw Error(ExitCode::usage, "--interactive reads its prompts line by line; leave out the other prompt");
-  if (arguments.output.json || arguments.probabilities > 0 || sample.num_samples > 1)
-    throw Error(ExitCode::usage,
-                "--interactive goes with neither --json nor --probabilities nor more than one sample; leave them out");
+  if (arguments.output.json || sample.num_samples > 1)
+    throw Error(ExitCode::usage, "--interactive goes with neither --json nor more than one sample; leave them out");
 }
 
 void check_new(const Arguments& arguments, const LoadedRun& run) {
   if (!arguments.fresh) return;
   if (run.checkpoint.vocabulary.document() < 0)
     throw Error(ExitCode::usage, "--new is for runs whose text has documents (train --documents lines, for example)");
-  if (arguments.probabilities > 0 || arguments.interactive != Interactive::none)
-    throw Error(ExitCode::usage, "--new goes with neither --probabilities nor --interactive; leave them out");
+  if (arguments.interactive != Interactive::none)
+    throw Error(ExitCode::usage, "--new does not go with --interactive; leave one out");
 }
 
 /// As many documents as asked for that the run's text does not have, of as many as it takes to find them.
@@ -319,25 +275,22 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
     const auto add = [&](std::int64_t index, std::int64_t id) {
       return samples[static_cast<std::size_t>(index - written)].add(id);
     };
-    generate(run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed), add, {}, written);
+    generate(run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed), add, written);
     for (StreamedText& text : samples) {
       text.finish();
       if (std::ssize(kept) < wanted && is_new(text, prompt, corpus, known)) kept.push_back(std::move(text));
     }
   }
   if (!arguments.output.json && !kept.empty()) print_text(prompt + kept.front().text());
-  print_samples(arguments, run, prompt, kept, {});
+  print_samples(arguments, run, prompt, kept);
   log_note(format_count(std::ssize(kept), "new document"), ", of ", written, " written");
 }
 
-/// What --learn-weights and --counts learn from the training text.
-void learn_from_text(const Arguments& arguments, LoadedRun& run) {
-  if (!arguments.learns()) return;
-  check_one_text(run, ", so they share no training split; leave out --counts and --learn-weights");
+void mix_with_counts(const Arguments& arguments, LoadedRun& run) {
+  check_one_text(run, ", so they share no training split; leave out --counts");
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
   WorkLine line(arguments.output);
-  if (arguments.learn_weights) learn_weights(run, corpus.train(), line.heartbeat("learning the weights"));
-  if (arguments.counts) run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
+  run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
 }
 
 void run_sample(const Arguments& arguments) {
@@ -347,7 +300,7 @@ void run_sample(const Arguments& arguments) {
   const SampleConfig sample = sample_options(arguments, run);
   check_interactive(arguments, sample);
   check_new(arguments, run);
-  learn_from_text(arguments, run);
+  if (arguments.counts) mix_with_counts(arguments, run);
   if (run.leaks())
     log_note("this model leaks: it was trained to see the symbols that it had to predict, so it cannot write");
   if (arguments.interactive != Interactive::none) return converse(arguments, run, sample, stop);
@@ -358,23 +311,12 @@ void run_sample(const Arguments& arguments) {
   std::vector<StreamedText> samples;
   for (std::int64_t i = 0; i < sample.num_samples; ++i)
     samples.emplace_back(run.checkpoint.vocabulary, stop, i == 0 && !arguments.output.json);
-  Expectations expectations(samples.size());
-  const LogitsCallback collect = [&](std::int64_t index, std::span<const float> logits) {
-    expectations[static_cast<std::size_t>(index)].push_back({best_candidates(logits, arguments.probabilities), 0});
-  };
-  const LogitsCallback on_logits = arguments.probabilities > 0 ? collect : LogitsCallback();
   if (!arguments.output.json) print_text(prompt);
   const double start = steady_seconds();
-  generate(
-      run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
-      [&](std::int64_t index, std::int64_t id) {
-        const auto sample_index = static_cast<std::size_t>(index);
-        if (arguments.probabilities > 0) expectations[sample_index].back().id = id;
-        return samples[sample_index].add(id);
-      },
-      on_logits);
+  generate(run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
+           [&](std::int64_t index, std::int64_t id) { return samples[static_cast<std::size_t>(index)].add(id); });
   for (StreamedText& text : samples) text.finish();
-  print_samples(arguments, run, prompt, samples, expectations);
+  print_samples(arguments, run, prompt, samples);
   note_documents(run, prompt, samples, arguments.output);
   std::int64_t tokens = 0;
   for (const StreamedText& text : samples) tokens += text.tokens();
@@ -405,11 +347,6 @@ void add_sample(Options& options) {
   options.add("--seed", arguments.seed, "seed of the random draws; sample i has its own stream (seed, i)")
       .non_negative();
   options
-      .add("--probabilities", arguments.probabilities,
-           "after each sample, list this many of the most probable characters at each place, before temperature and "
-           "filters")
-      .non_negative();
-  options
       .choice(
           "--interactive", {"complete", "answer"}, "",
           [&mode = arguments.interactive](const std::string& name) {
@@ -423,9 +360,6 @@ void add_sample(Options& options) {
                "of a run whose text has documents: write --num_samples documents that the text does not have");
   add_context_option(options, arguments.use.context);
   add_counts_option(options, arguments.counts);
-  add_learn_weights_option(options, arguments.learn_weights);
-  options.gone("--storage", "weights are kept as float32; leave it out");
-  options.gone("--no-cache", "keys and values are always kept; --context full runs the whole context again");
   arguments.config.help_shows(options, run, "", config_of_run);
   add_device_arguments(options, arguments.use);
   add_output_arguments(options, arguments.output, "stdout is one JSON object per line, one per sample");

@@ -7,25 +7,22 @@
 #include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
-#include "base/paths.h"
 #include "base/utf8.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/adaptation.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/standard_input.h"
-#include "cli/work_line.h"
 #include "evaluate/split_loss.h"
 #include "evaluate/text_score.h"
 #include "generate/filters.h"
@@ -50,7 +47,7 @@ constexpr std::uint64_t most_scored_bytes = std::uint64_t{1} << 30;
 struct Arguments : JoinedArguments {
   std::string file, html;
   std::int64_t show = 2000, candidates = 0;
-  bool adapt = false;
+  AdaptArguments adapt;
 };
 
 /// What was scored, and all that is said of it.
@@ -61,7 +58,6 @@ struct Score {
   double mean = 0;
   std::vector<MeanLoss> by_context, by_class;
   std::vector<LineLoss> lines;
-  std::vector<AdaptationChoice> adaptations;  ///< with --adapt: of each run
 };
 
 /// Of a file, or of each file of a folder, without byte order marks.
@@ -132,22 +128,17 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
 }
 
 /// By what --adapt and --counts make of the network.
-std::vector<float> losses_of(const Arguments& arguments, LoadedRun& run, Score& score, WorkLine& line) {
-  std::optional<Corpus> corpus;
-  const auto trained_on = [&]() -> const Corpus& {
-    if (!corpus) corpus = text_of_run(run, run.config().data, arguments.output);
-    return *corpus;
-  };
-  if (arguments.learn_weights) learn_weights(run, trained_on().train(), line.heartbeat("learning the weights"));
-  if (arguments.adapt)
-    score.adaptations = adapt(
-        run, [&] { return trained_on().train(); }, line.heartbeat("choosing the rate of adaptation"));
-  if (arguments.counts) run.mix_with_counts(trained_on(), line.heartbeat("counting the training text"));
+std::vector<float> losses_of(const Arguments& arguments, LoadedRun& run, const Score& score, WorkLine& line) {
+  if (arguments.adapt.adaptation) run.adapt(*arguments.adapt.adaptation);
+  if (arguments.counts)
+    run.mix_with_counts(text_of_run(run, run.config().data, arguments.output),
+                        line.heartbeat("counting the training text"));
   const std::int64_t first = run.checkpoint.state.start_symbol, document = run.checkpoint.vocabulary.document(),
                      block_size = run.block_size();
   const Heartbeat heartbeat = line.heartbeat("scoring the text");
-  return arguments.adapt ? adaptive_text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document)
-                         : text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document);
+  return arguments.adapt.adaptation
+             ? adaptive_text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document)
+             : text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document);
 }
 
 Score measure(const Arguments& arguments, LoadedRun& run) {
@@ -163,7 +154,7 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
                 " is not a finite number, so the model's weights have diverged; choose others with --checkpoint");
   if (vocabulary.document() >= 0)
     score.by_context = losses_by_place(score.ids, score.losses, vocabulary.document());
-  else if (!arguments.adapt && !arguments.counts)  // these know the text before the window too
+  else if (!arguments.adapt.adaptation && !arguments.counts)  // these know the text before the window too
     score.by_context = losses_by_context(run.predictor(), score.ids, block_size, line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
   score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'), vocabulary.document());
@@ -211,13 +202,13 @@ void print_as_json(const Arguments& arguments, LoadedRun& run, const Score& scor
                {"loss", score.mean},
                {"block_size", run.block_size()},
                {"leaks", run.leaks()},
-               {"class", arguments.adapt ? "adaptive" : "frozen"},
+               {"class", arguments.adapt.adaptation ? "adaptive" : "frozen"},
                {"counts", run.mixture != nullptr},
                {"by_context", to_json(score.by_context)},
                {"by_class", to_json(score.by_class)},
                {"losses", score.losses}});
-  for (std::size_t i = 0; i < score.adaptations.size(); ++i)
-    (run.others().empty() ? json : json["members"][i])["adaptation"] = to_json(score.adaptations[i]);
+  if (const auto& adaptation = arguments.adapt.adaptation)
+    json["adaptation"] = to_json(AdaptationChoice{.adaptation = *adaptation});
   std::vector<nlohmann::ordered_json> candidates;
   if (arguments.candidates > 0) candidates = candidates_of(run, score, arguments.candidates);
   print_json_with_list(json, "scores", score.ids.size(), [&](std::size_t i) {
@@ -296,15 +287,6 @@ void print_means(const char* heading, const std::vector<MeanLoss>& means) {
   std::printf("\n");
 }
 
-/// ", adapting at rate …": of several runs, each by its own.
-std::string adapting(const Arguments& arguments, const LoadedRun& run, const Score& score) {
-  std::vector<std::string> each;
-  for (const AdaptationChoice& choice : score.adaptations)
-    each.push_back((run.others().empty() ? "" : arguments.runs[each.size()] + " ") +
-                   to_text(choice, run.config().data.units));
-  return each.empty() ? "" : ", adapting " + joined(each, "; ");
-}
-
 void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& score) {
   const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
   if (run.leaks()) std::printf("%s\n", leaks_label);
@@ -316,25 +298,25 @@ void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& s
   print_lines("loss " + format_loss(score.mean) + ": " +
               format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name +
               (run.others().empty() ? "" : ", by " + std::to_string(arguments.runs.size()) + " models as one") +
-              adapting(arguments, run, score) + "\n");
+              (arguments.adapt.adaptation
+                   ? ", adapting " + to_text({.adaptation = *arguments.adapt.adaptation}, run.config().data.units)
+                   : "") +
+              "\n");
 }
 
-/// Error usage where several runs have no one validation split to be scored, or no one train split to learn from.
+/// Error usage where several runs have no one validation split to be scored, or no one train split to count.
 void check_texts(const Arguments& arguments, LoadedRun& run) {
   if (arguments.file.empty()) check_one_text(run, "; to score them together, give a new text FILE");
-  if (arguments.adapt || arguments.learns())
-    check_one_text(run, ", so they share no training split; leave out --counts, --adapt and --learn-weights");
+  if (arguments.counts) check_one_text(run, ", so they share no training split; leave out --counts");
 }
 
 void run_score(const Arguments& arguments) {
   if (arguments.candidates > 0 && !arguments.output.json)
     throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
-  if (arguments.candidates > 0 && arguments.adapt)
+  if (arguments.candidates > 0 && arguments.adapt.adaptation)
     throw Error(ExitCode::usage, "--candidates needs fixed weights; leave out --adapt");
   LoadedRun run = load_runs(arguments);
   check_texts(arguments, run);
-  if (arguments.adapt)
-    for (const LoadedRun* member : run.members()) check_adapts(*member->model);
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
     std::vector<ScoredSymbol> symbols = symbols_of(run, score, 0, std::ssize(score.ids));
@@ -370,16 +352,12 @@ void add_score(Options& options) {
   options.add("--show", arguments.show, "characters to print, coloured by surprise where the terminal has colours")
       .non_negative();
   options.add("--html", arguments.html, "also write the coloured text as a web page").value_name("FILE");
-  options.gone("--csv", "use --json");
   options.add("--candidates", arguments.candidates, "with --json: the most probable characters at each place")
       .non_negative();
   add_counts_option(options, arguments.counts);
-  add_adapt_option(options, arguments.adapt);
-  add_learn_weights_option(options, arguments.learn_weights);
+  add_adapt_option(options, arguments.adapt, AdaptTakes::rate);
   add_unknown_option(options, arguments.unknown, "characters");
-  add_weights_options(options, arguments);
-  add_device_arguments(options, arguments.use);
-  add_output_arguments(options, arguments.output);
+  add_model_arguments(options, arguments);
 }
 
 }  // namespace chargpt

@@ -8,16 +8,17 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "baseline/split_check.h"
 #include "cli/commands.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/training/chosen_config.h"
 #include "cli/training/training.h"
+#include "config/describe.h"
 #include "report/files/metrics.h"
 #include "report/log.h"
 #include "report/progress.h"
@@ -54,9 +55,7 @@ void refuse_words_of_nanogpt(const std::string& init_from) {
 std::optional<Checkpoint> starting_point(const Arguments& arguments) {
   if (arguments.init_from.empty()) return std::nullopt;
   refuse_words_of_nanogpt(arguments.init_from);
-  Checkpoint checkpoint = loaded_checkpoint(arguments.init_from, "best");
-  refuse_gone(checkpoint.config, printable_path(checkpoint.path));
-  return checkpoint;
+  return loaded_checkpoint(arguments.init_from, "best");
 }
 
 /// Texts and teachers, which must not move away with a run that is overwritten.
@@ -71,7 +70,7 @@ Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
 
 void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, const ProcessGroup& group) {
   const std::string split = split_notice(corpus, check_split(corpus));
-  const TrainerOptions options = trainer_options(arguments, {}, group, config.config, corpus);
+  const TrainerOptions options = trainer_options(arguments, {}, group);
   Trainer trainer(config, std::move(corpus), options);
   if (const auto start = starting_point(arguments)) trainer.init_from(*start);
   PlanEvent plan = trainer.plan(/*measure=*/true);
@@ -87,7 +86,7 @@ void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus
 
 /// A rank beside rank 0, which has the run folder.
 void train_with_first(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, ProcessGroup& group) {
-  const TrainerOptions options = trainer_options(arguments, {}, group, config.config, corpus);
+  const TrainerOptions options = trainer_options(arguments, {}, group);
   Trainer trainer(config, std::move(corpus), options);
   if (const auto start = starting_point(arguments)) trainer.init_from(*start);
   train_to_end(trainer, {}, arguments, std::nullopt, group);
@@ -125,7 +124,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
     ResolvedConfig tried = on_text_of(config, arguments, preset, passes);
     if (std::min(corpus.train().size(), corpus.val().size()) <= tried.config.model.block_size) return std::int64_t{0};
     limit_evaluations_of_long_split(tried, corpus.val().size());
-    const TrainerOptions options = trainer_options(arguments, {}, group, tried.config, corpus);
+    const TrainerOptions options = trainer_options(arguments, {}, group);
     const PlanEvent plan = Trainer(tried, corpus, options).plan(/*measure=*/false);
     return plan.length_set_by == "train.max_seconds" ? plan.max_iters : std::numeric_limits<std::int64_t>::max();
   };
@@ -163,7 +162,7 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   tell(split_notice(corpus, check_split(corpus)));
   auto start = starting_point(arguments);
   NewRun run(arguments.run, config.config.name, overwrite);
-  const TrainerOptions options = trainer_options(arguments, run.path(), group, config.config, corpus);
+  const TrainerOptions options = trainer_options(arguments, run.path(), group);
   Trainer trainer(config, std::move(corpus), options);
   if (start) trainer.init_from(*start);
   start.reset();  // its memory is free before training
@@ -192,7 +191,6 @@ void add_train(Options& options) {
   const Option& config =
       options.add("CONFIG", arguments.preset, "a preset's name (chargpt configs lists them) or a path")
           .default_text(default_preset);
-  settle_preset(options, arguments.preset);
   options.add("--run", arguments.run, "run folder (default runs/<config>-<n>)");
   options
       .add("--init_from", arguments.init_from,

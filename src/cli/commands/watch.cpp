@@ -206,7 +206,6 @@ void add_watch(Options& options) {
   add_run_argument(options, arguments.run, "run folder");
   options.flag("--once", arguments.once, "print the curves once, even while the run goes on");
   add_output_arguments(options, arguments.output, nullptr);
-  options.gone("--json", "RUN/metrics.jsonl has the figures, one JSON object a line");
 }
 
 }  // namespace chargpt

@@ -1,26 +1,28 @@
-// How a run's network adapts (--adapt): as the run folder says, or else chosen anew and kept there.
+// --adapt of `eval` and `score`: whether a run's networks learn from the text that they score, and at which rate.
 #pragma once
 
-#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
 
-#include "base/heartbeat.h"
-#include "base/token_view.h"
-#include "cli/runs/loaded_run.h"
+#include "cli/options.h"
+#include "config/config.h"
 #include "evaluate/adaptation_choice.h"
 
 namespace chargpt {
 
-/// From here on each network of the run's members learns, by a rate of its own, which is returned. `train` is asked
-/// only if nothing is kept for a member's weights. A line on stderr says if a kept file is damaged, if a choice could
-/// not be kept. Errors as choose_adaptation.
-std::vector<AdaptationChoice> adapt(LoadedRun& run, const std::function<TokenView()>& train,
-                                    const Heartbeat& heartbeat);
+struct AdaptArguments {
+  std::string word;                      ///< a rate, or "auto"; empty without the option
+  std::optional<Adaptation> adaptation;  ///< set once the command line is parsed; for "auto" the default rate
+  bool is_auto() const { return word == "auto"; }
+};
 
-/// RUN/adapt.json, hostile until read: what is kept for the weights of this CRC-64; none where that is nothing. Error
-/// data where it is damaged, io where it cannot be read.
-std::optional<AdaptationChoice> kept_choice(const std::filesystem::path& run, std::uint64_t weights);
-/// Nothing where the folder is no run. Errors: io.
-void keep_choice(const std::filesystem::path& run, std::uint64_t weights, const AdaptationChoice& choice);
+/// Whether --adapt takes a rate, or "auto" too.
+enum class AdaptTakes { rate, rate_or_auto };
+
+/// Add it after RUN. Error usage for another value, and for a rate that follows as a word of its own, which would be a
+/// run.
+void add_adapt_option(Options& options, AdaptArguments& adapt, AdaptTakes takes);
 
 /// "at rate 0.0002 and decay 0.0005, the rate chosen on the last 50,000 characters of the train split"
 std::string to_text(const AdaptationChoice& choice, Units units);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "baseline/shared_text.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 
@@ -51,22 +51,10 @@ std::string scored_line(const Figures& figures) {
   return line;
 }
 
-/// Says so if the baselines cover other text than one would expect.
-std::string baseline_lines(const Figures& figures) {
-  if (!figures.baselines) return "";
-  const Baselines& baselines = *figures.baselines;
-  std::string lines;
-  if (baselines.counted == 0)
-    lines = "No counted baselines: scored text is not counted, and " +
-            std::string(knows_the_text(figures) ? "too little else is left of the train split.\n"
-                                                : "the train split is too short.\n");
-  else if (baselines.left_out > 0)
-    lines = "The baselines are counted on " + tokens_text(baselines.counted, figures.units) +
-            " of the train split, without the " + format_count(baselines.left_out) + " that are also scored.\n";
-  if (baselines.measured < figures.tokens)
-    lines += "The baselines cover only the first " + tokens_text(baselines.measured, figures.units) + ".\n";
-  if (!baselines.ppmd_missing.empty()) lines += "PPMd is left out: " + baselines.ppmd_missing + ".\n";
-  return lines;
+/// Says so if the baselines cover only a part of the text.
+std::string baseline_line(const Figures& figures) {
+  if (!figures.baselines || figures.baselines->measured >= figures.tokens) return "";
+  return "The baselines cover only the first " + tokens_text(figures.baselines->measured, figures.units) + ".\n";
 }
 
 /// "90 % of this text also appears in …"
@@ -104,75 +92,51 @@ std::string counts_line(const Figures& figures) {
            tokens_text(learning.tokens, figures.units) + " of the train split, where the network's loss is " +
            format_fixed(learning.network_loss, 4) + ", since it was trained on them.\n";
   }
-  if (figures.leaks || !figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures) ||
+  if (figures.leaks || !figures.baselines || knows_the_text(figures) ||
       figures.baselines->ngram > figures.loss + worth_mixing)
     return "";
   return "--counts (eval, sample) mixes in counts of the training text, for a lower loss.\n";
 }
 
-/// Whether a prediction may depend on all of the text before it.
-bool is_adaptive(const Figures& figures) {
-  return figures.adapted && figures.restart == 0;
-}
-
-/// ", anew every 2,048 characters"
-std::string restarts(const Figures& figures) {
-  return figures.restart == 0 ? "" : ", anew every " + tokens_text(figures.restart, figures.units);
-}
-
 /// What was learned from.
 std::string adapted_line(const Figures& figures) {
-  const auto line = [&](const std::string& name, const AdaptationChoice& choice) {
-    return "Adapting: after each window " + name + " learned from the " + unit_word(figures.units) + "s just scored" +
-           restarts(figures) + ", " + to_text(choice, figures.units) + ".\n";
-  };
   if (!figures.adapted) return "";
-  if (figures.members.empty()) return line("the network", *figures.adapted);
-  std::string lines;
-  for (const Figures::Member& member : figures.members) lines += line(member.name, *member.adapted);
-  return lines;
+  return "Adapting: after each window " + std::string(figures.members.empty() ? "the network" : "each network") +
+         " learned from the " + unit_word(figures.units) + "s just scored, " +
+         to_text(*figures.adapted, figures.units) + ".\n";
 }
 
 /// Of several models as one.
 std::string speed_line(const Figures& figures) {
   if (figures.members.empty()) return "";
-  std::string line = "Scored in " + format_duration(figures.seconds) + ", " +
-                     tokens_text(std::llround(static_cast<double>(figures.tokens) / figures.seconds), figures.units) +
-                     " a second";
-  if (figures.weights_learned_on > 0)
-    line += "; weights learned on the last " + tokens_text(figures.weights_learned_on, figures.units) +
-            " of the train split";
-  return line + ".\n";
+  return "Scored in " + format_duration(figures.seconds) + ", " +
+         tokens_text(std::llround(static_cast<double>(figures.tokens) / figures.seconds), figures.units) +
+         " a second.\n";
 }
 
 /// "beats PPMd (1.4062) by 0.0200", or the contrary.
-std::string beside(double loss, const Rival& rival) {
-  return (loss < rival.loss ? "beats " : "behind ") + rival.name + " (" + format_fixed(rival.loss, 4) + ") by " +
-         format_fixed(std::abs(rival.loss - loss), 4);
+std::string beside(double loss, const std::string& rival, double its_loss) {
+  return (loss < its_loss ? "beats " : "behind ") + rival + " (" + format_fixed(its_loss, 4) + ") by " +
+         format_fixed(std::abs(its_loss - loss), 4);
 }
 
 /// Counted n-grams in the windows of the network; with any context where it is mixed with counts, which have any too.
 std::string frozen_line(const Figures& figures) {
   const Baselines& baselines = *figures.baselines;
   const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
-  if (figures.restart > 0)
-    return "Begun" + restarts(figures).substr(1) + ": " +
-           beside(figures.loss,
-                  {name, figures.restart > figures.block_size ? baselines.ngram : baselines.ngram_in_windows}) +
-           ".";
   const double loss = figures.adapted ? *figures.network_loss : figures.loss;
-  if (figures.mixture != nullptr && !figures.adapted) return "Frozen: " + beside(loss, {name, baselines.ngram}) + ".";
+  if (figures.mixture != nullptr && !figures.adapted) return "Frozen: " + beside(loss, name, baselines.ngram) + ".";
   const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
-  return "Frozen, " + windows_text(figures) + ": " + beside(loss, {name, baselines.ngram_in_windows}) +
+  return "Frozen, " + windows_text(figures) + ": " + beside(loss, name, baselines.ngram_in_windows) +
          (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
 }
 
 std::string adaptive_line(const Figures& figures) {
-  const Rival rival = strongest_adaptive(*figures.baselines);
-  if (is_adaptive(figures)) return "Adapting to the text: " + beside(figures.loss, rival) + ".";
-  const std::string name = rival.name + " (" + format_fixed(rival.loss, 4) + "), which learns from the text it scores,",
-                    by = " by " + format_fixed(std::abs(rival.loss - figures.loss), 4) + ".";
-  return figures.loss < rival.loss ? "Beats " + name + by : name + " is ahead" + by;
+  const double ppmd = figures.baselines->ppmd;
+  if (figures.adapted) return "Adapting to the text: " + beside(figures.loss, "PPMd", ppmd) + ".";
+  const std::string name = "PPMd (" + format_fixed(ppmd, 4) + "), which learns from the text it scores,",
+                    by = " by " + format_fixed(std::abs(ppmd - figures.loss), 4) + ".";
+  return figures.loss < ppmd ? "Beats " + name + by : name + " is ahead" + by;
 }
 
 /// Whether it beats the strongest rival of each class; where it adapts, the network as it was trained is the frozen
@@ -180,14 +144,13 @@ std::string adaptive_line(const Figures& figures) {
 std::vector<std::string> verdict(const Figures& figures) {
   if (figures.leaks)
     return {"This model leaks: a position sees its own target, so its loss says nothing about prediction."};
-  if (!figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures)) return {};
+  if (!figures.baselines || knows_the_text(figures)) return {};
   return {frozen_line(figures), adaptive_line(figures)};
 }
 
 /// Where a rival is ahead that learns from the text.
 std::string adapt_line(const Figures& figures) {
-  if (figures.adapted || !figures.may_adapt || verdict(figures).size() < 2 ||
-      figures.loss < strongest_adaptive(*figures.baselines).loss)
+  if (figures.adapted || !figures.may_adapt || verdict(figures).size() < 2 || figures.loss < figures.baselines->ppmd)
     return "";
   return "--adapt --counts (eval, score) make this model learn too.\n";
 }
@@ -198,14 +161,6 @@ Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t al
   if (run.checkpoint.averaged) scored.weights = enum_name(run.model->weights());
   if (tokens.size() < all) scored.part_of = all;
   return scored;
-}
-
-/// One line, whatever the number.
-std::string test_line(const Figures& figures) {
-  if (!figures.test_scores) return "";
-  if (*figures.test_scores == 0)
-    return "Nothing records how often this test split was scored: the checkpoint is in no run.\n";
-  return "This test split has been scored " + format_count(*figures.test_scores, "time") + ".\n";
 }
 
 }  // namespace
@@ -263,24 +218,16 @@ void add_loss(Table& table, const std::string& name, double nats) {
 }
 
 void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows) {
-  const bool counted = baselines.contains("ngram"), left_out = baselines["left_out_tokens"] > 0;
+  const nlohmann::ordered_json& best = baselines["ngram"];
+  const std::string name = "  counted " + best["order"].dump() + "-grams";
   table.add({"frozen rivals"});
-  if (counted) {
-    const nlohmann::ordered_json& best = baselines["ngram"];
-    const std::string name = "  counted " + best["order"].dump() + "-grams";
-    if (!windows.empty()) add_loss(table, name + ", " + windows, best["loss_in_windows"]);
-    add_loss(table, windows.empty() ? name + " (best order)" : "    with any context", best["loss"]);
-    for (const std::string order : {"trigram", "bigram", "unigram"})
-      add_loss(table, "  counted " + order + "s", baselines[order]);
-  }
+  if (!windows.empty()) add_loss(table, name + ", " + windows, best["loss_in_windows"]);
+  add_loss(table, windows.empty() ? name + " (best order)" : "    with any context", best["loss"]);
+  for (const std::string order : {"trigram", "bigram", "unigram"})
+    add_loss(table, "  counted " + order + "s", baselines[order]);
   add_loss(table, "  uniform", baselines["uniform"]);
-  const std::string known = left_out ? ", knowing what is counted" : ", knowing the train split";
-  std::vector<std::pair<double, std::string>> adaptive{{baselines["gzip"], "gzip, of this text alone"}};
-  if (counted) adaptive.emplace_back(baselines["xz"], "xz" + known);
-  if (baselines.contains("ppmd")) adaptive.emplace_back(baselines["ppmd"]["loss"], "PPMd" + known);
-  std::ranges::sort(adaptive);
-  table.add({"adaptive rivals"});
-  for (const auto& [loss, name] : adaptive) add_loss(table, "  " + name, loss);
+  table.add({"adaptive rival"});
+  add_loss(table, "  PPMd, knowing the train split", baselines["ppmd"]["loss"]);
 }
 
 nlohmann::ordered_json to_json(const Figures& figures) {
@@ -294,9 +241,7 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                                  {"block_size", figures.block_size},
                                  {"stride", scored.stride},
                                  {"units", enum_name(figures.units)},
-                                 {"class", is_adaptive(figures) ? "adaptive" : "frozen"}};
-  if (figures.restart > 0) json["restart"] = figures.restart;
-  if (figures.test_scores) json["test_scores"] = *figures.test_scores;
+                                 {"class", figures.adapted ? "adaptive" : "frozen"}};
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (figures.leaks) json["leaks"] = true;
@@ -314,12 +259,9 @@ nlohmann::ordered_json to_json(const Figures& figures) {
     }
   }
   if (figures.network_loss) json["network_loss"] = *figures.network_loss;
-  if (figures.adapted && figures.members.empty()) json["adaptation"] = to_json(*figures.adapted);
-  for (const Figures::Member& member : figures.members) {
-    json["members"].push_back({{"run", member.name}, {"weight", member.weight}, {"loss", member.loss}});
-    if (member.adapted) json["members"].back()["adaptation"] = to_json(*member.adapted);
-  }
-  if (!figures.members.empty()) json["weights_learned_on_tokens"] = figures.weights_learned_on;
+  if (figures.adapted) json["adaptation"] = to_json(*figures.adapted);
+  for (const Figures::Member& member : figures.members)
+    json["members"].push_back({{"run", member.name}, {"loss", member.loss}});
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
     json["baselines"] = to_json(*figures.baselines);
@@ -337,16 +279,15 @@ void print_figures(const Figures& figures) {
              *figures.loss_windows_64);
   if (figures.network_loss)
     add_loss(table,
-             figures.mixture == nullptr ? "  adapting to the text" + restarts(figures)
-             : figures.adapted          ? "  mixed with counts, both adapting" + restarts(figures)
+             figures.mixture == nullptr ? "  adapting to the text"
+             : figures.adapted          ? "  mixed with counts, both adapting"
                                         : "  mixed with counts",
              figures.loss);
-  for (const Figures::Member& member : figures.members)
-    add_loss(table, "  " + member.name + " alone, weight " + format_fixed(member.weight, 2), member.loss);
+  for (const Figures::Member& member : figures.members) add_loss(table, "  " + member.name + " alone", member.loss);
   if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
   std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
-                          speed_line(figures) + test_line(figures) + adapted_line(figures) + tenths_line(figures) +
-                          baseline_lines(figures) + shared_line(figures);
+                          speed_line(figures) + adapted_line(figures) + tenths_line(figures) + baseline_line(figures) +
+                          shared_line(figures);
   for (const std::string& line : verdict(figures)) sentences += line + "\n";
   sentences += counts_line(figures) + adapt_line(figures);
   print_table(table);

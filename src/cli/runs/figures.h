@@ -45,17 +45,13 @@ struct Figures {
   /// One of several models that are scored as one.
   struct Member {
     std::string name;
-    double weight = 0, loss = 0;
-    std::optional<AdaptationChoice> adapted{};
+    double loss = 0;
   };
   std::vector<Member> members;              ///< none: it is one model
-  std::int64_t weights_learned_on = 0;      ///< tokens of the train split; 0: the weights are equal
   double seconds = 0;                       ///< that scoring `loss` took
-  std::optional<std::int64_t> test_scores;  ///< of a test split: how often it was scored; 0: nothing records it
   std::optional<double> network_loss;       ///< of the network as it was trained, where `loss` is not its own
   const Mixture* mixture = nullptr;         ///< if it is mixed with counts; the run's
   std::optional<AdaptationChoice> adapted;  ///< if it learns from the text that it scores
-  std::int64_t restart = 0;                 ///< after so many tokens it forgets what it learned; 0: never
   std::optional<Baselines> baselines;       ///< absent if the training text is not at hand
 };
 
@@ -72,8 +68,8 @@ void check_finite(const SplitLoss& loss, const Scored& scored);
 
 /// A row of a table of losses: nats, and bits beside them.
 void add_loss(Table& table, const std::string& name, double nats);
-/// Rows of the baselines, as to_json() has them, by class, the strongest of each first; `windows`: what those that the
-/// model is scored in are called.
+/// Rows of the baselines, as to_json() has them, by class, the strongest first; `windows`: what those that the model is
+/// scored in are called.
 void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows = "");
 
 /// interface of `eval --json`.

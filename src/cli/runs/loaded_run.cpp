@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/names.h"
-#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/runs/figures.h"
-#include "evaluate/split_loss.h"
+#include "config/describe.h"
 #include "inference/model_types.h"
 #include "kernels/processor.h"
 #include "report/charts/heat_map.h"
@@ -130,20 +130,20 @@ void add_weights_options(Options& options, ModelArguments& arguments) {
                  "if weights were also averaged (train.ema): better (by validation loss), trained or averaged");
 }
 
-void add_learn_weights_option(Options& options, bool& learn_weights) {
-  options.flag("--learn-weights", learn_weights,
-               "of several runs: instead of equal weights, learn those that minimize the loss on the end of the train "
-               "split, which favours runs that memorized it");
-}
-
 void add_device_arguments(Options& options, ModelUse& use) {
   add_device_arguments(options, use.machine);
   options.find("--device").help("auto or cpu: sampling and scoring run on the CPU");
 }
 
-void check_choice(const std::filesystem::path& run, const std::string& which, const char* option) {
+void add_model_arguments(Options& options, ModelArguments& arguments) {
+  add_weights_options(options, arguments);
+  add_device_arguments(options, arguments.use);
+  add_output_arguments(options, arguments.output);
+}
+
+void check_choice(const std::filesystem::path& run, const std::string& which) {
   if (which.empty() || !is_there(run / manifest_file)) return;
-  throw Error(ExitCode::usage, run.string(), " is one checkpoint, and ", option, " ", which,
+  throw Error(ExitCode::usage, run.string(), " is one checkpoint, and --checkpoint ", which,
               " is given too; leave that out, or give the run's folder");
 }
 
@@ -186,23 +186,18 @@ std::int64_t LoadedRun::context() {
 
 void LoadedRun::join(std::vector<LoadedRun> others) {
   others_ = std::move(others);
-  weigh({});
-}
-
-void LoadedRun::weigh(std::vector<double> weights) {
   std::vector<Predictor*> networks;
   for (LoadedRun* member : members()) networks.push_back(member->network_.get());
-  ensemble_ = std::make_unique<Ensemble>(networks, std::move(weights));
+  ensemble_ = std::make_unique<Ensemble>(networks);
 }
 
-void LoadedRun::adapt(const std::vector<Adaptation>& adaptations) {
+void LoadedRun::adapt(const Adaptation& adaptation) {
   std::vector<Predictor*> networks;
   for (LoadedRun* member : members()) {
-    const Adaptation& adaptation = adaptations.at(networks.size());
     member->adaptive_ = std::make_unique<AdaptiveNetwork>(*member->model, network_->threads(), adaptation);
     networks.push_back(member->adaptive_.get());
   }
-  if (ensemble_) adaptive_ensemble_ = std::make_unique<Ensemble>(networks, ensemble_->weights());
+  if (ensemble_) adaptive_ensemble_ = std::make_unique<Ensemble>(networks);
 }
 
 void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat) {
@@ -239,8 +234,6 @@ void refuse_twice(const std::vector<std::string>& runs) {
 
 LoadedRun load_runs(const JoinedArguments& arguments) {
   const std::vector<std::string>& runs = arguments.runs;
-  if (arguments.learn_weights && runs.size() == 1)
-    throw Error(ExitCode::usage, "--learn-weights is for several runs, and there is one; leave it out, or name more");
   LoadedRun first = load_run(runs.front(), arguments.checkpoint, arguments.use);
   if (runs.size() == 1) return first;
   std::vector<LoadedRun> others;
@@ -281,26 +274,6 @@ void check_one_text(const LoadedRun& run, const std::string& instead) {
     throw Error(ExitCode::usage, difference, instead);
 }
 
-std::int64_t learn_weights(LoadedRun& run, TokenView train, const Heartbeat& heartbeat) {
-  constexpr std::int64_t least_tokens = 500, most_tokens = 100'000;
-  const std::int64_t tokens = std::min(train.size() / 20, most_tokens);
-  if (tokens < least_tokens) {
-    log_note("the training text is too short to learn the runs' weights; all weigh the same");
-    return 0;
-  }
-  const TokenView end = train.slice(train.size() - tokens, tokens);
-  std::vector<std::vector<float>> losses;
-  for (LoadedRun* member : run.members())
-    losses.push_back(split_loss(member->network(), end, run.block_size(), 0, heartbeat).losses);
-  run.weigh(ensemble_weights(losses));
-  std::vector<std::string> each;
-  for (const LoadedRun* member : run.members())
-    each.push_back(member->name + " " + format_fixed(run.weights()[each.size()], 3));
-  log_note("weights, learned on the last ", tokens_text(tokens, run.checkpoint.vocabulary.units()),
-           " of the train split: ", joined(each, ", "));
-  return tokens;
-}
-
 void add_checkpoints(nlohmann::ordered_json& json, LoadedRun& run) {
   const std::vector<LoadedRun*> members = run.members();
   if (members.size() == 1) {
@@ -310,7 +283,6 @@ void add_checkpoints(nlohmann::ordered_json& json, LoadedRun& run) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     nlohmann::ordered_json& member = json["members"][i];
     member["run"] = members[i]->name;
-    member["weight"] = run.weights()[i];
     member["checkpoint"] = checkpoint_json(*members[i]);
   }
 }

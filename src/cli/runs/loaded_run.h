@@ -40,9 +40,7 @@ struct ModelArguments {
 struct JoinedArguments : ModelArguments {
   std::vector<std::string> runs;
   UnknownPolicy unknown = UnknownPolicy::error;
-  bool counts = false, learn_weights = false;
-  /// Whether something is learned from the train split before anything is scored or written.
-  bool learns() const { return counts || learn_weights; }
+  bool counts = false;
 };
 
 class LoadedRun {
@@ -67,17 +65,13 @@ class LoadedRun {
   std::int64_t context();
   /// From here on the predictor is the mean of this run and `others`, which have the same vocabulary.
   void join(std::vector<LoadedRun> others);
-  /// Of members(), in place of equal weights; before adapt() and mix_with_counts(). Empty: equal ones.
-  void weigh(std::vector<double> weights);
   const std::vector<LoadedRun>& others() const { return others_; }
   /// This one first; after join(), the others.
   std::vector<LoadedRun*> members();
   /// Whether one of members() sees the symbols that it is to predict.
   bool leaks();
-  /// Of members().
-  std::vector<double> weights() const { return ensemble_ ? ensemble_->weights() : std::vector<double>{1}; }
-  /// From here on the predictor's networks learn from what is scored, each member of members() in its own way.
-  void adapt(const std::vector<Adaptation>& adaptations);
+  /// From here on the networks of members() learn from what is scored, each by itself. Error usage for one that cannot.
+  void adapt(const Adaptation& adaptation);
   /// From here on the predictor is mixed with counts of the train split of its own text. A line on stderr says where
   /// not all of that was counted, or nothing could be learned from it.
   void mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat);
@@ -93,7 +87,7 @@ class LoadedRun {
 };
 
 /// Error usage where `run` is the folder of one checkpoint, and `option` says which of a run's as well.
-void check_choice(const std::filesystem::path& run, const std::string& which, const char* option = "--checkpoint");
+void check_choice(const std::filesystem::path& run, const std::string& which);
 
 /// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.
 void log_loading(const std::vector<std::string>& notices);
@@ -106,8 +100,7 @@ Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
                    bool with_optimizer = false);
 /// The first of arguments.runs, which speaks for all where they differ, joined by the others; a line says where they
-/// have different windows. Errors: as load_run; data where their symbols differ, naming the first that does; usage for
-/// weights of one run.
+/// have different windows. Errors: as load_run; data where their symbols differ, naming the first that does.
 LoadedRun load_runs(const JoinedArguments& arguments);
 
 /// Error usage for two of them that are of one run.
@@ -116,7 +109,7 @@ void refuse_twice(const std::vector<std::string>& runs);
 /// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: not known) and
 /// whether that was evaluated; the weights, if there are averaged ones too.
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run);
-/// The same; of several runs "members", to each of which its name, weight and checkpoint are added.
+/// The same; of several runs "members", to each of which its name and checkpoint are added.
 void add_checkpoints(nlohmann::ordered_json& json, LoadedRun& run);
 
 /// "a and b differ in their text (data.val_fraction 0.1 -> 0.2)"; empty where all runs were trained on one text, in the
@@ -129,10 +122,6 @@ std::string text_difference(const std::string& name, const KnownText& run, const
                             const KnownText& other);
 /// What a checkpoint was trained on, which must outlive the result.
 KnownText known_text(const Checkpoint& checkpoint);
-
-/// Weighs the runs by the loss of their mean on the last twentieth of `train`, 100,000 tokens at most, and tells the
-/// weights in a line; equal ones below 500 tokens. Returns how many tokens they were learned on.
-std::int64_t learn_weights(LoadedRun& run, TokenView train, const Heartbeat& heartbeat);
 
 /// A prompt as a model sees it, for commands that look inside.
 struct PromptWindow {
@@ -164,8 +153,9 @@ std::string run_left_out();
 ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& given);
 /// --checkpoint and --weights.
 void add_weights_options(Options& options, ModelArguments& arguments);
-void add_learn_weights_option(Options& options, bool& learn_weights);
 /// --device and --threads, of a command that reads weights.
 void add_device_arguments(Options& options, ModelUse& use);
+/// --checkpoint, --weights, --device, --threads and those of add_output_arguments.
+void add_model_arguments(Options& options, ModelArguments& arguments);
 
 }  // namespace chargpt

@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "base/files.h"
 #include "base/heartbeat.h"
 #include "base/names.h"
-#include "base/paths.h"
+#include "cli/output.h"
 #include "cli/process.h"
-#include "cli/work_line.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "text/text_listing.h"

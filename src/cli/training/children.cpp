@@ -46,15 +46,11 @@ std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const Planned
   const auto add = [&words](const std::string& option, const std::string& value) {
     words.push_back(option + "=" + value);
   };
-  add("--score-on", order.within_train_split ? "train" : "val");
   add("--jobs", std::to_string(order.jobs));
   add("--device", order.device.device);
   add("--threads", std::to_string(order.device.threads));
   add("--engine", order.engine);
-  if (order.stop_at > 0) add("--target", Json(order.stop_at).dump());
-  if (order.stop_at > 0) words.emplace_back("--stop-at-target");
   if (!run.replays.empty()) add("--replays", run.replays.string());
-  if (!order.scores) words.emplace_back("--without-scores");
   words.emplace_back(order.verbose ? "--verbose" : "--quiet");
   words.insert(words.end(), {"--", run.folder.string()});
   return std::make_unique<ChildProcess>(words);
@@ -83,7 +79,7 @@ void RunsWatcher::show_row(const Json& row) {
   if (kind == "notice" && row.contains("line") && row["line"].is_string())
     if (const std::string line = row["line"].get<std::string>(); told_.insert(without_digits(line)).second)
       log_note(line);
-  if (kind != "plan" || configs_ == 0 || output_.quiet || output_.verbose || std::exchange(plan_shown_, true)) return;
+  if (kind != "plan" || output_.quiet || output_.verbose || std::exchange(plan_shown_, true)) return;
   PlanEvent plan = plan_of_row(row);
   plan.run.clear();  // one of many folders
   if (configs_ > 1) plan.config += ", one of " + std::to_string(configs_);

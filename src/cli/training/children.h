@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/arguments.h"
-#include "cli/work_line.h"
+#include "cli/output.h"
 #include "experiment/runs.h"
 #include "text/corpus.h"
 
@@ -15,9 +15,8 @@ namespace chargpt {
 
 /// What a child is told beside its folder; see PlannedTraining.
 struct ChildOrder {
-  bool within_train_split = false, scores = true, verbose = false;
+  bool verbose = false;
   std::int64_t jobs = 1;
-  double stop_at = 0;  ///< 0: nowhere
   DeviceArguments device = {};
   std::string engine = "auto";
 };
@@ -28,14 +27,12 @@ std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const Planned
 
 class RunsWatcher {
  public:
-  /// `configs`: that the plan is one of; 0: no plan is shown.
+  /// `configs`: how many the comparison has.
   RunsWatcher(const OutputArguments& output, std::size_t configs) : output_(output), configs_(configs) {}
   /// row, watched, said. It must outlive them.
   RunsHooks hooks();
   /// A line on a run that has ended: on a terminal only with --verbose, as the table will say it.
   void tell(const std::string& line);
-  /// Clears the line; to be called before anything else is printed.
-  void clear() { line_.clear(); }
 
  private:
   void show_row(const nlohmann::ordered_json& row);

@@ -2,27 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "base/error.h"
-#include "base/paths.h"
-#include "base/quote.h"
+#include "base/files.h"
 #include "baseline/baseline.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/runs/loaded_run.h"
-#include "cli/runs/run_page.h"
 #include "cli/runs/run_text.h"
 #include "evaluate/split_loss.h"
 #include "experiment/comparison_report.h"
 #include "inference/model_types.h"
-#include "page/page.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
-#include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "train/run_length.h"
@@ -85,7 +80,6 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
                               .run = run.folder,
                               .losses = std::move(loss.losses)}};
   if (config.data.test_fraction > 0) {
-    trained.seed.test_scores = count_test_score(run.folder);
     trained.seed.test_loss = split_loss(run.predictor(), corpus.test(), config.model.block_size).mean;
   }
   log_note(name, ", step ", format_count(trained.seed.step), ": ", format_loss(trained.seed.loss));
@@ -94,9 +88,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
 
 /// What counting reaches on the text of the comparison, to measure the rungs by.
 std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
-  const Baselines baselines =
-      compute_baselines(corpus, corpus.val(), {.length = block_size, .stride = 0}, /*held_out=*/true);
-  if (baselines.counted == 0) return {};
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = block_size, .stride = 0});
   const std::string best = "counting " + std::to_string(baselines.ngram_order) + "-grams";
   return {{"counting pairs", "what a bigram can reach", baselines.bigram},
           {best, "the best order, of all orders up to 8", baselines.ngram},
@@ -105,31 +97,6 @@ std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
 
 void print(const Table& table, bool markdown) {
   markdown ? print_text(table.markdown()) : print_table(table);
-}
-
-/// Of each config one run, best config first, all with the same seed: the one with which the best config is best.
-std::vector<fs::path> runs_of_one_seed(const Comparison& comparison) {
-  const auto loss = [](const SeedRun& run) { return run.failure ? std::numeric_limits<double>::infinity() : run.loss; };
-  const std::vector<SeedRun>& best = comparison.results.front().runs.seeds;
-  const auto number = std::ranges::min_element(best, {}, loss) - best.begin();
-  std::vector<fs::path> runs;
-  for (const ConfigResult& result : comparison.results)
-    if (const SeedRun& run = result.runs.seeds[static_cast<std::size_t>(number)]; !run.failure) runs.push_back(run.run);
-  return runs;
-}
-
-/// A model that is too large for a page is left out.
-std::string page_of(const Comparison& comparison, const std::vector<fs::path>& runs) {
-  PageModel model;
-  model.run = runs.front().string();
-  const nlohmann::ordered_json json = to_json(comparison);
-  try {
-    return page_of_runs(runs, model, &json);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    log_note("the page has no model: ", error.what());
-  }
-  return page_of_runs(runs, std::nullopt, &json);
 }
 
 }  // namespace
@@ -163,30 +130,22 @@ nlohmann::ordered_json to_json(const Comparison& comparison, const std::optional
 
 void print_comparison(const Comparison& comparison, ComparisonForm form, const std::optional<LadderReport>& ladder) {
   const bool markdown = form == ComparisonForm::markdown;
-  const std::string sentence = verdict(comparison), blank = comparison.ended_at_target ? "" : "\n";
+  const std::string sentence = verdict(comparison);
   if (form == ComparisonForm::json)
     print_json(to_json(comparison, ladder));
   else if (ladder)
     print(to_table(ladder->rungs, ladder->counted), markdown);
-  else if (!comparison.ended_at_target)
+  else
     print(to_table(comparison), markdown);
-  if (form != ComparisonForm::json && !ladder && !sentence.empty()) print_lines(blank + sentence + "\n");
+  if (form != ComparisonForm::json && !ladder && !sentence.empty()) print_lines("\n" + sentence + "\n");
   if (comparison.target && form != ComparisonForm::json) {
-    if (!comparison.ended_at_target || !sentence.empty()) print_text("\n");
+    print_text("\n");
     print(target_table(comparison), markdown);
   }
   if (ladder)
     for (const std::string& remark : remarks(ladder->rungs)) log_note(remark);
   for (const std::string& note : table_notes(comparison)) log_note(note);
   for (const std::string& remark : ladder ? run_remarks(comparison) : remarks(comparison)) log_detail(remark);
-}
-
-void write_comparison_page(const Comparison& comparison, const fs::path& out) {
-  const std::vector<fs::path> runs = runs_of_one_seed(comparison);
-  if (runs.empty()) return log_note("no page: every run failed");
-  const fs::path file = out / "compare.html";
-  write_page(file, page_of(comparison, runs));
-  log_note("wrote ", printable_path(file), ": open it in a browser");
 }
 
 }  // namespace chargpt

@@ -1,9 +1,8 @@
 // What `compare` needs beside its trainings: runs that were trained before, scored on the text they share; and how any
-// comparison is shown: as a table, JSON, Markdown, a web page.
+// comparison is shown: as a table, JSON, Markdown.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -41,9 +40,5 @@ nlohmann::ordered_json to_json(const Comparison& comparison, const std::optional
 /// The comparison on stdout, what a reader of it must know on stderr.
 void print_comparison(const Comparison& comparison, ComparisonForm form,
                       const std::optional<LadderReport>& ladder = {});
-
-/// OUT/compare.html: ranking and verdict, a run of each config with the same seed, and the model of the best. One that
-/// is too large for a page is left out, with a note. Errors: busy where something else has that name; io.
-void write_comparison_page(const Comparison& comparison, const std::filesystem::path& out);
 
 }  // namespace chargpt

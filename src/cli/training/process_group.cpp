@@ -13,6 +13,7 @@
 #include "cli/process.h"
 #include "cli/training/training.h"
 #include "cli/version.h"
+#include "config/describe.h"
 #include "config/load.h"
 #include "ranks/launch.h"
 #include "report/format.h"
@@ -41,23 +42,15 @@ void check_same_as_first(const nlohmann::json& first, const nlohmann::json& othe
                 " tokens there, ", first["tokens"].get<std::int64_t>(), " here; give all the same files");
 }
 
-}  // namespace
-
-MuteOutput::MuteOutput() : stderr_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+/// Discards what this process prints from here on.
+void mute_output() {
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere < 0) return;
   for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, output);
   ::close(nowhere);
 }
 
-MuteOutput::~MuteOutput() {
-  ::close(stderr_);
-}
-
-void MuteOutput::tell(const std::string& line) const {
-  const std::string whole = "chargpt: error: " + line + "\n";
-  [[maybe_unused]] const ssize_t written = ::write(stderr_, whole.data(), whole.size());
-}
+}  // namespace
 
 ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
   threads_ = arguments.device.threads;
@@ -71,7 +64,7 @@ ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
     const std::string line = go_on_from(*run);
     if (first) log_warning("another rank does not answer", line.empty() ? "" : "; if this job is killed, " + line);
   };
-  if (found->rank > 0) mute_.emplace();
+  if (found->rank > 0) mute_output();
   ranks_ = join(*found, waiting);
   if (threads_ > 0) return;
   const Placement place = placement(*ranks_);

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "config/config.h"
@@ -14,20 +13,6 @@
 namespace chargpt {
 
 struct TrainingArguments;
-
-/// Discards what ranks other than 0 print, except what tell() writes.
-class MuteOutput {
- public:
-  MuteOutput();
-  ~MuteOutput();
-  MuteOutput(const MuteOutput&) = delete;
-  MuteOutput& operator=(const MuteOutput&) = delete;
-  /// A line to where stderr was.
-  void tell(const std::string& line) const;
-
- private:
-  int stderr_;
-};
 
 /// The processes of a training: this one, or those that mpirun or srun has started with it. All but rank 0 are silent.
 class ProcessGroup {
@@ -62,7 +47,6 @@ class ProcessGroup {
   std::unique_ptr<Communicator> ranks_;
   std::int64_t threads_ = 0;
   std::string placement_;
-  std::optional<MuteOutput> mute_;
 };
 
 }  // namespace chargpt

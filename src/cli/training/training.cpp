@@ -9,13 +9,13 @@
 #include "base/names.h"
 #include "base/quote.h"
 #include "cli/failure.h"
-#include "cli/print_text.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/version.h"
+#include "config/describe.h"
 #include "generate/generate.h"
-#include "inference/model_types.h"
 #include "kernels/processor.h"
 #include "report/files/metrics.h"
 #include "report/files/tensorboard.h"
@@ -73,8 +73,7 @@ Figures final_figures(const Trainer& trainer, LoadedRun& best, ProgressPrinter& 
   evaluating(0);
   Figures figures = measure(best, validation_of(corpus, best), evaluating);
   counting(0);
-  figures.baselines =
-      compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, /*held_out=*/true, counting);
+  figures.baselines = compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, counting);
   return figures;
 }
 
@@ -106,14 +105,6 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
     log_hint("chargpt eval ", shell_quoted(run.native()));
     throw Stopped{stopping_signal()};
   }
-}
-
-/// Bytes of the best checkpoint, loaded anew, and the baselines: 21 to 37 for each token of four texts.
-std::int64_t memory_of_result(const Config& config, const Corpus& corpus) {
-  constexpr std::int64_t bytes_per_token = 28, most_tokens = 10'000'000, bytes_per_float = 4;
-  const std::int64_t copies = config.train.ema > 0 ? 3 : 2;  // as loaded, averaged too, and packed for the sample
-  return bytes_per_float * copies * count_parameters(config.model, corpus.vocabulary().size()) +
-         bytes_per_token * std::min(most_tokens, corpus.all().size());
 }
 
 /// The validation loss before the first step; none in a run that is resumed, or that went on to score fewer windows.
@@ -176,9 +167,8 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
 }
 
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run,
-                               const ProcessGroup& group, const Config& config, const Corpus& corpus) {
+                               const ProcessGroup& group) {
   TrainerOptions options = trainer_options(arguments, run);
-  options.memory_after_run = memory_of_result(config, corpus);
   options.ranks = &group.ranks();
   options.threads = group.threads();
   return options;

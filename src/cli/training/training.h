@@ -26,10 +26,9 @@ void add_training_arguments(Options& options, TrainingArguments& arguments);
 void add_rank_timeout(Options& options, TrainingArguments& arguments);
 
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run);
-/// The same of a training that several processes may share, whose `run` is rank 0's, and that ends with figures and a
-/// sample.
+/// The same of a training that several processes may share, whose `run` is rank 0's.
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run,
-                               const ProcessGroup& group, const Config& config, const Corpus& corpus);
+                               const ProcessGroup& group);
 
 /// config.json, metrics.jsonl, TensorBoard events, samples/ and the progress on stderr. `resume_step`: what the files
 /// say about later steps is dropped; none for a new run. Call finish() on the result before anything else is printed.

@@ -14,7 +14,6 @@ class ForwardBackward : private Forward {
  public:
   ForwardBackward(const Plan& plan, const ModelWeights& weights) : Forward(plan, weights, /*for_backward=*/true) {}
 
-  using Forward::count_buffers;
   using Forward::prepare;
   /// Before the first slice of a step. `gradients`: by group; only what a slice touches is written.
   void begin(std::span<float* const> gradients);

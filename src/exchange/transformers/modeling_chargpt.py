@@ -46,7 +46,8 @@ class Norm(nn.Module):
     def __init__(self, config):
         super().__init__()
         self.kind, self.eps = config.norm, config.norm_eps
-        has_gain, has_bias = config.norm_gain and self.kind != "none", config.has_bias("norm") and self.kind == "layernorm"
+        has_gain = config.norm_gain and self.kind != "none"
+        has_bias = config.has_bias("norm") and self.kind == "layernorm"
         self.weight = nn.Parameter(torch.ones(config.n_embd)) if has_gain else None
         self.bias = nn.Parameter(torch.zeros(config.n_embd)) if has_bias else None
 
@@ -89,7 +90,8 @@ class Attention(nn.Module):
         self.head_size = config.head_size or config.n_embd // config.n_head
         self.scale = {"head": self.head_size, "width": config.n_embd, "none": 1}[config.attention_scale] ** -0.5
         self.qk_norm, self.eps = config.qk_norm, config.norm_eps
-        self.weights_dropout, self.output_dropout = config.dropout_at("attention"), config.dropout_at("attention_output")
+        self.weights_dropout = config.dropout_at("attention")
+        self.output_dropout = config.dropout_at("attention_output")
         joined = self.n_head * self.head_size
         self.c_attn = nn.Linear(config.n_embd, 3 * joined, config.has_bias("attention"))
         projection = nn.Linear(joined, config.n_embd, config.has_bias("attention_output"))
@@ -185,7 +187,8 @@ class ChargptForCausalLM(PreTrainedModel, GenerationMixin):
         if cache is None and (self.config.use_cache if use_cache is None else use_cache):
             cache = DynamicCache()
         T, past = input_ids.shape[1], cache.get_seq_length() if cache is not None else 0
-        mask = torch.ones(T, past + T, dtype=torch.bool, device=input_ids.device).tril(past)  # each token and those before
+        # Each token sees itself and those before.
+        mask = torch.ones(T, past + T, dtype=torch.bool, device=input_ids.device).tril(past)
         if attention_mask is not None:  # (B, S); padding sees itself, or it would see nothing
             mask = mask & (attention_mask[:, None, None].bool() | torch.eye(past + T, device=mask.device)[past:].bool())
         if position_ids is None:

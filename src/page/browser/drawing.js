@@ -1,5 +1,4 @@
-// What a page is drawn with: elements, numbers, tables and charts. Knows no run and no model. Texts are set as text, never
-// as markup.
+// What a page is drawn with: elements, numbers, tables and charts. Texts are set as text, never as markup.
 "use strict";
 
 // ---- small helpers
@@ -34,7 +33,8 @@ function words(text) {
 
 // headings and rows: cells, each a text, {number: its text}, or a list of elements.
 function table(headings, rows) {
-  const cell = (tag, content) => content.number !== undefined ? element(tag, {class: "number"}, ...words(String(content.number)))
+  const cell = (tag, content) => content.number !== undefined ? element(tag, {class: "number"},
+      ...words(String(content.number)))
       : element(tag, {}, ...(typeof content === "string" ? words(content) : content));
   const line = (tag, cells) => element("tr", {}, ...cells.map((content) => cell(tag, content)));
   return element("div", {class: "scroll"}, element("table", {},
@@ -42,7 +42,8 @@ function table(headings, rows) {
     element("tbody", {}, ...rows.map((cells) => line("td", cells)))));
 }
 
-const names = {"": "end of document", " ": "space", "\n": "newline", "\t": "tab", "\r": "carriage return", "\u00a0": "no-break space"};
+const names = {"": "end of document", " ": "space", "\n": "newline", "\t": "tab", "\r": "carriage return",
+    "\u00a0": "no-break space"};
 
 // A symbol by itself, as a person can read it.
 function shown(symbol) {
@@ -86,7 +87,8 @@ function spread(wanted, gap, top, bottom) {
 // entry of its own. levels: [{name, y}], dashed, named in the margin. Values at the pointer or finger are written
 // below, and the arrow keys move it.
 function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero = false, width = 760}) {
-  curves = curves.map((curve) => ({...curve, points: curve.points.filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y))}))
+  curves = curves.map((curve) => ({...curve, points: curve.points.filter(([x, y]) => Number.isFinite(x) &&
+      Number.isFinite(y))}))
                .filter((curve) => curve.points.length > 0);
   if (curves.length === 0) return null;
   const height = width > 500 ? 330 : 240, left = 62, right = levels.length ? 112 : 14, top = 12, bottom = 44;
@@ -107,7 +109,8 @@ function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero
                    element("text", {x: left - 6, y: py(y) + 4, "text-anchor": "end"}, short(+y.toPrecision(12))));
   for (const x of ticks(x0, x1, width > 500 ? 6 : 4))
     drawing.append(element("line", {class: "axis", x1: px(x), x2: px(x), y1: height - bottom, y2: height - bottom + 5}),
-                   element("text", {x: px(x), y: height - bottom + 18, "text-anchor": "middle"}, short(+x.toPrecision(12))));
+                   element("text", {x: px(x), y: height - bottom + 18, "text-anchor": "middle"},
+                       short(+x.toPrecision(12))));
   drawing.append(element("text", {x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle"}, xLabel),
                  element("text", {x: 14, y: (top + height - bottom) / 2, "text-anchor": "middle",
                                   transform: `rotate(-90 14 ${(top + height - bottom) / 2})`}, yLabel));
@@ -122,7 +125,8 @@ function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero
     const path = curve.points.map(([x, y], i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(y).toFixed(1)}`).join("");
     drawing.append(element("path", {class: "curve" + (curve.faint ? " faint" : ""), d: path, style}));
     if (curve.dots && curve.points.length <= 40)
-      for (const [x, y] of curve.points) drawing.append(element("circle", {cx: px(x).toFixed(1), cy: py(y).toFixed(1), r: 3, style: `fill: var(--curve-${curve.color})`}));
+      for (const [x, y] of curve.points) drawing.append(element("circle", {cx: px(x).toFixed(1), cy: py(y).toFixed(1),
+          r: 3, style: `fill: var(--curve-${curve.color})`}));
   }
 
   const cross = element("line", {class: "cross", y1: top, y2: height - bottom, visibility: "hidden"});
@@ -149,7 +153,8 @@ function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero
     event.preventDefault();
     show(at + step * (x1 - x0) / 50);
   });
-  const legend = element("div", {class: "legend"}, ...curves.filter((curve) => !curve.faint).map((curve) => element("span", {},
+  const legend = element("div", {class: "legend"},
+      ...curves.filter((curve) => !curve.faint).map((curve) => element("span", {},
     element("span", {class: "key", style: `background: var(--curve-${curve.color})`}), ...words(curve.name))));
   return element("figure", {}, legend, drawing, caption);
 }

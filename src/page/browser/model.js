@@ -162,8 +162,8 @@ class Model {
     return y;
   }
 
-  // Rotates feature pairs (i, i + hs/2) of each head by t base^(-2i/hs): products of queries and keys then depend on the
-  // distance of their positions.
+  // Rotates feature pairs (i, i + hs/2) of each head by t base^(-2i/hs): products of queries and keys then depend
+  // on the distance of their positions.
   rotate(x, t) {
     const hs = this.headSize, half = hs / 2;
     for (let head = 0; head < x.length; head += hs)

@@ -32,7 +32,8 @@ class Writing {
     this.prompt = element("textarea", {"aria-label": "prompt", spellcheck: "false"});
     this.prompt.value = data.model.prompt || promptFromSamples();
     this.start = element("button", {class: "main", click: () => this.running ? this.stop() : this.write()}, "Write");
-    this.text = element("div", {class: "text", tabindex: 0, role: "group", "aria-label": "what the model wrote; arrow keys move from character to character"});
+    this.text = element("div", {class: "text", tabindex: 0, role: "group",
+        "aria-label": "what the model wrote; arrow keys move from character to character"});
     this.status = element("p", {class: "soft", role: "status"}, "");
     this.details = element("div", {});
     this.column.append(element("label", {style: "width: 100%"}, "Prompt", this.prompt),
@@ -105,8 +106,8 @@ class Writing {
     this.chosen = -1;
     this.decoder = new TextDecoder();  // of models of bytes, whose characters may come in several tokens
     const reader = new Reader(this.model), random = randomNumbers(settings.seed), began = performance.now();
-    const document = data.model.document;  // the id between documents, which begins and ends each; undefined: there are none
-    const hidden = ids.length && document === undefined ? 0 : 1;  // the symbol that it began from is seen but not shown
+    const boundary = data.model.document;  // the id that begins and ends each document; undefined without documents
+    const hidden = ids.length && boundary === undefined ? 0 : 1;  // the symbol that it began from is seen but not shown
     const start = hidden ? [data.model.start_symbol, ...ids] : ids, block = this.model.config.block_size;
     const unread = Math.max(0, start.length - block);
     start.slice(hidden, unread).forEach((id) => this.append(id, true, null));
@@ -117,7 +118,7 @@ class Writing {
     });
     while (this.running && wrote < settings.length) {
       const id = choose(expected.logits, settings, random);
-      if (id === document) break;
+      if (id === boundary) break;
       this.append(id, false, expected);
       if (++wrote < settings.length) expected = reader.read(id);
       if (performance.now() - drawn < 30) continue;
@@ -131,7 +132,8 @@ class Writing {
 
   tell(wrote, began) {
     const seconds = (performance.now() - began) / 1000;
-    this.status.textContent = `${count(wrote)} ${unit}${wrote === 1 ? "" : "s"}, ${count(wrote / seconds)} a second. Tap or click a character to see what else the model expected there.`;
+    this.status.textContent = `${count(wrote)} ${unit}${wrote === 1 ? "" : "s"}, ${count(wrote / seconds)} a second. ` +
+        "Tap or click a character to see what else the model expected there.";
   }
 
   append(id, isPrompt, expected) {
@@ -140,7 +142,8 @@ class Writing {
     this.characters.push({id, expected, probability, isPrompt});
     const surprise = expected ? Math.min(1, -Math.log(probability) / 6) : 0;
     this.text.append(element("span", {class: isPrompt ? "prompt" : null,
-                                      style: surprise > 0.02 ? `background: rgba(var(--surprise), ${(surprise * 0.85).toFixed(2)})` : null},
+                                      style: surprise > 0.02 ?
+                                          `background: rgba(var(--surprise), ${(surprise * 0.85).toFixed(2)})` : null},
                              symbol));
   }
 
@@ -155,20 +158,24 @@ class Writing {
       this.details.replaceChildren(element("p", {class: "soft"}, "Nothing was read before this character."));
       return;
     }
-    const probabilities = softmax(expected.logits), ranked = Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a]);
+    const probabilities = softmax(expected.logits);
+    const ranked = Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a]);
     const bars = element("div", {class: "bars"});
     for (const candidate of ranked.slice(0, 10))
       bars.append(element("span", {class: candidate === id ? "taken" : null}, shown(this.model.symbols[candidate])),
-                  element("span", {}, element("div", {class: "bar", style: `width: ${(100 * probabilities[candidate]).toFixed(1)}%`})),
+                  element("span", {}, element("div", {class: "bar",
+                      style: `width: ${(100 * probabilities[candidate]).toFixed(1)}%`})),
                   element("span", {}, (100 * probabilities[candidate]).toFixed(1) + " %"));
     this.details.replaceChildren(
       element("h3", {}, `What was expected in place of “${shown(this.model.symbols[id])}”`),
-      element("p", {class: "soft"}, `The model gave it ${(100 * probability).toPrecision(3)} %, rank ${ranked.indexOf(id) + 1} of ${this.model.V} symbols.`),
+      element("p", {class: "soft"},
+          `The model gave it ${(100 * probability).toPrecision(3)} %, rank ${ranked.indexOf(id) + 1} of ` +
+          `${this.model.V} symbols.`),
       bars, this.attentionView(index, expected.attention));
   }
 
   attentionView(index, attention) {
-    if (attention.length === 0) return element("p", {class: "soft"}, "This model looks at the last character alone.");
+    if (attention.length === 0) return element("p", {class: "soft"}, "This model sees only the previous character.");
     const heads = attention.flatMap((layer, l) => layer.map((weights, h) => ({l, h, weights})));
     const select = element("select", {"aria-label": "layer and head", change: () => {
       this.headChosen = select.selectedIndex;
@@ -180,22 +187,26 @@ class Writing {
       const {weights} = heads[select.selectedIndex], largest = Math.max(...weights);
       text.replaceChildren(...Array.from(weights, (weight, j) => {
         const place = index - weights.length + j;  // the character before `index` is the last that was read
-        const symbol = place < 0 ? this.model.symbols[data.model.start_symbol] : this.model.symbols[this.characters[place].id];
-        return element("span", {title: `${(100 * weight).toFixed(1)} %`, style: `background: rgba(var(--surprise), ${(weight / largest * 0.9).toFixed(2)})`},
+        const symbol = place < 0 ?
+            this.model.symbols[data.model.start_symbol] : this.model.symbols[this.characters[place].id];
+        return element("span", {title: `${(100 * weight).toFixed(1)} %`,
+            style: `background: rgba(var(--surprise), ${(weight / largest * 0.9).toFixed(2)})`},
                        {"\n": "↵\n", "": "·"}[symbol] ?? symbol);
       }));
     };
     draw();
-    return element("div", {}, element("h3", {}, "What it looked at for that"), select, text);
+    return element("div", {}, element("h3", {}, "What the model attended to"), select, text);
   }
 }
 
 // The beginning of what the run wrote last: characters that the model knows.
 function promptFromSamples() {
-  const last = data.runs[0].samples.at(-1), line = last ? last.text.split("\n").find((one) => one.trim().length > 5) || "" : "";
+  const last = data.runs[0].samples.at(-1);
+  const line = last ? last.text.split("\n").find((one) => one.trim().length > 5) || "" : "";
   const start = line.slice(0, 20), space = start.lastIndexOf(" ");
   const prompt = line.length > 20 && space > 4 ? start.slice(0, space) : start;
-  return [...prompt].every((unit) => data.model.bytes ? unit < "\u0080" : data.model.symbols.includes(unit)) ? prompt : "";
+  return [...prompt].every((unit) => data.model.bytes ? unit < "\u0080" : data.model.symbols.includes(unit)) ?
+      prompt : "";
 }
 
 function modelSection() {
@@ -216,10 +227,12 @@ function modelSection() {
     addWriting();
     second.remove();
   }}, "A second sample beside it");
-  section("The model, alive",
-    element("p", {}, `The trained weights are in this page, and your browser computes with them: nothing is sent anywhere. ` +
+  section("Try the model",
+    element("p", {},
+        `The trained weights are in this page, and your browser computes with them: nothing is sent anywhere. ` +
             "The more a character surprised the model, the stronger its colour."),
-    data.model.leaks ? element("p", {class: "warning"}, "This model leaks: it was trained to see the characters it had to predict, and has not learnt to write.") : null,
+    data.model.leaks ? element("p", {class: "warning"},
+        "This model saw its targets during training (it leaks), so its samples are meaningless.") : null,
     columns, element("div", {class: "row controls"}, second));
   window.chargpt = {model, writings};  // for the curious, and for tests
   writings[0].write().then(() => {  // something to look at when the page opens
@@ -235,24 +248,32 @@ const several = data.runs.length > 1;
 
 function lossSection() {
   const made = section(several ? "The runs" : "The run");
-  const by = element("select", {"aria-label": "horizontal axis", change: () => draw()}, element("option", {}, "step"), element("option", {}, "seconds"));
+  const by = element("select", {"aria-label": "horizontal axis", change: () => draw()}, element("option", {}, "step"),
+      element("option", {}, "seconds"));
   const charts = element("div", {});
   const draw = () => {
     const x = by.selectedIndex, axis = by.value, xLabel = axis === "step" ? "step" : "seconds from the start";
     const named = (run, what) => several ? `${run.name}, ${what}` : what;
     const raw = (run) => run.steps.map((row) => [row[x], row[2]]);
-    const curvesOf = (column, name) => data.runs.map((run, i) => ({name: named(run, name), color: color(i), points: run.steps.map((row) => [row[x], row[column]])}));
+    const curvesOf = (column, name) => data.runs.map((run, i) => ({name: named(run, name), color: color(i),
+        points: run.steps.map((row) => [row[x], row[column]])}));
     const losses = data.runs.flatMap((run, i) => [
       {faint: true, color: color(i), points: raw(run)},
       ...(several ? [] : [{name: "training loss, smoothed", color: color(i), points: smoothed(raw(run))}]),
-      {name: named(run, "validation loss"), color: color(several ? i : 1), dots: true, points: run.evaluations.map((row) => [row[x], row[3]])},
+      {name: named(run, "validation loss"), color: color(several ? i : 1), dots: true,
+          points: run.evaluations.map((row) => [row[x], row[3]])},
     ]);
-    const wide = Math.min(760, content.clientWidth), narrow = Math.min(wide, Math.max(360, Math.floor(content.clientWidth / 3) - 16));
-    const loss = chart({width: wide, title: "Loss", xLabel, yLabel: "loss", curves: losses, levels: data.baselines, digits: 3});
+    const wide = Math.min(760, content.clientWidth);
+    const narrow = Math.min(wide, Math.max(360, Math.floor(content.clientWidth / 3) - 16));
+    const loss = chart({width: wide, title: "Loss", xLabel, yLabel: "loss", curves: losses, levels: data.baselines,
+        digits: 3});
     const others = [
-      chart({width: narrow, title: "Learning rate", xLabel, yLabel: "learning rate", curves: curvesOf(3, "learning rate"), digits: 0, fromZero: true}),
-      chart({width: narrow, title: "Norm of the gradient, before clipping", xLabel, yLabel: "norm", curves: curvesOf(4, "gradient norm"), digits: 2, fromZero: true}),
-      chart({width: narrow, title: "Speed", xLabel, yLabel: `${unit}s per second`, curves: curvesOf(5, "speed"), digits: 0, fromZero: true}),
+      chart({width: narrow, title: "Learning rate", xLabel, yLabel: "learning rate",
+          curves: curvesOf(3, "learning rate"), digits: 0, fromZero: true}),
+      chart({width: narrow, title: "Norm of the gradient, before clipping", xLabel, yLabel: "norm",
+          curves: curvesOf(4, "gradient norm"), digits: 2, fromZero: true}),
+      chart({width: narrow, title: "Speed", xLabel, yLabel: `${unit}s per second`, curves: curvesOf(5, "speed"),
+          digits: 0, fromZero: true}),
     ].filter((one) => one !== null);
     charts.replaceChildren(loss || element("p", {class: "soft"}, "The run recorded no steps."),
                            element("div", {class: "columns"}, ...others));
@@ -262,15 +283,20 @@ function lossSection() {
     if (content.clientWidth !== drawnFor) draw();
     drawnFor = content.clientWidth;
   });
-  if (several) made.append(table(["run", {number: "parameters"}, {number: "validation loss"}, {number: "best"}, {number: "at step"},
+  if (several) made.append(table(["run", {number: "parameters"}, {number: "validation loss"}, {number: "best"},
+      {number: "at step"},
     {number: "seconds"}, "differs in"], data.runs.map((run, i) => [
-    [element("span", {class: "word"}, element("span", {class: "key", style: `background: var(--curve-${color(i)})`}), run.name)],
+    [element("span", {class: "word"}, element("span", {class: "key", style: `background: var(--curve-${color(i)})`}),
+        run.name)],
     {number: count(run.parameters)}, {number: number(run.val_loss, 4)}, {number: number(run.best_val_loss, 4)},
     {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])));
-  const rivals = data.baselines.length ? " Dashed: what rivals reach on the same text. Counts are frozen, as the model is; compressors (PPMd, xz) learn from the text " +
-    "they are measured on." : "";
-  made.append(element("p", {class: "soft"}, `Loss is how much each next ${unit} surprises the model, in nats (1 nat is 1.44 bits); lower is better. ` +
-                      "Validation loss is measured on text that the model was not trained on. Faint: the loss of single batches." + rivals),
+  const rivals = data.baselines.length ?
+      " Dashed: what rivals reach on the same text. Counts are frozen, as the model is; PPMd learns from the text " +
+      "it is measured on." : "";
+  made.append(element("p", {class: "soft"},
+      `Loss is how much each next ${unit} surprises the model, in nats (1 nat is 1.44 bits); lower is better. ` +
+      "Validation loss is measured on text that the model was not trained on. " +
+      "Faint: the loss of single batches." + rivals),
               data.verdict ? element("p", {}, data.verdict) : "",
               element("div", {class: "row controls"}, element("label", {}, "horizontal axis", by)), charts,
               element("p", {class: "soft"}, "Tap or click a chart to read its values."));
@@ -281,16 +307,19 @@ function sampleSection() {
   const withSamples = data.runs.filter((run) => run.samples.length > 0);
   if (withSamples.length === 0) return;
   const columns = element("div", {class: "columns"});
-  for (const run of withSamples)
-    for (const which of several ? [run.samples.length - 1] : [0, run.samples.length - 1].slice(run.samples.length === 1 ? 1 : 0)) {
+  for (const run of withSamples) {
+    const newest = run.samples.length - 1;
+    for (const which of several || newest === 0 ? [newest] : [0, newest]) {
       const text = element("pre", {});
       const select = element("select", {"aria-label": "step of the sample", change: () => {
         text.textContent = run.samples[select.selectedIndex].text;
       }}, ...run.samples.map((sample) => element("option", {}, `step ${count(sample.step)}`)));
       select.selectedIndex = which;
       text.textContent = run.samples[which].text;
-      columns.append(element("div", {}, element("div", {class: "row"}, element("label", {}, element("span", {}, ...words(several ? run.name : "written after")), select)), text));
+      columns.append(element("div", {}, element("div", {class: "row"},
+          element("label", {}, element("span", {}, ...words(several ? run.name : "written after")), select)), text));
     }
+  }
   section("What it wrote on the way", columns);
 }
 
@@ -301,38 +330,14 @@ function factsSection() {
     made.append(
       table([], run.facts.map(([name, value]) => [[element("b", {}, ...words(name))], value])),
       element("p", {}, "The same options, from the start:"), element("pre", {}, run.command),
-      element("details", {}, element("summary", {}, "every option"), element("pre", {}, JSON.stringify(run.config, null, 2))));
+      element("details", {}, element("summary", {}, "every option"), 
+          element("pre", {}, JSON.stringify(run.config, null, 2))));
   }
   made.append(element("p", {class: "soft"}, `Written by chargpt ${data.version}.`));
 }
 
-// ---- a comparison
-
-// Configs by rank, and beside each the losses of its runs, those that are compared in one column.
-function comparisonSection() {
-  const {results, verdict, remarks} = data.comparison, seeds = results[0].seeds;
-  const difference = ({versus_best: versus}) => !versus ? "" :
-    number(versus.difference, 4) + (versus.ci95 ? " ± " + number((versus.ci95[1] - versus.ci95[0]) / 2, 4) : "");
-  const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
-  const base = results[0].config.split(" ")[0] + " ", variants = results.every(({config}) => config.startsWith(base));
-  const seedCells = (cells) => seeds.length > 1 ? cells : [];
-  const paired = results.every((result) => result.seeds.every(({seed}, i) => seed === seeds[i].seed));
-  const headings = [...seedCells(seeds.map(({seed}, i) => paired ? `seed ${seed}` : `run ${i + 1}`)), "above best", "tenths", "parameters", "seconds"];
-  section("Ranking", element("p", {class: "verdict"}, verdict ? verdict + "." : ""),
-    table([{number: "rank"}, variants ? base : "config", {number: "loss"}, ...headings.map((number) => ({number}))],
-      results.map((result) => [{number: result.rank || (result.leaks ? "leaks" : "failed")},
-        variants ? result.config.slice(base.length) : result.config, {number: number(result.mean, 4)},
-        ...seedCells(result.seeds.map(({loss}) => ({number: loss === null ? "failed" : number(loss, 4)}))), {number: difference(result)},
-        {number: result.versus_best ? `${result.versus_best.ahead_in_tenths} of ${result.versus_best.tenths}` : ""}, {number: count(result.params)},
-        {number: number(mean(result.seeds.map((run) => run.seconds)), 1)}])),
-    element("p", {class: "soft"}, `Loss on the same ${count(data.comparison.tokens)} ${unit}s of text that was not trained on, in nats per ${unit}; lower is better. ` +
-            "± is half of a 95 % interval over other seeds; tenths are the parts of the text in which the best config is ahead."),
-    element("details", {}, element("summary", {}, "details"), element("ul", {}, ...remarks.map((remark) => element("li", {}, remark)))));
-}
-
 document.getElementById("title").textContent = data.title;
 content.append(element("p", {}, data.subtitle));
-if (data.comparison) comparisonSection();
 modelSection();
 lossSection();
 sampleSection();

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "report/json_text.h"
+#include "report/format.h"
 
 namespace chargpt {
 namespace {
@@ -20,9 +20,15 @@ using Row = nlohmann::ordered_json;
 
 constexpr std::uint64_t most_at_once = 1 << 20, longest_line = 4 << 20;  ///< bytes
 
-Row figure(const std::optional<double>& value) {
+template <class Value>
+Row figure(const std::optional<Value>& value) {
   return value ? Row(*value) : Row(nullptr);
 }
+
+template <class Value>
+inline constexpr bool is_optional = false;
+template <class Value>
+inline constexpr bool is_optional<std::optional<Value>> = true;
 
 /// The keys of a plan, and what they stand for.
 template <class Plan, class Visit>
@@ -77,7 +83,7 @@ std::filesystem::path cut_back(std::filesystem::path path, std::optional<std::in
 Row to_json(const PlanEvent& plan) {
   Row row;
   each_figure(plan, [&row]<class Value>(const char* key, const Value& value) {
-    if constexpr (std::is_same_v<Value, std::optional<double>>)
+    if constexpr (is_optional<Value>)
       row[key] = figure(value);
     else
       row[key] = value;
@@ -90,8 +96,8 @@ PlanEvent plan_of_row(const Row& row) {
   each_figure(plan, [&row]<class Value>(const char* key, Value& value) {
     const auto found = row.find(key);
     if (found == row.end() || found->is_null()) return;
-    if constexpr (std::is_same_v<Value, std::optional<double>>)
-      value = found->template get<double>();
+    if constexpr (is_optional<Value>)
+      value = found->template get<typename Value::value_type>();
     else
       found->get_to(value);
   });

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Counts lines of code and compares them with the limits below. The limits only go down: a commit that removes code lowers them.
+
+    scripts/check/size.py [FOLDER]      FOLDER: the checkout (default: this one)
+
+A line of code is not blank, not a comment, not an include and not punctuation alone. Text cases (tests/cli/*.txt) count as tests.
+Exit status 1 for a total above its limit, a line of src/ over 120 columns, and a module with less than one line of comment in twelve of code.
+A module above its own limit gets a warning.
+"""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+MODULES = {"base": 1143, "config": 1259, "report": 1626, "kernels": 1332, "text": 1256, "checkpoint": 557, "run": 903, "inference": 1576,
+           "parameters": 205, "optimizer": 207, "engine": 493, "predict": 1079, "generate": 213, "evaluate": 546, "baseline": 435,
+           "learner": 281, "ranks": 124, "train": 1372, "model": 470, "libtorch": 363, "experiment": 1403, "exchange": 1591,
+           "page": 1027, "library": 476, "cli": 5402, "main": 118}
+SHOWN = ("cli", "report", "experiment")
+TOTALS = {"src": 25457, "+".join(SHOWN): 8431, "tests": 20906, "fixtures, raw": 1412, "scripts": 5221, "READMEs, words": 13766}
+COLUMNS = 120
+CODE_PER_COMMENT = 12
+
+C_LIKE = {".cpp", ".h", ".hpp", ".c", ".js", ".css", ".html"}
+HASH_LIKE = {".py", ".sh", ".cmake", ".txt", ".sbatch", ".in", ""}
+UNCOUNTED = re.compile(r"#\s*(include\b|pragma once)|\W*$")
+
+
+def count(lines, suffix):
+    """(lines of code, lines of comment)."""
+    code = comments = 0
+    marks = ("//", "/*") if suffix in C_LIKE else ("#", '"""') if suffix == ".py" else ("#",)
+    end = ""  # of the comment or docstring that the line is in
+    in_string = False  # a Python string of several lines, which is code
+    for line in map(str.strip, lines):
+        if in_string:
+            code += UNCOUNTED.match(line) is None
+            in_string = '"""' not in line
+            continue
+        if not end and UNCOUNTED.match(line) and not line.startswith(marks):
+            continue
+        if end or (line.startswith(marks) and not (suffix in C_LIKE and line.startswith("#"))):
+            comments += 1
+            closing = end or {"/*": "*/", '""': '"""'}.get(line[:2], "")
+            end = "" if closing in (line if end else line[len(closing):]) else closing
+        else:
+            code += 1
+            in_string = suffix == ".py" and line.count('"""') % 2 == 1
+    return code, comments
+
+
+def part_of(path):
+    """The module of a file of src/, or the total that another file counts in; "" for a file that is not counted."""
+    top, *below = path.parts
+    if path.suffix == ".md":
+        return "" if path.name in ("LOG.md", "CHANGELOG.md") else "READMEs, words"
+    if top == "tests" and below[0] == "fixtures":
+        return "fixtures, raw"
+    if path.suffix not in C_LIKE | HASH_LIKE or "golden" in below or "corpus" in below or top not in ("src", "tests", "scripts", "CMakeLists.txt"):
+        return ""
+    if top == "src":
+        return below[0] if len(below) > 1 else "main"
+    return "tests" if top == "tests" else "scripts"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True).stdout
+    totals, raw, comments, faults = collections.Counter(), collections.Counter(), collections.Counter(), []
+    for path in map(pathlib.Path, listed.splitlines()):
+        part = part_of(path)
+        if not part or not (root / path).is_file():
+            continue
+        lines = (root / path).read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
+        code, comment = count(lines, path.suffix)
+        raw[part] += len(lines)
+        comments[part] += comment
+        totals[part] += len(lines) if "raw" in part else len(" ".join(lines).split()) if "words" in part else code
+        if path.parts[0] == "src" and path.suffix != ".md":
+            faults += [f"{path}:{number}: over {COLUMNS} columns" for number, line in enumerate(lines, 1) if len(line) > COLUMNS]
+    totals["src"], totals["+".join(SHOWN)] = sum(totals[module] for module in MODULES), sum(totals[module] for module in SHOWN)
+    raw["src"] = sum(raw[module] for module in MODULES)
+    for part, limit in {**MODULES, **TOTALS}.items():
+        over = totals[part] > limit
+        print(f"{part:24}{totals[part]:7,} of {limit:7,}   raw {raw[part]:7,}{'   warning: above its limit' if over and part in MODULES else ''}")
+        if over and part in TOTALS:
+            faults.append(f"{part}: {totals[part]:,} is above the limit of {limit:,}; remove as much as was added")
+        if part in MODULES and part != "main" and totals[part] > CODE_PER_COMMENT * comments[part]:
+            faults.append(f"{part}: {comments[part]} lines of comment for {totals[part]} of code; one in {CODE_PER_COMMENT} is the least")
+    faults += [f"src/{part}: no limit; add it to MODULES" for part in totals if part not in MODULES and part not in TOTALS]
+    print(*faults, f"check_size: {len(faults)} offences", sep="\n")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

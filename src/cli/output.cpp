@@ -1,0 +1,108 @@
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "cli/failure.h"
+#include "cli/process.h"
+#include "report/log.h"
+#include "report/terminal.h"
+
+namespace chargpt {
+
+void write_output(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) < bytes.size())
+    if (const auto error = output_error(errno)) throw Error(*error);
+}
+
+void print_text(std::string_view text) {
+  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
+  write_output(to_terminal ? escape_for_terminal(text) : text);
+}
+
+void flush_text() {
+  if (std::fflush(stdout) != 0)
+    if (const auto error = output_error(errno)) throw Error(*error);
+}
+
+void print_lines(const std::string& text) {
+  print_text(wrapped_lines(text, terminal_columns(STDOUT_FILENO)));
+}
+
+void print_table(const Table& table) {
+  print_text(table.text(terminal_columns(STDOUT_FILENO)));
+}
+
+namespace {
+
+/// nlohmann-json escapes everything below a space; outside strings a document has nothing else to escape.
+std::string for_terminal(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\x7F', at)) != std::string::npos;) text.replace(at, 1, "\\u007f");
+  return escape_for_terminal(text);
+}
+
+void write_json(const std::string& text) {
+  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
+  write_output(to_terminal ? for_terminal(text) : text);
+}
+
+}  // namespace
+
+void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_view text) {
+  json[key] = std::string(text);
+  if (!is_utf8(text)) json[key + "_base64"] = base64(text);
+}
+
+void print_json(const nlohmann::ordered_json& json, int indent) {
+  write_json(json_text(json, indent));
+}
+
+void print_json_with_list(const nlohmann::ordered_json& json, const std::string& key, std::size_t count,
+                          const std::function<nlohmann::ordered_json(std::size_t)>& item) {
+  const auto without_end = [](std::string text, std::string_view end) {
+    text.resize(text.size() - end.size());
+    return text;
+  };
+  write_json(without_end(json_text(json, -1), "}\n") + "," + without_end(json_text(key, -1), "\n") + ":[");
+  for (std::size_t i = 0; i < count; ++i) write_json((i > 0 ? "," : "") + without_end(json_text(item(i), -1), "\n"));
+  write_json("]}\n");
+}
+
+WorkLine::WorkLine(const OutputArguments& output, double after)
+    : quiet_(output.quiet), terminal_(repaints(STDERR_FILENO)), begun_(steady_seconds()), next_(begun_ + after) {}
+
+double WorkLine::seconds() const {
+  return steady_seconds() - begun_;
+}
+
+bool WorkLine::is_due() const {
+  return !quiet_ && steady_seconds() >= next_;
+}
+
+void WorkLine::show(const std::string& text) {
+  if (!is_due()) return;
+  next_ = steady_seconds() + (terminal_ ? 0.1 : 5);
+  if (!terminal_) return log_note(text);
+  const std::size_t columns = terminal_columns(STDERR_FILENO);
+  const std::string line = "chargpt: " + text;
+  write_progress("\r" + std::string(columns > 1 ? first_columns(line, columns - 1) : line) + "\x1b[K");
+  painted_ = true;
+}
+
+Heartbeat WorkLine::heartbeat(const std::string& what) {
+  return [this, what](double part) { show(what + ": " + std::to_string(static_cast<int>(100 * part)) + "%"); };
+}
+
+void WorkLine::clear() {
+  if (painted_) write_progress(clear_line);
+  painted_ = false;
+}
+
+}  // namespace chargpt

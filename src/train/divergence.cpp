@@ -1,0 +1,114 @@
+#include "train/divergence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "report/format.h"
+
+namespace chargpt {
+namespace {
+
+bool is_worse(const GradientNorm& a, const GradientNorm& b) {
+  if (std::isnan(a.norm) != std::isnan(b.norm)) return std::isnan(a.norm);
+  return a.norm > b.norm;
+}
+
+/// In float64: the sum of squares of a finite gradient must not look infinite here.
+double norm_of(std::span<const float> gradient) {
+  double squares = 0;
+  for (const float g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
+  return std::abs(std::sqrt(squares));  // a NaN without its sign
+}
+
+}  // namespace
+
+DivergenceCheck::DivergenceCheck(Learner& learner, const RunProgress& progress, const Saver& saver,
+                                 const EventEmitter& emitter)
+    : learner_(learner), progress_(progress), saver_(saver), emitter_(emitter) {}
+
+void DivergenceCheck::check_step(const StepResult& result) {
+  if (!result.updated) diverged(line_of(figures_of(result), " (", cause(), ")"));
+  if (result.loss > spike_threshold(trend_)) {
+    const std::string line = "loss spike: " + figures_of(result);
+    std::exchange(spiked_, true) ? emitter_.detail(line)
+                                 : emitter_.notice(line + " (--verbose: windows, gradients and later spikes)");
+    emitter_.detail(line_of("step ", progress_.step + 1, ": ", cause()));
+  }
+  trend_ = followed_by(trend_, result.loss);
+}
+
+void DivergenceCheck::check_loss(double val_loss) const {
+  if (!std::isfinite(val_loss))
+    diverged(line_of("the validation loss after ", format_count(progress_.step, "step"), " is ", std::abs(val_loss)));
+}
+
+void DivergenceCheck::check_weights() const {
+  if (!learner_.current().is_finite())
+    diverged(line_of("after ", format_count(progress_.step, "step"), " some weights are not finite"));
+}
+
+/// Losses and norms are positive, except for the sign of a NaN, which means nothing.
+std::string DivergenceCheck::figures_of(const StepResult& result) const {
+  const std::string before = trend_.count > 0 ? line_of(" after a mean of ", trend_.mean) : "";
+  return line_of("step ", progress_.step + 1, " has loss ", std::abs(result.loss), before, " and gradient norm ",
+                 std::abs(result.grad_norm));
+}
+
+std::string DivergenceCheck::cause() const {
+  learner_.engine->give_gradients();
+  return diagnosis(learner_.batches.starts(progress_.step), learner_.arena);
+}
+
+void DivergenceCheck::diverged(const std::string& what) const {
+  const std::filesystem::path last = saver_.last_checkpoint();
+  const std::string kept =
+      last.empty() ? "no checkpoint had been saved yet" : "the last good checkpoint is " + last.string();
+  const std::string clip = learner_.config.grad_clip > 0 ? "" : ", or set train.grad_clip = 1";
+  throw Error(ExitCode::diverged, "training diverged: ", what, "; ", kept,
+              "; lower train.learning_rate = ", learner_.config.learning_rate, clip);
+}
+
+LossTrend followed_by(const LossTrend& trend, double loss) {
+  constexpr std::int64_t memory = 50;  // losses that the trend looks back
+  const std::int64_t count = trend.count + 1;
+  const double weight = 1 / static_cast<double>(std::min(count, memory));
+  const double jump = loss - trend.mean;
+  return {.mean = trend.mean + weight * jump,
+          .variance = (1 - weight) * (trend.variance + weight * jump * jump),
+          .count = count};
+}
+
+double spike_threshold(const LossTrend& trend) {
+  constexpr std::int64_t fewest_losses = 20;        // below which the noise is unknown
+  constexpr double least_jump = 1, deviations = 6;  // nats; standard deviations
+  if (trend.count < fewest_losses) return std::numeric_limits<double>::infinity();
+  return trend.mean + std::max(least_jump, deviations * std::sqrt(std::max(trend.variance, 0.0)));
+}
+
+std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
+  std::vector<GradientNorm> norms;
+  for (const ParameterGroup& group : arena.groups())
+    for (const ParameterSlot& slot : group.slots) norms.push_back({slot.name, norm_of(slot.in(group.gradients))});
+  std::stable_sort(norms.begin(), norms.end(), is_worse);
+  return norms;
+}
+
+std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena& arena) {
+  constexpr std::size_t most_windows = 16, most_norms = 4;
+  std::vector<std::string> starts, norms;
+  for (const std::int64_t start : window_starts) starts.push_back(std::to_string(start));
+  for (const auto& [name, norm] : gradient_norms(arena)) norms.push_back(line_of(name, " ", norm));
+  const std::string all = starts.size() > most_windows ? line_of(", … (", starts.size(), " in all)") : "";
+  starts.resize(std::min(starts.size(), most_windows));
+  norms.resize(std::min(norms.size(), most_norms));
+  return line_of("its windows start at ", joined(starts, ", "), all,
+                 " of the train split; largest gradient norms: ", joined(norms, ", "));
+}
+
+}  // namespace chargpt
