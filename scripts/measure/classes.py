@@ -54,7 +54,7 @@ class Text:
         return {key: figures[key] for key in ("loss", "network_loss", "tokens", "baselines")} | {"seconds": time.perf_counter() - begin}
 
     def zpaq(self):
-        """Nats a character; none where zpaq is missing."""
+        """Nats a character; None if zpaq is not installed."""
         train = self.text[:len(self.text) - self.figures["adaptive"]["tokens"] - 1]
         scored = self.text[len(train):]
         found = zpaq(train, scored)

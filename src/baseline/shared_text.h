@@ -1,4 +1,4 @@
-// How much of one text stands in another, word for word: a loss measures memorization there. Knows no model.
+// How much of one text occurs verbatim in another: a loss measures memorization there. Independent of models.
 #pragma once
 
 #include <cstdint>

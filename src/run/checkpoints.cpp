@@ -187,7 +187,7 @@ Order order_for_last(const CheckpointFolder& folder, std::vector<std::string> na
   return order;
 }
 
-/// The best by the newest state, then the last and what stands in for that.
+/// The best checkpoint by the newest state first, then the order for the last one.
 Order order_for_best(const CheckpointFolder& folder, std::vector<std::string> names) {
   Order order = order_for_last(folder, std::move(names));
   const RunState state = newest_state(folder, order.names).value_or(RunState{});

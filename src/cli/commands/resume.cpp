@@ -60,13 +60,12 @@ ResolvedConfig config_to_resume(const ResolvedConfig& before, const Arguments& a
   return config;
 }
 
-/// Called before anything is written there, even a lock.
+/// Call before anything is written there, even a lock. A link in place of run.json means a run that was tampered with.
 void refuse_what_is_no_run(const std::filesystem::path& run) {
-  if (std::filesystem::is_symlink(run / "run.json")) refuse_replaced(run);
-  if (const std::string near = runs_near(run); !is_run(run))
-    throw Error(ExitCode::missing, printable_path(run), " is not a run folder",
-                near.empty() ? "; to list those in runs/: chargpt runs" : near);
-  refuse_replaced(run);
+  if (is_run(run) || std::filesystem::is_symlink(run / "run.json")) return refuse_replaced(run);
+  const std::string near = runs_near(run);
+  throw Error(ExitCode::missing, printable_path(run), " is not a run folder",
+              near.empty() ? "; to list those in runs/: chargpt runs" : near);
 }
 
 /// An imported run may have come without the state of its optimizer, or without its text.
