@@ -15,6 +15,6 @@ case ${1:-} in
   "") ;;
   *) fail "unknown argument $1; there are --mpi and --without-libtorch" ;;
 esac
-build programs
+build chargpt
 [ -z "${with_mpi:-}" ] || knows_mpi build || fail "CMake found no MPI (cmake -S . -B build says why)"
 echo "build/chargpt"

@@ -8,10 +8,10 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 minutes=${1:-7}
 shift || true
 declare -A files=(
-  [safetensors]="checkpoint/safetensors.cpp"
-  [manifest]="checkpoint/checkpoint.cpp checkpoint/strict_json.cpp"
-  [state]="checkpoint/checkpoint.cpp checkpoint/strict_json.cpp"
-  [vocabulary]="text/vocabulary.cpp checkpoint/strict_json.cpp"
+  [safetensors]="run/safetensors.cpp"
+  [manifest]="run/checkpoint.cpp run/strict_json.cpp"
+  [state]="run/checkpoint.cpp run/strict_json.cpp"
+  [vocabulary]="text/vocabulary.cpp run/strict_json.cpp"
   [config]="config/source.cpp config/kinds.cpp config/document.cpp config/load.cpp config/refused.cpp"
   [metrics]="report/files/metrics.cpp"
   [exchange]="exchange/huggingface_read.cpp exchange/nanogpt.cpp exchange/character_tokenizer.cpp exchange/layout.cpp"
@@ -25,7 +25,7 @@ done
 command -v "$clang" >/dev/null || { echo "fuzz: error: there is no clang++; on Debian: apt-get install clang-14" >&2; exit 69; }
 version=${clang#clang++}
 folder=build/fuzz
-cmake -S . -B $folder -G Ninja -DCMAKE_CXX_COMPILER="$clang" -DCHARGPT_FUZZ=ON -DCHARGPT_TORCH=OFF -DCHARGPT_TESTS=OFF >/dev/null
+cmake -S . -B $folder -G Ninja -DCMAKE_CXX_COMPILER="$clang" -DCHARGPT_FUZZ=ON -DCHARGPT_TORCH=OFF >/dev/null
 ninja -C $folder "${targets[@]/#/fuzz_}" >$folder/build.log || { cat $folder/build.log; exit 1; }
 
 seconds=$(awk "BEGIN { seconds = int($minutes * 60 / ${#targets[@]} + 0.5); print (seconds > 0 ? seconds : 1) }")  # libFuzzer takes 0 for no limit

@@ -19,7 +19,7 @@ for argument in "$@"; do
   if [ -f "$argument" ] && grep -q '"text"' "$argument"; then names_text=1; fi
 done
 
-build programs
+build chargpt
 text=()
 if [ -z "$names_text" ] && ! get_text && [ -z "$may_name_text" ]; then
   say "training on data/sample.txt instead, a small text: expect less; your own: scripts/train.sh --text FILE"

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/part.h"
-#include "ranks/communicator.h"
+#include "train/communicator.h"
 
 namespace chargpt {
 namespace {

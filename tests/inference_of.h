@@ -1,8 +1,8 @@
 // The weights of a LibTorch module as inference reads them, where they lie.
 #pragma once
 
-#include "inference/model.h"
 #include "model/language_model.h"
+#include "network/model.h"
 
 namespace chargpt {
 

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "inference/window_scorer.h"
+#include "network/window_scorer.h"
 
 namespace chargpt {
 

@@ -8,9 +8,9 @@
 
 #include "engine/cpu_engine.h"
 #include "engine/engine.h"
-#include "learner/learner.h"
 #include "libtorch/engine.h"
 #include "model/variants.h"
+#include "train/learner.h"
 #include "windows_of.h"
 
 namespace chargpt {

@@ -1,7 +1,7 @@
 // The state of a run at some step, every field set.
 #pragma once
 
-#include "checkpoint/checkpoint.h"
+#include "run/checkpoint.h"
 
 namespace chargpt {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "parameters/arena.h"
+#include "network/arena.h"
 
 namespace chargpt {
 

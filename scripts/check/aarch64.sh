@@ -43,6 +43,6 @@ emulated=(qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_LIBRARY_PATH=$root/usr/l
 ninja -C "$build" -j "$(build_jobs)" >&2 || fail "the build for aarch64 stopped (above)"
 ctest --test-dir "$build" -L quick -E '^base$' -j "$(nproc)" --output-on-failure
 # An emulated posix_spawn does not learn that there is no such program (qemu-user makes vfork a fork).
-"${emulated[@]}" "$build/tests/test_base" "~[long]~[soak]~[cuda]~a program that is not there is an error that names it"
+"${emulated[@]}" "$build/tests/test_core" "~[long]~[soak]~[cuda]~a program that is not there is an error that names it"
 compare_with_x86
 say "passed"

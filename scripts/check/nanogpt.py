@@ -46,7 +46,7 @@ def run(command, folder):
     return process.stdout
 
 
-# ---- the windows that chargpt draws; see src/base/random.h and src/learner/batches.h
+# ---- the windows that chargpt draws; see src/base/random.h and src/train/batches.h
 
 def philox(counter, key):
     counter, key = list(counter), list(key)

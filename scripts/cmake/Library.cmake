@@ -1,20 +1,16 @@
-# libchargpt: src/library/ and the rooms below it as a shared and a static library; what `cmake --install` installs, and the packages of cpack.
+# libchargpt: src/library/ and the modules above it in src/modules.txt as a shared and a static library; what `cmake --install` installs, and the packages of cpack.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 find_package(Threads REQUIRED)
 
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/library/chargpt.h abi REGEX "^#define CHARGPT_ABI ")
 string(REGEX MATCH "[0-9]+$" abi "${abi}")
-set(all_objects)
-foreach(room base kernels config text report checkpoint run baseline inference predict evaluate generate library)
-  list(APPEND all_objects $<TARGET_OBJECTS:chargpt_${room}>)
-endforeach()
-# Of the rooms' objects the shared library has what its functions need, and shows these functions alone.
-add_library(libchargpt SHARED $<TARGET_OBJECTS:chargpt_library>)
-target_link_libraries(libchargpt PRIVATE chargpt_library)
+# The shared library has what the functions of src/library need, and shows these functions alone. The static one leaves out the modules above them.
+add_library(libchargpt SHARED "$<FILTER:$<TARGET_OBJECTS:chargpt_core>,INCLUDE,/src/library/>")
+target_link_libraries(libchargpt PRIVATE chargpt_core)
 target_link_options(libchargpt PRIVATE -Wl,--as-needed -Wl,--gc-sections -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/library/exports.map)
 set_property(TARGET libchargpt APPEND PROPERTY LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/library/exports.map)
-add_library(libchargpt_static STATIC ${all_objects})
+add_library(libchargpt_static STATIC "$<FILTER:$<TARGET_OBJECTS:chargpt_core>,EXCLUDE,/src/(train|compare|exchange|page|cli)/>")
 target_link_libraries(libchargpt_static INTERFACE LibLZMA::LibLZMA Threads::Threads)
 foreach(library libchargpt libchargpt_static)
   set_target_properties(${library} PROPERTIES OUTPUT_NAME chargpt VERSION ${PROJECT_VERSION} SOVERSION ${abi} LINKER_LANGUAGE CXX)

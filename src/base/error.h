@@ -1,4 +1,4 @@
-// The one exception type of the program. A room throws it with the line a person should read; only main catches it.
+// The one exception type of the program. A module throws it with the line a person should read; only main catches it.
 #pragma once
 
 #include <stdexcept>

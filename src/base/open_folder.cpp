@@ -136,10 +136,10 @@ void OpenFolder::sync() const {
 }
 
 std::unique_ptr<OpenFolder> open_if_there(const fs::path& path) {
-  std::error_code failed;
-  const fs::file_type type = fs::status(path, failed).type();
-  if (type == fs::file_type::none) fail_on("read", path, failed.value());
-  return type == fs::file_type::directory ? std::make_unique<OpenFolder>(path) : nullptr;
+  Descriptor folder(::open(path.c_str(), as_folder));
+  if (folder.number() >= 0) return std::unique_ptr<OpenFolder>(new OpenFolder(path, std::move(folder)));
+  if (errno == ENOENT || errno == ENOTDIR) return nullptr;
+  fail_on("open the folder", path, errno);
 }
 
 std::vector<std::string> entries_of(const fs::path& path) {

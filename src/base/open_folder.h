@@ -59,6 +59,7 @@ class OpenFolder {
   int descriptor() const { return folder_.number(); }
 
  private:
+  friend std::unique_ptr<OpenFolder> open_if_there(const std::filesystem::path& path);
   OpenFolder(std::filesystem::path path, Descriptor folder) : path_(std::move(path)), folder_(std::move(folder)) {}
   std::filesystem::path path_;
   Descriptor folder_;

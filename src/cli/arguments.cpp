@@ -18,9 +18,9 @@
 #include "config/describe.h"
 #include "config/document.h"
 #include "config/kinds.h"
-#include "inference/model_types.h"
-#include "inference/parameter_groups.h"
 #include "kernels/processor.h"
+#include "network/model_types.h"
+#include "network/parameter_groups.h"
 #include "report/log.h"
 
 namespace chargpt {

@@ -51,7 +51,7 @@ void add_device_option(Options& options, std::string& device);
 void check_model(const ResolvedConfig& config, bool refuses_unused = true);
 
 /// --set KEY=VALUE and one flag per option of `sections`, each named as its key; --text takes several words and may be
-/// repeated. Values are collected as given and checked by the config room.
+/// repeated. Values are collected as given and checked by config/.
 class ConfigArguments {
  public:
   void add(Options& options, const std::vector<std::string>& sections);

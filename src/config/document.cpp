@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
@@ -105,6 +106,24 @@ Document file_document(const fs::path& path) {
 std::string name_of_file(const fs::path& path) {
   const std::string stem = printable(path.stem().native(), 90);
   return stem.empty() ? "config" : stem;
+}
+
+std::span<const Preset> presets() {
+  static const std::vector<Preset> all = [] {
+    constexpr std::string_view folder = "configs/", suffix = ".json";
+    std::vector<Preset> found;
+    for (const auto& [path, text] : embedded_files())
+      if (path.starts_with(folder) && path.ends_with(suffix) && path != "configs/expected.json")
+        found.push_back(
+            {std::string(path.substr(folder.size(), path.size() - folder.size() - suffix.size())), std::string(text)});
+    std::ranges::sort(found, {}, &Preset::name);
+    return found;
+  }();
+  return all;
+}
+
+std::string_view expected_figures() {
+  return embedded_file("configs/expected.json");
 }
 
 const Preset* find_preset(const std::string& name) {

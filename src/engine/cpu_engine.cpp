@@ -11,11 +11,11 @@
 #include "base/part.h"
 #include "base/random.h"
 #include "engine/cpu/forward_backward.h"
-#include "inference/parameter_list.h"
-#include "inference/plan.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
 #include "kernels/thread_team.h"
+#include "network/parameter_list.h"
+#include "network/plan.h"
 
 namespace chargpt {
 namespace {

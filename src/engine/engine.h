@@ -11,10 +11,10 @@
 #include <string_view>
 
 #include "base/heartbeat.h"
-#include "inference/window_scorer.h"
+#include "engine/optimizer.h"
 #include "kernels/thread_team.h"
-#include "optimizer/optimizer.h"
-#include "parameters/arena.h"
+#include "network/arena.h"
+#include "network/window_scorer.h"
 
 namespace chargpt {
 

@@ -7,7 +7,7 @@
 
 #include "base/heartbeat.h"
 #include "base/token_view.h"
-#include "inference/model.h"
+#include "network/model.h"
 #include "predict/adaptive_network.h"
 
 namespace chargpt {

@@ -8,7 +8,7 @@
 
 #include "base/heartbeat.h"
 #include "base/token_view.h"
-#include "inference/window_scorer.h"
+#include "network/window_scorer.h"
 #include "predict/predictor.h"
 #include "text/corpus.h"
 

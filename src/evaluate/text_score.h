@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/heartbeat.h"
-#include "inference/window_scorer.h"
+#include "network/window_scorer.h"
 #include "predict/predictor.h"
 #include "text/vocabulary.h"
 

@@ -10,7 +10,7 @@
 #include "config/describe.h"
 #include "config/load.h"
 #include "config/refused.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 
 namespace chargpt {
 namespace {

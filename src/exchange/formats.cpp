@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/quote.h"
 #include "config/describe.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 #include "report/files/output_file.h"
 #include "report/format.h"
 #include "run/checkpoints.h"

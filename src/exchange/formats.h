@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/safetensors.h"
 #include "config/load.h"
 #include "exchange/layout.h"
-#include "inference/model.h"
+#include "network/model.h"
+#include "run/checkpoint.h"
+#include "run/safetensors.h"
 #include "text/corpus.h"
 #include "text/vocabulary.h"
 
@@ -118,8 +118,6 @@ std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFol
 /// A folder with config.json and tokenizer.json, and no run.
 bool is_huggingface(const std::filesystem::path& path);
 ImportedModel read_huggingface(const std::filesystem::path& path);
-/// The file of transformers/, compiled in by scripts/cmake/EmbedText.cmake.
-std::string_view modeling_chargpt();
 
 // ---- nanogpt: checkpoints of nanoGPT (github.com/karpathy/nanoGPT) by way of a folder that holds no pickle, which
 // scripts/nanogpt_to_chargpt.py and scripts/chargpt_to_nanogpt.py turn into ckpt.pt and meta.pkl and back:

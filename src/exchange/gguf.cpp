@@ -11,7 +11,7 @@
 #include "exchange/character_tokenizer.h"
 #include "exchange/formats.h"
 #include "exchange/layout.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 
 namespace chargpt {
 namespace {

@@ -9,13 +9,13 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "checkpoint/strict_json.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
 #include "exchange/formats.h"
 #include "exchange/layout.h"
-#include "inference/parameter_list.h"
+#include "network/parameter_list.h"
 #include "run/run_files.h"
+#include "run/strict_json.h"
 
 namespace chargpt {
 namespace {

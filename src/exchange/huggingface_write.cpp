@@ -5,20 +5,21 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "checkpoint/strict_json.h"
 #include "config/describe.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
 #include "exchange/formats.h"
 #include "exchange/layout.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 #include "report/format.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
+#include "run/strict_json.h"
 
 namespace chargpt {
 namespace {
@@ -188,7 +189,7 @@ std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFol
   folder.write("README.md", model_card(model));
   folder.write("chargpt.json", json_text(config_to_train(model)));
   if (architecture != Architecture::chargpt) return {};
-  folder.write("modeling_chargpt.py", modeling_chargpt());
+  folder.write("modeling_chargpt.py", embedded_file("src/exchange/transformers/modeling_chargpt.py"));
   return {
       "transformers has no class for this model: the folder brings its own, modeling_chargpt.py, so loading it takes "
       "trust_remote_code=True"};

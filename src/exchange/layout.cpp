@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 
 namespace chargpt {
 namespace {

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
-#include "inference/model.h"
-#include "inference/parameter_list.h"
+#include "network/model.h"
+#include "network/parameter_list.h"
+#include "run/safetensors.h"
 
 namespace chargpt {
 

@@ -10,13 +10,13 @@
 #include "base/files.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "checkpoint/strict_json.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
 #include "exchange/formats.h"
 #include "exchange/layout.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 #include "report/format.h"
+#include "run/strict_json.h"
 
 namespace chargpt {
 namespace {

@@ -121,18 +121,17 @@ std::string settle_cpu_capability() {
   constexpr const char* variable = "ATEN_CPU_CAPABILITY";
   const char* const word = std::getenv(variable);
   if (word == nullptr) return "";
-  const std::string asked = word;
+  const std::string asked = word, setting = variable + (" = " + asked);
   const auto limit = cpu::named_instruction_set(asked);
   const cpu::InstructionSet widest = cpu::processor_instruction_set();
   if (!limit) {
     unsetenv(variable);
-    return asked.empty() ? ""
-                         : std::string(variable) + " = " + asked + " is ignored: it is none of avx512, avx2, default";
+    return asked.empty() ? "" : setting + " is ignored: it is none of avx512, avx2, default";
   }
   if (*limit <= widest) return "";
   const std::string here = widest == cpu::InstructionSet::avx2 ? "avx2" : "default";
   setenv(variable, here.c_str(), 1);
-  return std::string(variable) + " = " + asked + " is more than this processor has; using " + here;
+  return setting + " is more than this processor has; using " + here;
 #else
   return "";
 #endif

@@ -18,13 +18,13 @@
 #include "config/describe.h"
 #include "config/load.h"
 #include "evaluate/text_score.h"
-#include "generate/generate.h"
-#include "generate/stop.h"
-#include "inference/model.h"
-#include "inference/walk.h"
 #include "kernels/processor.h"
 #include "library/chargpt.h"
+#include "network/model.h"
+#include "network/walk.h"
+#include "predict/generate.h"
 #include "predict/network.h"
+#include "predict/stop.h"
 #include "run/checkpoints.h"
 
 using namespace chargpt;

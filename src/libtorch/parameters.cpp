@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "inference/parameter_groups.h"
-#include "optimizer/muon.h"
+#include "engine/muon.h"
+#include "network/parameter_groups.h"
 
 namespace chargpt {
 namespace {
@@ -42,7 +42,7 @@ Tensor lying(const Tensor& buffer, const ParameterSlot& slot) {
   return matrices.size(1) > matrices.size(2) ? matrices.transpose(1, 2) : matrices;
 }
 
-/// See optimizer/muon.h.
+/// See engine/muon.h.
 void muon(const ParameterGroup& group, Tensor values, const Tensor& gradients, Tensor moment,
           const UpdateContext& context) {
   const double rate = group.learning_rate * context.lr_factor;

@@ -6,9 +6,9 @@
 
 #include <vector>
 
+#include "engine/optimizer.h"
 #include "model/language_model.h"
-#include "optimizer/optimizer.h"
-#include "parameters/arena.h"
+#include "network/arena.h"
 
 namespace chargpt {
 
@@ -45,7 +45,7 @@ class DeviceParameters {
   std::vector<Group> groups_;
 };
 
-/// Each of a batch of matrices with its singular values brought near 1, as optimizer/muon.h does for one. Shape:
+/// Each of a batch of matrices with its singular values brought near 1, as engine/muon.h does for one. Shape:
 /// (k, r, c) -> the same; fastest with r <= c.
 torch::Tensor orthogonalised(const torch::Tensor& matrices);
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 
 namespace chargpt {
 

@@ -1,5 +1,5 @@
 // The layers that models are made of, as LibTorch modules. Their weights are whatever the library put there until
-// parameters/initial_weights.h sets them. Knows no model, no training and no text.
+// network/initial_weights.h sets them. Knows no model, no training and no text.
 //
 // Letters in shapes: B batch, T time, C channels (n_embd), V vocabulary, nh heads, hs head size.
 #pragma once
@@ -12,9 +12,9 @@
 #include <cstdint>
 
 #include "config/config.h"
-#include "inference/model_types.h"
 #include "model/attention.h"
 #include "model/language_model.h"
+#include "network/model_types.h"
 
 namespace chargpt {
 

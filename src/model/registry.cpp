@@ -9,9 +9,9 @@
 #include <array>
 #include <string_view>
 
-#include "inference/model_types.h"
 #include "model/attention.h"
 #include "model/layers.h"
+#include "network/model_types.h"
 
 namespace chargpt {
 namespace {

@@ -1,5 +1,5 @@
 // The types of model as LibTorch modules, and the one way to make one. A new type is a class and a row in registry.cpp,
-// a row in inference/model_types.cpp and a line in inference/plan.cpp.
+// a row in network/model_types.cpp and a line in network/plan.cpp.
 #pragma once
 
 #include <cstdint>

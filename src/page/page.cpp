@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -138,9 +139,11 @@ std::string page_html(const nlohmann::ordered_json& data) {
       "<main id=\"content\"></main>\n<noscript>This page computes and draws with JavaScript, which is switched off "
       "here.</noscript>\n<script type=\"application/json\" id=\"data\">" +
       json_in_html(data) + "</script>\n";
-  for (const std::string_view script : {page_model_script(), page_drawing_script(), page_script()})
+  for (const std::string_view script :
+       {embedded_file("src/page/browser/model.js"), embedded_file("src/page/browser/drawing.js"),
+        embedded_file("src/page/browser/page.js")})
     body.append("<script>\n").append(script).append("</script>\n");
-  return page_of(data.at("title"), page_style(), with_scripts, body);
+  return page_of(data.at("title"), embedded_file("src/page/browser/page.css"), with_scripts, body);
 }
 
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols) {

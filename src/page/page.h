@@ -35,10 +35,4 @@ std::string walk_page(const std::string& title, const std::string& introduction,
 /// io.
 void write_page(const std::filesystem::path& path, std::string_view html);
 
-// Files of browser/, compiled in by scripts/cmake/EmbedText.cmake.
-std::string_view page_style();
-std::string_view page_script();
-std::string_view page_model_script();
-std::string_view page_drawing_script();
-
 }  // namespace chargpt

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
-#include "inference/model.h"
+#include "network/model.h"
+#include "run/checkpoint.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {

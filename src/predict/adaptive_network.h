@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "engine/cpu/forward_backward.h"
-#include "inference/model.h"
-#include "inference/plan.h"
 #include "kernels/buffers.h"
+#include "network/model.h"
+#include "network/plan.h"
 #include "predict/network.h"
 
 namespace chargpt {

@@ -61,7 +61,7 @@ Mixture::Mixture(Predictor& network, int threads, Counts counts, MixtureWeights 
       mixer_({std::max<std::int64_t>(1, counts_.tree().nodes()), Counts::match_classes, network.vocab_size() + 1,
               steps_of_logit * steps_of_logit, 4 * network.vocab_size()},
              first_weights(inputs, weights), {mixer_rate, average_rate}),
-      own_(room()) {}
+      own_(scratch()) {}
 
 Mixture::Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, TokenView train,
                  const Heartbeat& heartbeat)
@@ -112,54 +112,55 @@ void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat
 
 // ---- one place
 
-Mixture::Room Mixture::room() const {
-  Room room{};
-  room.of_symbols.resize(static_cast<std::size_t>(network_.vocab_size()));
-  room.of_bits.resize(static_cast<std::size_t>(counts_.tree().nodes()));
-  return room;
+Mixture::Scratch Mixture::scratch() const {
+  Scratch scratch{};
+  scratch.of_symbols.resize(static_cast<std::size_t>(network_.vocab_size()));
+  scratch.of_bits.resize(static_cast<std::size_t>(counts_.tree().nodes()));
+  return scratch;
 }
 
 /// What the network says of the next symbol, its logits (V).
-void Mixture::read_network(std::span<const float> logits, Room& room) const {
+void Mixture::read_network(std::span<const float> logits, Scratch& scratch) const {
   const float top = std::ranges::max(logits);
   double total = 0;
-  for (std::size_t v = 0; v < logits.size(); ++v) total += room.of_symbols[v] = std::exp(double{logits[v]} - top);
+  for (std::size_t v = 0; v < logits.size(); ++v) total += scratch.of_symbols[v] = std::exp(double{logits[v]} - top);
   const double rest = least_probability * static_cast<double>(logits.size());
-  for (double& p : room.of_symbols) p = p / total * (1 - rest) + least_probability;
-  const auto largest = std::ranges::max_element(room.of_symbols);
-  room.largest = *largest;
-  room.favourite = largest - room.of_symbols.begin();
-  counts_.tree().split(room.of_symbols, room.of_bits);
+  for (double& p : scratch.of_symbols) p = p / total * (1 - rest) + least_probability;
+  const auto largest = std::ranges::max_element(scratch.of_symbols);
+  scratch.largest = *largest;
+  scratch.favourite = largest - scratch.of_symbols.begin();
+  counts_.tree().split(scratch.of_symbols, scratch.of_bits);
 }
 
 /// The network's probability that the bit of a decision is 1.
-double Mixture::by_network(std::int32_t node, const Room& room) {
-  return std::clamp(room.of_bits[static_cast<std::size_t>(node)], 1e-6, 1 - 1e-6);
+double Mixture::by_network(std::int32_t node, const Scratch& scratch) {
+  return std::clamp(scratch.of_bits[static_cast<std::size_t>(node)], 1e-6, 1 - 1e-6);
 }
 
 /// The mixture's.
-double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Room& room) const {
-  counts_.decide(place, node, known, room.decision);
-  std::ranges::copy(room.decision.logits, room.logits.begin());
-  const double counts = stretch(room.decision.p), network = stretch(by_network(node, room));
-  room.logits[inputs - 2] = counts;
-  room.logits[inputs - 1] = network;
-  room.chosen = {node, room.decision.chosen[1], room.decision.chosen[2],  // by match and last symbol, as the counts do
-                 step_of(network) * steps_of_logit + step_of(counts), 4 * room.favourite + whole(4 * room.largest, 3)};
-  room.mixed = mixer_.mix(room.logits, room.chosen);
-  return std::clamp(squash(room.mixed.logit), 1e-6, 1 - 1e-6);
+double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Scratch& scratch) const {
+  counts_.decide(place, node, known, scratch.decision);
+  std::ranges::copy(scratch.decision.logits, scratch.logits.begin());
+  const double counts = stretch(scratch.decision.p), network = stretch(by_network(node, scratch));
+  scratch.logits[inputs - 2] = counts;
+  scratch.logits[inputs - 1] = network;
+  scratch.chosen = {
+      node, scratch.decision.chosen[1], scratch.decision.chosen[2],  // by match and last symbol, as the counts do
+      step_of(network) * steps_of_logit + step_of(counts), 4 * scratch.favourite + whole(4 * scratch.largest, 3)};
+  scratch.mixed = mixer_.mix(scratch.logits, scratch.chosen);
+  return std::clamp(squash(scratch.mixed.logit), 1e-6, 1 - 1e-6);
 }
 
-/// Of a symbol, given the network's logits (V). body(bit) after each of its decisions, which `room` then holds.
+/// Of a symbol, given the network's logits (V). body(bit) after each of its decisions, which `scratch` then holds.
 template <class Body>
-double Mixture::loss_of(std::span<const float> network, const Counts::Place& place, std::int64_t id, Room& room,
+double Mixture::loss_of(std::span<const float> network, const Counts::Place& place, std::int64_t id, Scratch& scratch,
                         const Body& body) const {
-  read_network(network, room);
+  read_network(network, scratch);
   double reached = 1;
-  room.decision.known = Counts::all_known;
+  scratch.decision.known = Counts::all_known;
   for (const SymbolTree::Step step : counts_.tree().path(id)) {
-    double p = decide(place, step.node, room.decision.known, room);
-    if (reached < least_reached) p = by_network(step.node, room);
+    double p = decide(place, step.node, scratch.decision.known, scratch);
+    if (reached < least_reached) p = by_network(step.node, scratch);
     reached *= step.bit ? p : 1 - p;
     body(step.bit);
   }
@@ -167,16 +168,17 @@ double Mixture::loss_of(std::span<const float> network, const Counts::Place& pla
 }
 
 /// The network's logits (V) become the mixture's.
-void Mixture::mix(const Counts::History& history, std::span<float> logits, Room& room) const {
+void Mixture::mix(const Counts::History& history, std::span<float> logits, Scratch& scratch) const {
   const Counts::Place place = counts_.place_of(history);
-  read_network(logits, room);
-  counts_.tree().join(room.of_symbols, Counts::all_known, [&](std::int32_t node, double reached, Counts::Known& known) {
-    if (reached < least_reached) return by_network(node, room);
-    const double p = decide(place, node, known, room);
-    known = room.decision.known;
-    return p;
-  });
-  for (std::size_t v = 0; v < logits.size(); ++v) logits[v] = static_cast<float>(std::log(room.of_symbols[v]));
+  read_network(logits, scratch);
+  counts_.tree().join(scratch.of_symbols, Counts::all_known,
+                      [&](std::int32_t node, double reached, Counts::Known& known) {
+                        if (reached < least_reached) return by_network(node, scratch);
+                        const double p = decide(place, node, known, scratch);
+                        known = scratch.decision.known;
+                        return p;
+                      });
+  for (std::size_t v = 0; v < logits.size(); ++v) logits[v] = static_cast<float>(std::log(scratch.of_symbols[v]));
 }
 
 // ---- windows
@@ -197,21 +199,21 @@ void Mixture::for_each_place(const WindowBatch& windows, std::int64_t window, st
   }
 }
 
-/// body(room, history, place, row) for every position of all windows, each thread some of the windows; `rows` are the
-/// network's.
+/// body(scratch, history, place, row) for every position of all windows, each thread some of the windows; `rows` are
+/// the network's.
 template <class Body>
 void Mixture::on_windows(const WindowBatch& windows, std::span<float> rows, const Body& body) {
   network_.logits(windows, rows);
   cpu::on_threads(threads_, [&](int thread) {
-    Room own = room();
+    Scratch own = scratch();
     for (std::int64_t window = thread; window < windows.B(); window += threads_)
       for_each_place(windows, window, rows, [&](const auto&... of_place) { body(own, of_place...); });
   });
 }
 
 void Mixture::logits(const WindowBatch& windows, std::span<float> logits) {
-  on_windows(windows, logits, [&](Room& room, const Counts::History& history, std::size_t, std::span<float> row) {
-    mix(history, row, room);
+  on_windows(windows, logits, [&](Scratch& scratch, const Counts::History& history, std::size_t, std::span<float> row) {
+    mix(history, row, scratch);
   });
 }
 
@@ -219,11 +221,13 @@ void Mixture::score(const WindowBatch& windows, std::span<float> losses) {
   std::vector<std::int64_t> targets(losses.size());
   windows.copy_targets(targets.data());
   rows_.resize(losses.size() * static_cast<std::size_t>(vocab_size()));
-  on_windows(windows, rows_, [&](Room& room, const Counts::History& history, std::size_t place, std::span<float> row) {
-    losses[place] = 0;
-    if (targets[place] == no_target) return;
-    losses[place] = static_cast<float>(loss_of(row, counts_.place_of(history), targets[place], room, [](bool) {}));
-  });
+  on_windows(windows, rows_,
+             [&](Scratch& scratch, const Counts::History& history, std::size_t place, std::span<float> row) {
+               losses[place] = 0;
+               if (targets[place] == no_target) return;
+               losses[place] =
+                   static_cast<float>(loss_of(row, counts_.place_of(history), targets[place], scratch, [](bool) {}));
+             });
 }
 
 void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {

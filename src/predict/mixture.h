@@ -51,7 +51,7 @@ class Mixture : public Predictor {
  private:
   static constexpr std::size_t inputs = Counts::inputs + 2;
   /// What one thread works with.
-  struct Room {
+  struct Scratch {
     std::vector<double> of_symbols, of_bits;  ///< the network's: (V), (nodes)
     double largest = 0;                       ///< its probability of the symbol it holds most probable
     std::int64_t favourite = 0;
@@ -60,14 +60,14 @@ class Mixture : public Predictor {
     Mixer::Chosen chosen;
     Mixer::Mixed mixed;
   };
-  Room room() const;
-  void read_network(std::span<const float> logits, Room& room) const;
-  static double by_network(std::int32_t node, const Room& room);
-  double decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Room& room) const;
+  Scratch scratch() const;
+  void read_network(std::span<const float> logits, Scratch& scratch) const;
+  static double by_network(std::int32_t node, const Scratch& scratch);
+  double decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Scratch& scratch) const;
   template <class Body>
-  double loss_of(std::span<const float> network, const Counts::Place& place, std::int64_t id, Room& room,
+  double loss_of(std::span<const float> network, const Counts::Place& place, std::int64_t id, Scratch& scratch,
                  const Body& body) const;
-  void mix(const Counts::History& history, std::span<float> logits, Room& room) const;
+  void mix(const Counts::History& history, std::span<float> logits, Scratch& scratch) const;
   template <class Body>
   void for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows, const Body& body) const;
   template <class Body>
@@ -82,7 +82,7 @@ class Mixture : public Predictor {
   MixtureLearning learning_;
   Mixer mixer_;
   std::vector<Counts::History> histories_;  ///< of each sequence
-  Room own_;
+  Scratch own_;
   /// Of the text that is scored and learned: the target that comes next, and its history.
   std::int64_t scored_to_ = -1;
   Counts::History history_;

@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "inference/decoder.h"
-#include "inference/forward.h"
-#include "inference/model_types.h"
-#include "inference/sequence_cache.h"
+#include "network/decoder.h"
+#include "network/forward.h"
+#include "network/model_types.h"
+#include "network/sequence_cache.h"
 
 namespace chargpt {
 

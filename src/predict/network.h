@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "inference/model.h"
+#include "network/model.h"
 #include "predict/predictor.h"
 
 namespace chargpt {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/token_view.h"
-#include "inference/window_scorer.h"
+#include "network/window_scorer.h"
 
 namespace chargpt {
 

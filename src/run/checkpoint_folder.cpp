@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint.h"
 #include "report/format.h"
+#include "run/checkpoint.h"
 
 namespace chargpt {
 namespace {

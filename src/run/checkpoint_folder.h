@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/open_folder.h"
-#include "checkpoint/checkpoint.h"
+#include "run/checkpoint.h"
 
 namespace chargpt {
 

@@ -15,15 +15,15 @@
 #include "base/names.h"
 #include "base/open_folder.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/strict_json.h"
 #include "config/describe.h"
 #include "report/files/output_file.h"
 #include "report/format.h"
+#include "run/checkpoint.h"
 #include "run/checkpoint_folder.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
+#include "run/strict_json.h"
 
 namespace chargpt {
 namespace {

@@ -1,4 +1,4 @@
-// The checkpoints of a run (see checkpoint/checkpoint.h): saved, loaded, listed; where one stands beside the best and
+// The checkpoints of a run (see run/checkpoint.h): saved, loaded, listed; where one stands beside the best and
 // the last; and the figures that a run keeps of one. A checkpoint is complete or absent.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
+#include "run/checkpoint.h"
 
 namespace chargpt {
 

@@ -8,9 +8,9 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/strict_json.h"
 #include "report/format.h"
+#include "run/checkpoint.h"
+#include "run/strict_json.h"
 #include "text/text_place.h"
 
 namespace chargpt {

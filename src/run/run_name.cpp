@@ -10,8 +10,8 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint.h"
 #include "config/document.h"
+#include "run/checkpoint.h"
 #include "run/run_files.h"
 
 namespace chargpt {

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/quote.h"
 
@@ -99,6 +100,10 @@ std::string_view TextReader::read_piece(std::size_t kept) {
 
 std::optional<FileKind> kind_of(const TextSource& source) {
   return kind_of_file(TextReader(source).next());
+}
+
+std::string_view sample_text() {
+  return embedded_file("data/sample.txt");
 }
 
 }  // namespace chargpt

@@ -55,7 +55,7 @@ class TextReader {
   std::uint64_t skipped_ = 0;
 };
 
-/// data/sample.txt, compiled in by scripts/cmake/EmbedText.cmake.
+/// data/sample.txt, compiled into the program.
 std::string_view sample_text();
 
 /// The kind of `source` by its first bytes: an archive, a picture, a text of another encoding and so on; none for plain

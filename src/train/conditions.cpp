@@ -10,9 +10,9 @@
 #include "engine/engine.h"
 #include "engine/torch_module.h"
 #include "kernels/kernels.h"
-#include "learner/learner.h"
 #include "predict/counts.h"
 #include "text/text_place.h"
+#include "train/learner.h"
 
 namespace chargpt {
 

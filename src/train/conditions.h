@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
+#include "run/checkpoint.h"
 #include "train/trainer.h"
 
 namespace chargpt {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
-#include "learner/learner.h"
-#include "parameters/arena.h"
+#include "network/arena.h"
+#include "run/checkpoint.h"
 #include "train/emitter.h"
+#include "train/learner.h"
 #include "train/saving.h"
 
 namespace chargpt {

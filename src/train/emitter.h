@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/heartbeat.h"
-#include "checkpoint/checkpoint.h"
-#include "ranks/communicator.h"
 #include "report/events.h"
+#include "run/checkpoint.h"
+#include "train/communicator.h"
 
 namespace chargpt {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "evaluate/split_loss.h"
-#include "generate/generate.h"
-#include "inference/model.h"
-#include "inference/window_scorer.h"
 #include "kernels/thread_team.h"
+#include "network/model.h"
+#include "network/window_scorer.h"
+#include "predict/generate.h"
 #include "predict/network.h"
 #include "train/run_length.h"
 

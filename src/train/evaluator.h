@@ -7,11 +7,11 @@
 #include <string>
 
 #include "base/token_view.h"
-#include "checkpoint/checkpoint.h"
 #include "config/load.h"
-#include "learner/learner.h"
+#include "run/checkpoint.h"
 #include "text/corpus.h"
 #include "train/emitter.h"
+#include "train/learner.h"
 
 namespace chargpt {
 

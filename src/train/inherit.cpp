@@ -8,8 +8,8 @@
 #include "base/names.h"
 #include "config/describe.h"
 #include "config/load.h"
-#include "inference/model.h"
-#include "inference/parameter_list.h"
+#include "network/model.h"
+#include "network/parameter_list.h"
 
 namespace chargpt {
 namespace {

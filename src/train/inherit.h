@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "checkpoint/checkpoint.h"
-#include "parameters/arena.h"
+#include "network/arena.h"
+#include "run/checkpoint.h"
 
 namespace chargpt {
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
 #include "config/config.h"
 #include "config/load.h"
-#include "learner/learner.h"
 #include "report/events.h"
+#include "run/checkpoint.h"
 #include "text/corpus.h"
+#include "train/learner.h"
 
 namespace chargpt {
 

@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "base/open_folder.h"
-#include "checkpoint/checkpoint.h"
-#include "learner/learner.h"
+#include "run/checkpoint.h"
 #include "run/checkpoints.h"
 #include "text/corpus.h"
 #include "train/emitter.h"
+#include "train/learner.h"
 
 namespace chargpt {
 

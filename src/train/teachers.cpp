@@ -8,16 +8,16 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "inference/model.h"
-#include "inference/model_types.h"
 #include "kernels/kernels.h"
-#include "learner/learner.h"
+#include "network/model.h"
+#include "network/model_types.h"
 #include "predict/network.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
 #include "text/text_place.h"
+#include "train/learner.h"
 
 namespace chargpt {
 namespace {

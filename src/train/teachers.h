@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
 #include "config/load.h"
-#include "inference/window_scorer.h"
-#include "ranks/communicator.h"
+#include "network/window_scorer.h"
+#include "run/checkpoint.h"
 #include "text/corpus.h"
+#include "train/communicator.h"
 
 namespace chargpt {
 

@@ -12,11 +12,11 @@
 #include "config/describe.h"
 #include "config/load.h"
 #include "engine/device.h"
-#include "inference/model_types.h"
-#include "learner/learner.h"
+#include "network/model_types.h"
 #include "run/checkpoints.h"
 #include "train/conditions.h"
 #include "train/inherit.h"
+#include "train/learner.h"
 #include "train/plan.h"
 
 namespace chargpt {

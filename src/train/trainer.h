@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
-#include "learner/learner.h"
-#include "ranks/communicator.h"
 #include "report/events.h"
+#include "run/checkpoint.h"
 #include "text/corpus.h"
+#include "train/communicator.h"
 #include "train/divergence.h"
 #include "train/emitter.h"
 #include "train/evaluator.h"
+#include "train/learner.h"
 #include "train/run_length.h"
 #include "train/saving.h"
 #include "train/teachers.h"

@@ -38,17 +38,15 @@ class CheckTest(unittest.TestCase):
         self.assertIn(line, printed)
 
 
-class IncludesTest(CheckTest):
-    def test_an_include_against_the_layers_is_refused_where_no_link_permits_it(self):
-        self.write("CMakeLists.txt", "chargpt_room(base)\nchargpt_room(text base)\nchargpt_program(chargpt main.cpp text)\n")
-        self.write("src/base/error.h", "// Errors.\n#pragma once\n")
+class ModulesTest(CheckTest):
+    def test_an_include_of_a_module_below_in_the_list_is_refused(self):
+        self.write("src/modules.txt", "# Modules.\nbase 10 errors\ntext 10 ids\n")
         self.write("src/text/corpus.h", '// Text.\n#pragma once\n#include "base/error.h"\n')
-        self.write("src/main.cpp", '#include "text/corpus.h"\n')
-        self.write("src/README.md", "# Modules\n`main.cpp` `text/` `base/`\n\n```mermaid\n```\nAfter it.\n")
-        subprocess.run([sys.executable, ROOT / "scripts/check/includes.py", "--draw", self.folder], check=True)
-        self.assert_passes("includes.py")
-        self.write("src/base/error.cpp", '\n#include "text/corpus.h"\n')
-        self.assert_refused("includes.py", 'src/base/error.cpp:2: base may not include "text/corpus.h"')
+        self.write("src/README.md", "# Modules\n<!-- modules -->\n\n<!-- end -->\n")
+        subprocess.run([sys.executable, ROOT / "scripts/check/modules.py", "--draw", self.folder], check=True)
+        self.assert_passes("modules.py")
+        self.write("src/base/error.cpp", '#include "text/corpus.h"\n')
+        self.assert_refused("modules.py", "src/base/error.cpp: includes text/corpus.h, of a module below base in src/modules.txt")
 
 
 class WordsTest(CheckTest):

@@ -1,15 +1,15 @@
 // Decoding on the raw weights against the model's own forward over the whole window: logits, over all options and model
 // types.
-#include "inference/decoder.h"
+#include "network/decoder.h"
 
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include <new>
 
-#include "inference/model.h"
-#include "inference/model_types.h"
 #include "model/variants.h"
+#include "network/model.h"
+#include "network/model_types.h"
 
 #include "test.h"
 

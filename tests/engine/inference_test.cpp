@@ -1,16 +1,16 @@
 // Models held for inference against the LibTorch modules of the same weights, over all options and model types.
-#include "inference/model.h"
+#include "network/model.h"
 
 #include <ATen/ops/from_blob.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "inference/plan.h"
-#include "inference/walk.h"
 #include "inference_of.h"
 #include "model/attention.h"
 #include "model/registry.h"
 #include "model/variants.h"
+#include "network/plan.h"
+#include "network/walk.h"
 #include "predict/network.h"
 
 #include "test.h"

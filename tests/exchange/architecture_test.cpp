@@ -5,7 +5,7 @@
 #include <string>
 
 #include "config/load.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 #include "test.h"
 
 namespace chargpt {

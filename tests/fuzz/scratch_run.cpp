@@ -7,9 +7,9 @@
 
 #include "base/bytes.h"
 #include "base/files.h"
-#include "checkpoint/checkpoint.h"
 #include "promise.h"
 #include "report/files/metrics.h"
+#include "run/checkpoint.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {

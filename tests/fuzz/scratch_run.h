@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "checkpoint/checkpoint.h"
+#include "run/checkpoint.h"
 
 namespace chargpt {
 

@@ -6,16 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/safetensors.h"
-#include "checkpoint/strict_json.h"
 #include "config/describe.h"
 #include "config/load.h"
 #include "exchange/formats.h"
-#include "inference/parameter_list.h"
+#include "network/parameter_list.h"
 #include "promise.h"
 #include "report/files/metrics.h"
 #include "report/terminal.h"
+#include "run/checkpoint.h"
+#include "run/safetensors.h"
+#include "run/strict_json.h"
 #include "scratch_run.h"
 #include "text/corpus.h"
 

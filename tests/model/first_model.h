@@ -8,7 +8,7 @@
 #include <string>
 
 #include "model/registry.h"
-#include "parameters/initial_weights.h"
+#include "network/initial_weights.h"
 
 namespace chargpt {
 

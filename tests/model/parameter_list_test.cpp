@@ -1,5 +1,5 @@
 // The list of parameters against what the modules register.
-#include "inference/parameter_list.h"
+#include "network/parameter_list.h"
 
 #include "variants.h"
 

@@ -7,10 +7,10 @@
 
 #include <memory>
 
-#include "inference/variants.h"
 #include "model/first_model.h"
 #include "model/language_model.h"
 #include "model/registry.h"
+#include "network/variants.h"
 
 namespace chargpt {
 

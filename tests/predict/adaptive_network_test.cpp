@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "engine/cpu_engine.h"
 #include "golden_weights.h"
-#include "inference/drawn_weights.h"
+#include "network/drawn_weights.h"
 #include "test.h"
 
 namespace chargpt {

@@ -1,9 +1,9 @@
 // Several networks as one: their probabilities averaged, in windows and in sequences.
 #include "predict/ensemble.h"
 
-#include "generate/generate.h"
-#include "inference/drawn_weights.h"
+#include "network/drawn_weights.h"
 #include "predict/counted.h"
+#include "predict/generate.h"
 #include "predict/mixture.h"
 #include "predict/network.h"
 #include "test.h"

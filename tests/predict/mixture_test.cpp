@@ -3,10 +3,10 @@
 
 #include <numeric>
 
-#include "generate/generate.h"
-#include "inference/drawn_weights.h"
+#include "network/drawn_weights.h"
 #include "predict/counted.h"
 #include "predict/formula_network.h"
+#include "predict/generate.h"
 #include "predict/network.h"
 #include "test.h"
 

@@ -4,9 +4,9 @@
 
 #include "config/load.h"
 #include "golden_weights.h"
-#include "inference/drawn_weights.h"
-#include "inference/walk.h"
 #include "kept_windows.h"
+#include "network/drawn_weights.h"
+#include "network/walk.h"
 #include "predict/network.h"
 #include "tinyshakespeare.h"
 

@@ -1,5 +1,5 @@
 // Checkpoints as a user meets them: saved, chosen, kept, damaged, and left behind by crashes.
-#include "checkpoint/checkpoint.h"
+#include "run/checkpoint.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "base/files.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/strict_json.h"
 #include "failure.h"
+#include "run/checkpoint.h"
+#include "run/strict_json.h"
 #include "saved_run.h"
 
 using namespace chargpt;

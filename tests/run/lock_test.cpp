@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "base/files.h"
-#include "checkpoint/checkpoint.h"
 #include "failure.h"
+#include "run/checkpoint.h"
 #include "run/run_folder.h"
 #include "test_folder.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/files.h"
-#include "checkpoint/checkpoint.h"
 #include "config/describe.h"
+#include "run/checkpoint.h"
 #include "run/checkpoints.h"
 #include "run_state.h"
 #include "test_folder.h"

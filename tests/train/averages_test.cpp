@@ -1,5 +1,5 @@
 // train.ema: evaluated beside the trained weights, saved, resumed bit for bit.
-#include "optimizer/optimizer.h"
+#include "engine/optimizer.h"
 
 #include "evaluate/split_loss.h"
 #include "small_run.h"

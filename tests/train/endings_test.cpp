@@ -1,7 +1,7 @@
 // Why runs end, what a stop drops, and that what was dropped is done again to the same bits.
 
 #include "base/heartbeat.h"
-#include "learner/learner.h"
+#include "train/learner.h"
 #include "twin.h"
 
 using namespace chargpt;

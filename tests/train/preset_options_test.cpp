@@ -9,8 +9,8 @@
 #include "config/describe.h"
 #include "config/kinds.h"
 #include "config/load.h"
-#include "inference/model_types.h"
-#include "inference/parameter_groups.h"
+#include "network/model_types.h"
+#include "network/parameter_groups.h"
 #include "small_run.h"
 #include "train/plan.h"
 

@@ -1,5 +1,5 @@
 // The trainer as one of several ranks: all make the same calls in the same order, whatever becomes of one of them.
-#include "ranks/communicator.h"
+#include "train/communicator.h"
 
 #include "failure.h"
 #include "small_run.h"

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/checkpoint.h"
 #include "engine/device.h"
+#include "run/checkpoint.h"
 #include "train/conditions.h"
 #include "twin.h"
 

@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "config/describe.h"
 #include "config/load.h"
-#include "inference/model_types.h"
-#include "learner/learner.h"
+#include "network/model_types.h"
 #include "train/conditions.h"
+#include "train/learner.h"
 #include "train/plan.h"
 
 #include "test.h"

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "checkpoint/checkpoint.h"
 #include "failure.h"
-#include "inference/model.h"
 #include "kept_windows.h"
+#include "network/model.h"
 #include "predict/network.h"
+#include "run/checkpoint.h"
 #include "twin.h"
 
 using namespace chargpt;

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/random.h"
-#include "learner/learner.h"
+#include "train/learner.h"
 
 #include "test.h"
 

@@ -1,11 +1,11 @@
 #include "train/trainer.h"
 
 #include "base/files.h"
-#include "checkpoint/checkpoint.h"
 #include "engine/torch_module.h"
 #include "evaluate/split_loss.h"
 #include "failure.h"
 #include "kernels/needs_bf16.h"
+#include "run/checkpoint.h"
 #include "small_run.h"
 #include "train/conditions.h"
 #include "train/evaluator.h"

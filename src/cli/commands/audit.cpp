@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "baseline/shared_text.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -16,9 +15,10 @@
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "evaluate/copied_text.h"
+#include "evaluate/shared_text.h"
 #include "evaluate/split_loss.h"
-#include "generate/generate.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
+#include "predict/generate.h"
 #include "report/format.h"
 #include "report/table.h"
 #include "report/terminal.h"

@@ -1,5 +1,5 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
-#include "experiment/compare.h"
+#include "compare/compare.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,11 +17,11 @@
 #include "cli/training/children.h"
 #include "cli/training/comparison.h"
 #include "cli/training/training.h"
-#include "experiment/comparison_report.h"
-#include "experiment/ladder.h"
-#include "experiment/planned_run.h"
-#include "experiment/variants.h"
-#include "inference/parameter_groups.h"
+#include "compare/comparison_report.h"
+#include "compare/ladder.h"
+#include "compare/planned_run.h"
+#include "compare/variants.h"
+#include "network/parameter_groups.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/run_folder.h"

@@ -11,7 +11,7 @@
 #include "config/describe.h"
 #include "config/document.h"
 #include "config/load.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 #include "report/format.h"
 #include "report/table.h"
 

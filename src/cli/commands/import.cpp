@@ -12,7 +12,7 @@
 #include "cli/runs/run_text.h"
 #include "cli/version.h"
 #include "exchange/formats.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/run_files.h"

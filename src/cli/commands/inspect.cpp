@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/commands/inspect_text.h"
@@ -17,10 +16,11 @@
 #include "cli/runs/differences.h"
 #include "cli/runs/loaded_run.h"
 #include "config/describe.h"
-#include "inference/model_types.h"
-#include "inference/parameter_groups.h"
+#include "network/model_types.h"
+#include "network/parameter_groups.h"
 #include "report/format.h"
 #include "report/table.h"
+#include "run/checkpoint.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
@@ -166,11 +166,11 @@ Json describe_checkpoint(const Arguments& arguments) {
 
 /// False where it was removed or replaced while it was read. Error data, naming the first file that is damaged.
 bool verified(const fs::path& path) {
-  if (!is_folder(path)) return false;
-  const OpenFolder folder(path);
-  for (const FileReport& file : verify_checkpoint(folder)) {
+  const auto folder = open_if_there(path);
+  if (!folder) return false;
+  for (const FileReport& file : verify_checkpoint(*folder)) {
     if (file.problem.empty()) continue;
-    if (!folder.is_at_path()) return false;
+    if (!folder->is_at_path()) return false;
     throw Error(ExitCode::data, (path / file.name).string() + ": " + file.problem);
   }
   return true;

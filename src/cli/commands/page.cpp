@@ -13,7 +13,7 @@
 #include "cli/version.h"
 #include "config/describe.h"
 #include "config/load.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 #include "page/page.h"
 #include "page/page_data.h"
 #include "report/format.h"

@@ -17,7 +17,7 @@
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/training/training.h"
-#include "experiment/repetition.h"
+#include "compare/repetition.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoint_folder.h"

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -24,6 +23,7 @@
 #include "report/format.h"
 #include "report/log.h"
 #include "report/terminal.h"
+#include "run/checkpoint.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"

@@ -11,18 +11,18 @@
 
 #include "base/names.h"
 #include "base/quote.h"
-#include "checkpoint/strict_json.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "config/describe.h"
 #include "config/load.h"
-#include "inference/model_types.h"
+#include "network/model_types.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "run/run_folder.h"
+#include "run/strict_json.h"
 #include "text/text_listing.h"
 
 namespace chargpt {

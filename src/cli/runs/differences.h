@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "checkpoint/checkpoint.h"
+#include "run/checkpoint.h"
 
 namespace chargpt {
 

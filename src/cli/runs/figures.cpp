@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "baseline/shared_text.h"
 #include "cli/output.h"
+#include "evaluate/shared_text.h"
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "baseline/baseline.h"
 #include "cli/runs/adaptation.h"
 #include "cli/runs/loaded_run.h"
+#include "evaluate/baseline.h"
 #include "evaluate/split_loss.h"
 #include "report/table.h"
 

@@ -11,13 +11,13 @@
 
 #include "base/heartbeat.h"
 #include "base/token_view.h"
-#include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
-#include "inference/model.h"
+#include "network/model.h"
 #include "predict/adaptive_network.h"
 #include "predict/ensemble.h"
 #include "predict/mixture.h"
 #include "predict/network.h"
+#include "run/checkpoint.h"
 #include "text/text_place.h"
 
 namespace chargpt {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/runs/loaded_run.h"
+#include "run/checkpoint.h"
 #include "text/text_place.h"
 
 namespace chargpt {

@@ -1,4 +1,4 @@
-// Planned runs (experiment/runs.h) as children of this program, and what a person sees of them: one line for all that
+// Planned runs (compare/runs.h) as children of this program, and what a person sees of them: one line for all that
 // is running, the plan of the first.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "cli/arguments.h"
 #include "cli/output.h"
-#include "experiment/runs.h"
+#include "compare/runs.h"
 #include "text/corpus.h"
 
 namespace chargpt {

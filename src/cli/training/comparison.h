@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/training/training.h"
-#include "experiment/ladder.h"
-#include "experiment/ranking.h"
+#include "compare/ladder.h"
+#include "compare/ranking.h"
 #include "text/corpus.h"
 
 namespace chargpt {

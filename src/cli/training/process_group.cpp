@@ -15,11 +15,11 @@
 #include "cli/version.h"
 #include "config/describe.h"
 #include "config/load.h"
-#include "ranks/launch.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
 #include "text/text_listing.h"
+#include "train/launch.h"
 
 namespace chargpt {
 namespace {

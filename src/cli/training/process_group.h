@@ -7,8 +7,8 @@
 #include <string>
 
 #include "config/config.h"
-#include "ranks/communicator.h"
 #include "text/corpus.h"
+#include "train/communicator.h"
 
 namespace chargpt {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "inference/forward.h"
-#include "inference/plan.h"
+#include "network/forward.h"
+#include "network/plan.h"
 
 namespace chargpt::cpu {
 

@@ -1,0 +1,197 @@
+#include "compare/ranking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "config/describe.h"
+#include "report/files/metrics.h"
+#include "train/conditions.h"
+#include "train/run_length.h"
+
+namespace chargpt {
+namespace {
+
+/// Nats per token of an evaluation, of trained or averaged weights, whichever is better. Error usage for an estimate.
+double whole_split_loss(const nlohmann::ordered_json& evaluation) {
+  if (!evaluation.value("exact", true))
+    throw Error(ExitCode::usage,
+                "an evaluation of a few windows cannot tell when the whole split's loss is reached; set "
+                "eval.eval_iters = 0, and train.max_seconds, where it is given, long enough for whole evaluations");
+  return std::fmin(number_in(evaluation, "val_loss"), number_in(evaluation, "averaged_val_loss"));
+}
+
+/// Runs of one config, each of another seed, in order of the seeds.
+using Group = std::vector<TrainedRun>;
+
+bool has_seed(const Group& group, std::int64_t seed) {
+  return std::ranges::any_of(group, [seed](const TrainedRun& run) { return run.seed.seed == seed; });
+}
+
+std::vector<Group> groups_of(std::vector<TrainedRun> runs) {
+  std::vector<Group> groups;
+  for (TrainedRun& run : runs) {
+    const auto home = std::ranges::find_if(groups, [&run](const Group& group) {
+      return differences_but_for_seed(group.front().config, run.config).empty() && !has_seed(group, run.seed.seed);
+    });
+    (home == groups.end() ? groups.emplace_back() : *home).push_back(std::move(run));
+  }
+  for (Group& group : groups) std::ranges::sort(group, {}, [](const TrainedRun& run) { return run.seed.seed; });
+  return groups;
+}
+
+std::set<std::int64_t> common_seeds(const std::vector<Group>& groups) {
+  std::set<std::int64_t> common;
+  for (const TrainedRun& run : groups.front())
+    if (std::ranges::all_of(groups, [&run](const Group& group) { return has_seed(group, run.seed.seed); }))
+      common.insert(run.seed.seed);
+  return common;
+}
+
+/// Takes all but the common seeds, or all but the first ones, out of every group: only as many as all have pair.
+void keep_what_pairs(std::vector<Group>& groups, std::vector<std::string>& remarks) {
+  const std::set<std::int64_t> common = common_seeds(groups);
+  std::size_t fewest = groups.front().size();
+  for (const Group& group : groups) fewest = std::min(fewest, group.size());
+  std::vector<std::string> left_out;
+  for (Group& group : groups) {
+    Group kept;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const bool pairs = common.empty() ? i < fewest : common.contains(group[i].seed.seed);
+      if (pairs)
+        kept.push_back(std::move(group[i]));
+      else
+        left_out.push_back(group[i].name);
+    }
+    group = std::move(kept);
+  }
+  if (!left_out.empty())
+    remarks.push_back("left out, since not every config has a run with their seed: " + joined(left_out, ", "));
+  if (common.empty()) remarks.emplace_back("no seed is common to all runs: they are paired in order of their seeds");
+}
+
+/// The config's, where several runs are its seeds and no other group has that name.
+std::string name_of(const Group& group, std::set<std::string>& taken) {
+  const std::string& config = group.front().config.config.name;
+  if (group.size() > 1 && taken.insert(config).second) return config;
+  return group.front().name;
+}
+
+/// "default: runs/a (seed 1), runs/b (seed 2)"
+std::string members(const std::string& name, const Group& group) {
+  std::vector<std::string> runs;
+  for (const TrainedRun& run : group) runs.push_back(run.name + " (seed " + std::to_string(run.seed.seed) + ")");
+  return name + ": " + joined(runs, ", ");
+}
+
+}  // namespace
+
+bool failed(const ConfigRuns& runs) {
+  return std::ranges::any_of(runs.seeds, [](const SeedRun& run) { return run.failure.has_value(); });
+}
+
+std::vector<std::vector<float>> losses_of(const ConfigRuns& runs) {
+  std::vector<std::vector<float>> losses;
+  for (const SeedRun& run : runs.seeds) losses.push_back(run.losses);
+  return losses;
+}
+
+bool can_be_ranked(const ConfigResult& result) {
+  return !result.runs.leaks && std::isfinite(result.mean.mean);
+}
+
+Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text) {
+  Comparison comparison;
+  std::vector<ConfigResult>& results = comparison.results;
+  for (ConfigRuns& runs : configs) {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    ConfigResult& result = results.emplace_back();
+    result.mean = failed(runs) ? MeanEstimate{.mean = none} : mean_over_seeds(losses_of(runs));
+    result.runs = std::move(runs);
+  }
+  const auto end_of_ranked = std::stable_partition(results.begin(), results.end(), can_be_ranked);
+  std::stable_sort(results.begin(), end_of_ranked,
+                   [](const ConfigResult& a, const ConfigResult& b) { return a.mean.mean < b.mean.mean; });
+  const std::int64_t ranked = end_of_ranked - results.begin();
+  comparison.pairs = ranked * (ranked - 1) / 2;
+  for (auto result = results.begin(); result != end_of_ranked; ++result) {
+    result->rank = result - results.begin() + 1;
+    if (result->rank > 1)
+      result->versus_best =
+          paired_difference(losses_of(result->runs), losses_of(results[0].runs), comparison.pairs, text);
+  }
+  for (const ConfigResult& result : results)
+    for (const SeedRun& run : result.runs.seeds)
+      comparison.tokens = std::max(comparison.tokens, std::ssize(run.losses));
+  return comparison;
+}
+
+std::optional<ReachedTarget> reached_by(const SeedRun& run, double target) {
+  std::optional<ReachedTarget> reached;
+  const std::filesystem::path path = run.run / "metrics.jsonl";
+  MetricsReader reader(path);
+  try {
+    reader.read([&] { reached.reset(); },
+                [&](const nlohmann::ordered_json& row) {
+                  if (!reached && row["kind"] == "eval" && whole_split_loss(row) <= target)
+                    reached = {.step = row.value("step", std::int64_t{0}), .seconds = number_in(row, "seconds")};
+                });
+  } catch (const nlohmann::json::exception&) {
+    throw Error(
+        ExitCode::data, path,
+        " has an evaluation whose step is not a number, or whose exact is not true or false; leave out --target, "
+        "or train that run again");
+  }
+  if (const std::string line = reader.complaint(); !line.empty()) throw Error(ExitCode::data, line);
+  return reached;
+}
+
+void find_target(Comparison& comparison, double target) {
+  comparison.target = target;
+  for (ConfigResult& result : comparison.results)
+    for (SeedRun& run : result.runs.seeds)
+      if (!run.failure) run.reached = reached_by(run, target);
+}
+
+std::optional<MeanReached> mean_reached(const ConfigRuns& runs) {
+  MeanReached mean;
+  const auto count = static_cast<double>(runs.seeds.size());
+  for (const SeedRun& run : runs.seeds) {
+    if (!run.reached) return std::nullopt;
+    mean.steps += static_cast<double>(run.reached->step) / count;
+    mean.seconds += run.reached->seconds / count;
+  }
+  return mean;
+}
+
+std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b) {
+  std::vector<std::string> lines = changed_training(a.config, b.config);
+  leave_out(lines, {"train.seed"});
+  if (length_set_by(a) != "train.max_iters" && length_set_by(b) != "train.max_iters")
+    leave_out(lines, {"train.max_iters", "train.decay_steps"});
+  if (limits_evaluations(a) || limits_evaluations(b)) leave_out(lines, {"eval.eval_iters"});
+  return lines;
+}
+
+std::vector<ConfigRuns> group_by_config(std::vector<TrainedRun> runs, std::vector<std::string>& remarks) {
+  std::vector<Group> groups = groups_of(std::move(runs));
+  keep_what_pairs(groups, remarks);
+  std::set<std::string> taken;
+  std::vector<ConfigRuns> configs;
+  for (Group& group : groups) {
+    const TrainedRun& first = group.front();
+    ConfigRuns config{.config = name_of(group, taken),
+                      .params = first.params,
+                      .block_size = first.config.config.model.block_size,
+                      .leaks = first.leaks};
+    if (group.size() > 1) remarks.push_back(members(config.config, group));
+    for (TrainedRun& run : group) config.seeds.push_back(std::move(run.seed));
+    configs.push_back(std::move(config));
+  }
+  return configs;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,144 @@
+#include "compare/variants.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "config/describe.h"
+#include "report/format.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::size_t longest_name = 100;  ///< bytes, as a config file may have
+constexpr std::size_t longest_value_in_name = 24;
+constexpr std::size_t most_variants = 1000;
+
+std::vector<std::string> split_outside_brackets(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      parts.back() += c;
+      parts.back() += text[++i];
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (c == '[' || c == '{')) ++depth;
+    if (!quoted && (c == ']' || c == '}')) --depth;
+    if (c == ',' && !quoted && depth <= 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+/// "n_head"; with its section where others have an option of that name.
+std::string short_key(const std::string& key) {
+  const NamedOption option = named_option(key);
+  const bool alone = named_option(option.name).holders.size() == 1;
+  return option.holders.empty() || alone ? option.name : option.holders.front() + "." + option.name;
+}
+
+/// ["mlp", "norm"] and "mlp" without their brackets and quotation marks; empty where it would not do in a name.
+std::string value_in_name(std::string value) {
+  std::erase_if(value, [](char c) { return c == '[' || c == ']' || c == '"' || c == ' '; });
+  const bool plain = std::ranges::all_of(value, [](unsigned char c) {
+    return (c < 128 && std::isalnum(c) != 0) || c == '.' || c == '_' || c == '+' || c == '-' || c == ',';
+  });
+  return plain && !value.empty() && value.size() <= longest_value_in_name ? value : "";
+}
+
+/// "n_head=2", for the value at `index`; values that would read alike stand by their place.
+std::string in_name(const VariedOption& option, std::size_t index) {
+  const std::string value = value_in_name(option.values[index]);
+  const auto alike = std::ranges::count_if(
+      option.values, [&value](const std::string& other) { return value_in_name(other) == value; });
+  return short_key(option.key) + "=" + (value.empty() || alike > 1 ? "#" + std::to_string(index + 1) : value);
+}
+
+std::size_t combinations_of(const std::vector<VariedOption>& varied, std::size_t configs) {
+  std::size_t count = 1;
+  for (const VariedOption& option : varied)
+    count = std::min(count, std::size_t{1'000'000}) * option.values.size();  // one option holds far fewer values
+  if (!varied.empty() && count * configs > most_variants)
+    throw Error(ExitCode::usage, "--vary makes ", format_count(static_cast<std::int64_t>(count * configs)),
+                " variants, above the limit of ", format_count(most_variants), "; give fewer values or fewer configs");
+  return count;
+}
+
+/// Combination `number` of `count`.
+ResolvedConfig load_variant(const std::string& config, const std::vector<VariedOption>& varied, std::size_t number,
+                            std::size_t count, std::span<const Override> overrides) {
+  std::vector<Override> all(overrides.begin(), overrides.end());
+  std::string differs;
+  for (const VariedOption& option : varied) {
+    count /= option.values.size();  // combinations with one value of this option and of those before it
+    const std::size_t place = number / count % option.values.size();
+    all.push_back({option.key, option.values[place], "--vary"});
+    differs += " " + in_name(option, place);
+  }
+  ResolvedConfig resolved = load_config(config, all);
+  std::string& name = resolved.config.name;
+  name += differs;
+  if (name.size() > longest_name)
+    throw Error(ExitCode::usage, "the variant \"", printable(name, 2 * longest_name), "\" has a name of ", name.size(),
+                " bytes, above the limit of ", longest_name, "; give its config a shorter name, or vary less");
+  return resolved;
+}
+
+/// "1e-3" and "0.001".
+void refuse_same(const ResolvedConfig& variant, std::map<std::string, std::string>& seen) {
+  nlohmann::ordered_json options = to_json(variant.config);
+  options.erase("name");
+  const auto [other, fresh] = seen.emplace(options.dump(), variant.config.name);
+  if (!fresh)
+    throw Error(ExitCode::usage, "the variants \"", other->second, "\" and \"", variant.config.name,
+                "\" are the same config; give each value of --vary once");
+}
+
+}  // namespace
+
+VariedOption parse_varied(const std::string& given) {
+  const std::string said = "--vary " + printable(given);
+  const std::size_t equals = given.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw Error(ExitCode::usage, said, " is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6");
+  VariedOption option{given.substr(0, equals), split_outside_brackets(given.substr(equals + 1))};
+  const NamedOption named = named_option(option.key);
+  if (named.holders.empty() && named.name == "name")
+    throw Error(ExitCode::usage, said, ": the name cannot vary; variants are named by what differs");
+  if (named.holders == std::vector<std::string>{"train"} && named.name == "seed")
+    throw Error(ExitCode::usage, said, ": a seed is not a variant; --seeds ", option.values.size(),
+                " trains each config with that many seeds");
+  for (std::size_t i = 0; i < option.values.size(); ++i) {
+    const std::string& value = option.values[i];
+    if (value.empty()) throw Error(ExitCode::usage, said, ": value ", i + 1, " is empty");
+    if (std::count(option.values.begin(), option.values.end(), value) > 1)
+      throw Error(ExitCode::usage, said, ": ", printable(value), " is given twice; give each value once");
+  }
+  return option;
+}
+
+std::vector<ResolvedConfig> load_variants(const std::vector<std::string>& configs,
+                                          const std::vector<VariedOption>& varied,
+                                          std::span<const Override> overrides) {
+  const std::size_t combinations = combinations_of(varied, configs.size());
+  std::vector<ResolvedConfig> variants;
+  for (const std::string& config : configs) {
+    std::map<std::string, std::string> seen;
+    for (std::size_t number = 0; number < combinations; ++number) {
+      variants.push_back(load_variant(config, varied, number, combinations, overrides));
+      refuse_same(variants.back(), seen);
+    }
+  }
+  return variants;
+}
+
+}  // namespace chargpt

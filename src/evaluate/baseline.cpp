@@ -1,0 +1,77 @@
+#include "evaluate/baseline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "evaluate/compression.h"
+#include "evaluate/shared_text.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::int64_t most_tokens = 10'000'000;
+constexpr int longest_order = 8;
+
+TokenView beginning(TokenView text) {
+  return text.slice(0, std::min(text.size(), most_tokens));
+}
+
+/// What `split` adds to the compressed size of `train`, in nats per token.
+double ppmd_loss(const Vocabulary& vocabulary, TokenView train, TokenView split, const Heartbeat& heartbeat) {
+  const std::int64_t document = split.document();  // one that ends the train split begins the other: written once
+  if (document != TokenView::no_document && split.size() > 1 && split[0] == document &&
+      train[train.size() - 1] == document)
+    split = split.slice(1, split.size() - 1);
+  const std::int64_t alone = ppmd_bytes(vocabulary, {train}, part_heartbeat(heartbeat, 0, 0.5)),
+                     both = ppmd_bytes(vocabulary, {train, split}, part_heartbeat(heartbeat, 0.5, 1));
+  return static_cast<double>(both - alone) * 8 * std::numbers::ln2 / static_cast<double>(split.size());
+}
+
+}  // namespace
+
+Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, const Heartbeat& heartbeat) {
+  const Vocabulary& vocabulary = corpus.vocabulary();
+  const TokenView train = beginning(corpus.train()), measured = beginning(split);
+  std::vector<ScoredWindows> cuts{{.length = measured.size()}};  // none
+  if (windows.length < measured.size()) cuts.push_back(windows);
+  const auto of_cuts =
+      ngram_losses(train, measured, vocabulary.size(), cuts, longest_order, part_heartbeat(heartbeat, 0, 0.6));
+  const std::vector<double>& losses = of_cuts.front();
+  const auto best = std::ranges::min_element(losses);
+  const std::size_t order = static_cast<std::size_t>(best - losses.begin()) + 1;
+  return {.uniform = std::log(static_cast<double>(vocabulary.size())),
+          .measured = measured.size(),
+          .shared = shared_tokens(measured, corpus.train()),
+          .counted = train.size(),
+          .unigram = losses[0],
+          .bigram = losses[1],
+          .trigram = losses[2],
+          .ngram_order = static_cast<std::int64_t>(order),
+          .ngram = *best,
+          .ngram_in_windows = of_cuts.back()[order - 1],
+          .ppmd = ppmd_loss(vocabulary, train, measured, part_heartbeat(heartbeat, 0.6, 1))};
+}
+
+nlohmann::ordered_json to_json(const Baselines& baselines) {
+  return {{"uniform", baselines.uniform},
+          {"unigram", baselines.unigram},
+          {"bigram", baselines.bigram},
+          {"trigram", baselines.trigram},
+          {"ngram",
+           {{"order", baselines.ngram_order},
+            {"loss", baselines.ngram},
+            {"loss_in_windows", baselines.ngram_in_windows},
+            {"class", "frozen"}}},
+          {"ppmd",
+           {{"loss", baselines.ppmd},
+            {"class", "adaptive"},
+            {"variant", "H"},
+            {"order", ppmd_order},
+            {"memory_bytes", ppmd_memory_bytes}}},
+          {"counted_tokens", baselines.counted},
+          {"measured_tokens", baselines.measured}};
+}
+
+}  // namespace chargpt

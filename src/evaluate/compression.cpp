@@ -1,0 +1,101 @@
+#include "evaluate/compression.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+namespace chargpt {
+namespace {
+
+constexpr const char* between_documents = "\xFF";  ///< no byte of UTF-8: a symbol of its own, as it is to a model
+
+/// The bytes of each id.
+std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
+  std::vector<std::string> symbols;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id)
+    symbols.push_back(id == vocabulary.document() ? between_documents : vocabulary.symbol(id));
+  return symbols;
+}
+
+/// take(bytes) for all texts, a run at a time.
+template <class Take>
+void each_run(const std::vector<TokenView>& texts, const std::vector<std::string>& symbols, const Take& take) {
+  std::string bytes;
+  for (const TokenView ids : texts)
+    ids.each_run([&](std::span<const std::int64_t> run) {
+      bytes.clear();
+      for (const std::int64_t id : run) bytes += symbols[static_cast<std::size_t>(id)];
+      take(bytes);
+    });
+}
+
+/// libarchive's 7-Zip writer. It keeps what it has compressed in a temporary file, and writes it out at the end.
+class Ppmd {
+ public:
+  explicit Ppmd(std::int64_t bytes) : archive_(archive_write_new()) {
+    const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(), archive_entry_free);
+    if (!archive_ || !entry) throw std::bad_alloc();
+    archive_entry_set_pathname(entry.get(), "text");
+    archive_entry_set_filetype(entry.get(), AE_IFREG);
+    archive_entry_set_size(entry.get(), bytes);
+    check(archive_write_set_format_7zip(archive_.get()));
+    check(archive_write_set_options(archive_.get(), "7zip:compression=ppmd"));
+    check(archive_write_open(archive_.get(), &written_, nullptr, keep, nullptr));
+    check(archive_write_header(archive_.get(), entry.get()));
+  }
+  void take(const std::string& text) {
+    check(archive_write_data(archive_.get(), text.data(), text.size()) < 0 ? ARCHIVE_FATAL : ARCHIVE_OK);
+  }
+  /// The format's first header says at byte 12 how far behind it the last one is: what lies between is the text.
+  std::int64_t finish() {
+    check(archive_write_close(archive_.get()));
+    return static_cast<std::int64_t>(from_little_endian(std::string_view(written_).substr(12, 8)));
+  }
+
+ private:
+  struct End {  // also of one that is not whole, whose rest libarchive would fill with zeros
+    void operator()(archive* unfinished) const {
+      archive_write_fail(unfinished);
+      archive_write_free(unfinished);
+    }
+  };
+  static la_ssize_t keep(archive*, void* written, const void* bytes, std::size_t count) {
+    static_cast<std::string*>(written)->append(static_cast<const char*>(bytes), count);
+    return static_cast<la_ssize_t>(count);
+  }
+  void check(int result) const {
+    if (result >= ARCHIVE_WARN) return;
+    if (archive_errno(archive_.get()) == ENOMEM) throw std::bad_alloc();
+    const char* const why = archive_error_string(archive_.get());
+    throw Error(ExitCode::io, "libarchive failed (", why == nullptr ? "no reason given" : why,
+                "); it needs a folder for a temporary file (TMPDIR)");
+  }
+
+  std::string written_;
+  std::unique_ptr<archive, End> archive_;
+};
+}  // namespace
+
+std::int64_t ppmd_bytes(const Vocabulary& vocabulary, const std::vector<TokenView>& parts, const Heartbeat& heartbeat) {
+  const std::vector<std::string> symbols = symbols_of(vocabulary);
+  std::int64_t bytes = 0, taken = 0;
+  each_run(parts, symbols, [&bytes](const std::string& text) { bytes += std::ssize(text); });
+  Ppmd compressor(bytes);
+  each_run(parts, symbols, [&](const std::string& text) {
+    compressor.take(text);
+    taken += std::ssize(text);
+    beat(heartbeat, taken, bytes);
+  });
+  return compressor.finish();
+}
+
+}  // namespace chargpt

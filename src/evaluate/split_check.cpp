@@ -1,0 +1,152 @@
+#include "evaluate/split_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/quote.h"
+#include "evaluate/ngram.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::int64_t least_tokens = 1000, most_counted = 1'000'000, most_tokens = 200'000;  // of a part
+constexpr std::int64_t stretches = 4;  // that a longer part is sampled in
+constexpr std::int64_t least_lines = 50;
+constexpr double sorted_share = 0.95;  ///< of neighbouring lines that are in order
+
+// Measured on ordinary texts and pairs of unlike ones: README.md. Of a text that is learned exactly both losses are
+// tiny, and their ratio says nothing.
+constexpr double clear_ratio = 1.25, clear_difference = 0.5;
+
+using Part = std::vector<std::uint32_t>;  ///< ids
+
+/// All of a part of the text, or stretches of it at even distances, `most` tokens.
+Part sampled(TokenView part, std::int64_t most) {
+  const std::int64_t count = std::min(part.size(), most), length = count / stretches;
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(length * stretches));
+  for (std::int64_t i = 0; i < stretches; ++i)
+    part.copy((part.size() - length) * i / (stretches - 1), length, ids.data() + i * length);
+  return {ids.begin(), ids.end()};
+}
+
+TokenView view_of(const Part& part) {
+  return {part.data(), sizeof part[0], std::ssize(part)};
+}
+
+using Line = std::vector<char32_t>;
+
+/// Counts neighbouring lines that rise and that fall.
+struct Order {
+  std::int64_t rising = 0, falling = 0;
+  void compare(const Line& before, const Line& line) {
+    rising += before < line;
+    falling += before > line;
+  }
+  bool sorted() const {
+    const std::int64_t all = rising + falling;
+    return all >= least_lines &&
+           static_cast<double>(std::max(rising, falling)) >= sorted_share * static_cast<double>(all);
+  }
+};
+
+/// By code points, or with capital letters of ASCII taken as small ones.
+bool is_sorted(const std::vector<Part>& parts, const Vocabulary& vocabulary) {
+  const std::int64_t line_end = vocabulary.id_of('\n');
+  Order exact, folded;
+  for (const auto& part : parts) {
+    Line line, before, line_folded, before_folded;
+    for (const std::int64_t id : part) {
+      if (id != line_end) {
+        const char32_t symbol = vocabulary.code_point(id);
+        line.push_back(symbol);
+        line_folded.push_back(symbol >= 'A' && symbol <= 'Z' ? symbol + ('a' - 'A') : symbol);
+        continue;
+      }
+      if (!before.empty() && !line.empty()) exact.compare(before, line), folded.compare(before_folded, line_folded);
+      before = std::exchange(line, {});
+      before_folded = std::exchange(line_folded, {});
+    }
+  }
+  return exact.sorted() || folded.sorted();
+}
+
+/// Of a text that is one: nearly all of its lines are a word or a few, and hardly any is blank.
+bool is_list(const Corpus& corpus) {
+  constexpr std::int64_t looked_at = 100'000, fewest_lines = 100, most_symbols = 40, most_spaces = 2;
+  constexpr double nearly_all = 0.97;
+  const std::int64_t newline = corpus.vocabulary().id_of('\n'), space = corpus.vocabulary().id_of(' ');
+  if (corpus.documents().count > 0 || newline < 0) return false;
+  std::int64_t lines = 0, items = 0, symbols = 0, spaces = 0;
+  for (std::int64_t i = 0; i < std::min(corpus.train().size(), looked_at); ++i) {
+    const std::int64_t id = corpus.train()[i];
+    if (id != newline) {
+      ++symbols;
+      spaces += id == space ? 1 : 0;
+      continue;
+    }
+    ++lines;
+    items += symbols > 0 && symbols <= most_symbols && spaces <= most_spaces ? 1 : 0;
+    symbols = spaces = 0;
+  }
+  return lines >= fewest_lines && static_cast<double>(items) >= nearly_all * static_cast<double>(lines);
+}
+
+std::string percent(double value) {
+  return std::to_string(std::lround(100 * value)) + " %";
+}
+
+}  // namespace
+
+bool SplitCheck::differs() const {
+  return sorted || (held_out_loss >= clear_ratio * train_loss && held_out_loss - train_loss >= clear_difference);
+}
+
+std::optional<SplitCheck> check_split(const Corpus& corpus) {
+  const TokenView train = corpus.train(), val = corpus.val();
+  if (corpus.documents().count > 0) return std::nullopt;  // drawn from the whole text
+  if (train.size() < 5 * least_tokens || val.size() < least_tokens) return std::nullopt;
+  const std::int64_t cut = train.size() / 5 * 4;
+  const std::vector<Part> parts = {sampled(train.slice(0, cut), most_counted),
+                                   sampled(train.slice(cut, train.size() - cut), most_tokens),
+                                   sampled(val, most_tokens)};
+  const auto loss_of = [&](const Part& part) {
+    const ScoredWindows uncut{.length = std::ssize(part)};
+    return ngram_losses(view_of(parts[0]), view_of(part), corpus.vocabulary().size(), {uncut}, 2).front().back();
+  };
+  return SplitCheck{.train_loss = loss_of(parts[1]),
+                    .held_out_loss = loss_of(parts[2]),
+                    .sorted = is_sorted(parts, corpus.vocabulary())};
+}
+
+nlohmann::ordered_json to_json(const SplitCheck& check) {
+  return {{"train_loss", check.train_loss},
+          {"held_out_loss", check.held_out_loss},
+          {"sorted", check.sorted},
+          {"differs", check.differs()}};
+}
+
+std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& check) {
+  if (!check || !check->differs())
+    return is_list(corpus)
+               ? "the lines are short, as in a list: if each is separate, --documents lines (as in the preset "
+                 "names) trains on separate items, so that the model can write new ones"
+               : "";
+  const std::string share =
+      percent(static_cast<double>(corpus.val_tokens()) / static_cast<double>(corpus.all().size()));
+  const bool last = corpus.test_tokens() == 0;
+  const std::string part = line_of("the held-out part (", last ? "the last " : "", share, " of the text",
+                                   last ? "" : ", before its test split", ") differs from the rest");
+  if (check->sorted)
+    return part +
+           ", since the lines are sorted: if their order means nothing, --documents lines holds out lines drawn from "
+           "all of the text";
+  return part + formatted(": counts of the training text predict it with a loss of %.2f, and", check->held_out_loss) +
+         formatted(" the end of the training text with %.2f; ", check->train_loss) +
+         "validation will not show what the rest teaches: shuffle the lines if their order means nothing "
+         "(shuf mine.txt > shuffled.txt), or join the files so that the end has some of every kind";
+}
+
+}  // namespace chargpt

@@ -1,0 +1,133 @@
+#include "network/decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+namespace chargpt::cpu {
+
+Decoder::Decoder(ForwardTeam& team)
+    : team_(team), plan_(team.plan()), cache_(plan_), logits_stride_(row_stride(plan_.vocab_size)) {}
+
+void Decoder::reserve(std::int64_t sequences) {
+  for (Forward& pass : team_.passes()) pass.prepare_chunks();
+  slots_.resize(static_cast<std::size_t>(sequences));
+  std::iota(slots_.begin(), slots_.end(), 0);
+  if (sequences <= cache_.slots()) return;
+  logits_ = AlignedFloats(sequences * logits_stride_ + plan_.kernels->slack);
+  cache_.make_room(sequences);
+}
+
+// ---- sequences
+
+float* Decoder::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
+  reserve(sequences);
+  const auto all = std::exchange(slots_, {0});
+  std::ranges::copy(ids, cache_.tokens(0));
+  prefill(static_cast<long>(ids.size()));
+  slots_ = all;
+  for (std::int64_t slot = 1; slot < sequences; ++slot) {
+    std::ranges::copy(ids, cache_.tokens(slot));
+    std::memcpy(logits_.data() + slot * logits_stride_, logits_.data(),
+                static_cast<std::size_t>(plan_.vocab_size) * sizeof(float));
+    cache_.copy(0, slot);
+  }
+  return logits_.data();
+}
+
+float* Decoder::append(std::span<const std::int64_t> ids, std::int64_t kept) {
+  const bool full = length_ == plan_.block_size, slides = full && kept == plan_.block_size;
+  const std::int64_t stay = slides ? kept - 1 : kept;
+  if (full) length_ = static_cast<long>(stay);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    std::int64_t* const tokens = cache_.tokens(slots_[i]);
+    if (full) std::copy(tokens + plan_.block_size - stay, tokens + plan_.block_size, tokens);
+    tokens[length_] = ids[i];
+  }
+  if (full && !slides) {
+    prefill(length_ + 1);
+    return logits_.data();
+  }
+  ++length_;
+  set_position(position_ + 1);
+  decode_token();
+  return logits_.data();
+}
+
+/// Rotations of one position, however far it is.
+void Decoder::set_position(std::int64_t position) {
+  position_ = position;
+  if (!plan_.rope) return;
+  const long half = plan_.head_size / 2;
+  rope_cos_.resize(static_cast<std::size_t>(half));
+  rope_sin_.resize(static_cast<std::size_t>(half));
+  for (long i = 0; i < half; ++i) {
+    const double angle = static_cast<double>(position) * plan_.rotations.frequencies[static_cast<std::size_t>(i)];
+    rope_cos_[static_cast<std::size_t>(i)] = static_cast<float>(std::cos(angle));
+    rope_sin_[static_cast<std::size_t>(i)] = static_cast<float>(std::sin(angle));
+  }
+}
+
+void Decoder::keep(std::span<const std::int64_t> sequences) {
+  std::size_t i = 0;
+  for (const std::int64_t sequence : sequences) slots_[i++] = slots_[static_cast<std::size_t>(sequence)];
+  slots_.resize(i);
+}
+
+/// body(begin, end, thread): sequences begin to end - 1. No thread is woken for one sequence.
+template <class Body>
+void Decoder::share_out(const Body& body) {
+  const auto count = static_cast<long>(slots_.size());
+  if (count == 1) return body(0, 1, 0);
+  const long threads = team_.threads();
+  team_.run([&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
+}
+
+/// `count` positions from `first` on, of `sequences` sequences from `sequence` on.
+Chunk Decoder::chunk_of(long sequence, long sequences, long first, std::int64_t position, long count) {
+  return {.sequences = sequences,
+          .count = count,
+          .cache = &cache_,
+          .slots = slots_.data() + sequence,
+          .first = first,
+          .position = position,
+          .wanted = first + count == length_ ? Wanted::last : Wanted::none,
+          .logits = logits_.data() + sequence * logits_stride_};
+}
+
+/// All positions of windows that have not slid, each thread as many at a time as fit its buffers.
+void Decoder::prefill(long T) {
+  length_ = T;
+  position_ = T - 1;
+  const long at_once = std::max(1L, Forward::chunk_rows / T);
+  share_out([&](long begin, long end, int thread) {
+    for (long sequence = begin; sequence < end; sequence += at_once)
+      for (long first = 0; first < T; first += Forward::chunk_rows) {
+        Chunk chunk = chunk_of(sequence, std::min(at_once, end - sequence), first, first,
+                               std::min(T - first, Forward::chunk_rows));
+        if (plan_.rope) {
+          chunk.rope_cos = plan_.rotations.cosines.data() + first * (plan_.head_size / 2);
+          chunk.rope_sin = plan_.rotations.sines.data() + first * (plan_.head_size / 2);
+        }
+        team_.pass(thread).run(chunk);
+      }
+  });
+}
+
+/// The last position of every sequence.
+void Decoder::decode_token() {
+  share_out([&](long begin, long end, int thread) {
+    for (long sequence = begin; sequence < end; sequence += Forward::chunk_rows) {
+      Chunk chunk = chunk_of(sequence, std::min(Forward::chunk_rows, end - sequence), length_ - 1, position_, 1);
+      if (plan_.rope) {
+        chunk.rope_cos = rope_cos_.data();
+        chunk.rope_sin = rope_sin_.data();
+      }
+      team_.pass(thread).run(chunk);
+    }
+  });
+}
+
+}  // namespace chargpt::cpu

@@ -1,0 +1,419 @@
+#include "network/forward.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace chargpt::cpu {
+namespace {
+
+/// Of a chunk.
+std::int64_t max_sequences(std::int64_t T) {
+  return std::max<std::int64_t>(1, Forward::chunk_rows / T);
+}
+
+}  // namespace
+
+// ---- memory
+
+void Forward::allocate_buffers(BumpAllocator& memory) {
+  const std::int64_t rows = max_rows_;
+  const long C = plan_.n_embd, A = plan_.attention_width, H = plan_.mlp_width;
+  acts_.assign(static_cast<std::size_t>(plan_.n_layer), {});
+  for (std::size_t layer = 0; layer < acts_.size(); ++layer) {
+    BlockActivations& acts = acts_[layer];
+    const BlockPlan& block = plan_.blocks[layer];
+    if (!for_backward_ && layer > 0) {  // nothing is kept: all blocks share the first one's
+      acts = acts_.front();
+      continue;
+    }
+    acts.x = memory.rows(rows, C);
+    acts.ln_1 = plan_.norm_first() ? memory.rows(rows, C) : acts.x;
+    acts.ln_1_stats = memory.allocate(2 * rows);
+    acts.conv_1 = block.conv_1.exists() ? memory.rows(rows, C) : acts.ln_1;
+    acts.qkv = memory.rows(rows, 3 * A);
+    acts.qk_rstd = plan_.qk_norm_eps ? memory.allocate(2 * plan_.n_head * rows) : nullptr;
+    acts.softmax_stats = memory.allocate(2 * plan_.n_head * rows);
+    acts.o = memory.rows(rows, A);
+    acts.x_mid = for_backward_ ? memory.rows(rows, C) : acts.x;
+    acts.ln_2 = plan_.norm_first() ? memory.rows(rows, C) : acts.x_mid;
+    acts.ln_2_stats = memory.allocate(2 * rows);
+    acts.conv_2 = block.conv_2.exists() ? memory.rows(rows, C) : acts.ln_2;
+    acts.fc = memory.rows(rows, H);
+    acts.gate = plan_.swiglu ? memory.rows(rows, H) : nullptr;
+    acts.hidden = memory.rows(rows, H);
+  }
+  x_last_ = for_backward_ || acts_.empty() ? memory.rows(rows, C) : acts_.front().x;
+  x_first_ = acts_.empty() ? x_last_ : acts_.front().x;
+  ln_f_ = plan_.final_norm ? memory.rows(rows, C) : x_last_;
+  ln_f_stats_ = memory.allocate(2 * rows);
+  branch_ = memory.rows(rows, C);
+  logits_ = memory.rows(rows, plan_.vocab_size);
+  losses_ = memory.allocate(rows);
+  keys_ = memory.rows(plan_.head_size, max_T_);
+  scratch_ = memory.allocate(k_.attention_scratch(max_T_, plan_.head_size));
+  conv_rows_ = plan_.conv_width > 0 && !for_backward_ ? memory.rows(plan_.conv_width - 1 + rows, C) : nullptr;
+  if (uses_bf16()) x_bf16_ = memory.bf16(rows * bf16_stride(max_width()));
+}
+
+std::int64_t Forward::sequences_at_once(std::int64_t count, std::int64_t T) {
+  const std::int64_t chunks = (count + max_sequences(T) - 1) / max_sequences(T);
+  return (count + chunks - 1) / chunks;
+}
+
+void Forward::prepare(std::int64_t sequences, std::int64_t T) {
+  prepare_rows(std::min(sequences, max_sequences(T)) * T, T);
+}
+
+void Forward::prepare_rows(std::int64_t rows, std::int64_t T) {
+  if (memory_.empty()) max_rows_ = max_T_ = 0;  // none was asked for, or it was refused
+  if (rows <= max_rows_ && T <= max_T_) return;
+  memory_ = AlignedFloats();
+  max_rows_ = std::max(rows, max_rows_);
+  max_T_ = std::max(T, max_T_);
+  inputs_.resize(static_cast<std::size_t>(max_rows_));
+  targets_.resize(inputs_.size());
+  stretches_.reserve(inputs_.size());
+  BumpAllocator count{.base = nullptr, .slack = k_.slack};
+  allocate_buffers(count);
+  memory_ = AlignedFloats(count.used);
+  BumpAllocator memory{.base = memory_.data(), .slack = k_.slack};
+  allocate_buffers(memory);
+}
+
+void Forward::read_inputs(const WindowBatch& windows) {
+  windows.copy_inputs(inputs_.data());
+  stretches_.clear();
+  for (long sequence = 0, row = 0; sequence < windows.B(); ++sequence)
+    for (long t = 0; t < windows.T; ++t, ++row)
+      if (t == 0 || inputs_[static_cast<std::size_t>(row)] == windows.tokens.document())
+        stretches_.push_back({sequence, row, 1});
+      else
+        ++stretches_.back().rows;
+}
+
+// ---- dropout
+
+DropoutMask Forward::dropout_mask(Place place, long layer, const Chunk& chunk) const {
+  const double rate = plan_.dropout.rate(place);
+  return {.key = {static_cast<std::uint32_t>(*chunk.seed), static_cast<std::uint32_t>(*chunk.seed >> 32)},
+          .layer = plan_.dropout.mask_index(place, layer),
+          .threshold = static_cast<std::uint64_t>(std::ldexp(rate, 32)),
+          .scale = static_cast<float>(1.0 / (1.0 - rate))};
+}
+
+/// x (rows, C) *= mask.
+void Forward::dropout(Place place, long layer, const Chunk& chunk, float* x) const {
+  if (!drops(place, chunk)) return;
+  const auto first = static_cast<std::uint64_t>(chunk.first_sequence * chunk.count * plan_.n_embd);
+  k_.dropout(dropout_mask(place, layer, chunk), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
+}
+
+// ---- layers
+
+/// Of all that a linear layer reads or writes.
+long Forward::max_width() const {
+  long width = 0;
+  for (const LinearPlan* layer : linear_layers(plan_)) width = std::max({width, layer->in, layer->out});
+  return width;
+}
+
+/// y (rows, out) (+)= x (rows, in) times a packed matrix (in, out).
+void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
+                     bool add) const {
+  if (uses_bf16()) {
+    const Bf16Kernels& bf16 = *plan_.bf16;
+    const long ld = bf16_stride(in), pairs = 2 * bf16.panel_width;
+    bf16.to_bf16(rows, in, x, ldx, x_bf16_, ld);
+    return bf16.matmul(rows, out, in, x_bf16_, ld, packed_bf16(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
+  }
+  const float* const panels = weights_.packed.data() + packed;
+  if (rows == 1) return k_.matvec(out, in, x, panels, k_.panel_width, in * k_.panel_width, y, add);
+  k_.matmul(rows, out, in, x, ldx, panels, k_.panel_width, in * k_.panel_width, y, ldy, add);
+}
+
+/// y (rows, out) (+)= x (rows, in) W^T + b: of y only `columns`, which begin where a panel does.
+void Forward::linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
+                     bool add) const {
+  const long width = columns.end - columns.begin;
+  y += columns.begin;
+  if (const float* const bias = value(layer.bias)) {
+    if (add)
+      k_.add(rows, width, bias + columns.begin, 0, y, ldy);
+    else
+      k_.broadcast_row(rows, width, bias + columns.begin, y, ldy);
+    add = true;
+  }
+  matmul(rows, width, layer.in, x, ldx, layer.packed_forward + columns.begin * layer.in, y, ldy, add);
+}
+
+/// Of a model that has norms.
+void Forward::normalise(const NormPlan& norm, const Going& going, const float* x, float* y, float* stats) const {
+  const long ld = row_stride(plan_.n_embd);
+  k_.norm(*plan_.norm, going.rows, plan_.n_embd, x + going.first * ld, going.step * ld, value(norm.gain),
+          value(norm.bias), plan_.norm_eps, y, ld, stats);
+}
+
+/// x = norm(x), of post-norm, which has no backward pass.
+void Forward::normalise_in_place(const NormPlan& norm, const Going& going, float* x, float* stats) {
+  if (!plan_.norm) return;
+  const long ld = row_stride(plan_.n_embd);
+  normalise(norm, going, x, branch_, stats);
+  k_.copy(going.rows, plan_.n_embd, branch_, ld, x + going.first * ld, going.step * ld);
+}
+
+/// y = x + its convolution, stretch by stretch: (rows, C). Nothing where there is no weight: y is then x. What the
+/// next chunk reads of these rows is kept: the last positions have a place each, and a new one takes the oldest's.
+void Forward::convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y) {
+  if (!weight.exists()) return;
+  const long C = plan_.n_embd, ld = row_stride(C), taps = plan_.conv_width;
+  const auto seen = static_cast<long>(std::min<std::int64_t>(chunk.position, taps - 1));
+  for (const Stretch& stretch : stretches_) {
+    const float* const own = x + stretch.row * ld;
+    const auto kept = [&](std::int64_t position) {
+      return chunk.cache->conv_input(layer, place, chunk.slots[stretch.sequence], position);
+    };
+    const float* rows = own;
+    if (seen > 0) {  // those before the chunk, then its own
+      for (long i = 0; i < seen; ++i) k_.copy(1, C, kept(chunk.position - seen + i), C, conv_rows_ + i * ld, ld);
+      k_.copy(stretch.rows, C, own, ld, conv_rows_ + seen * ld, ld);
+      rows = conv_rows_ + seen * ld;
+    }
+    k_.convolve(stretch.rows, seen, C, taps, rows, ld, value(weight), y + stretch.row * ld, ld);
+    if (chunk.cache != nullptr)
+      for (long i = std::max(0L, stretch.rows - taps); i < stretch.rows; ++i)
+        k_.copy(1, C, own + i * ld, ld, kept(chunk.position + i), C);
+  }
+}
+
+/// x = wte[id] + position, (rows, C)
+void Forward::embed(const Chunk& chunk) {
+  const long C = plan_.n_embd, ld = row_stride(C);
+  const float* const tokens = value(plan_.wte);
+  const float* const positions = position_vectors(plan_, weights_.values);
+  for (long r = 0; r < rows_; ++r)
+    k_.copy(1, C, tokens + inputs_[static_cast<std::size_t>(r)] * C, C, x_first_ + r * ld, ld);
+  if (positions != nullptr)
+    for (const Stretch& stretch : stretches_)
+      k_.add(stretch.rows, C, positions + chunk.first * C, C, x_first_ + stretch.row * ld, ld);
+  dropout(Place::embedding, 0, chunk, x_first_);
+  made(Made::embedding, 0, x_first_, rows_, C, ld);
+}
+
+// ---- attention
+
+/// qkv (rows, 3 A) from what attention reads. Queries that nobody wants keep what was there.
+void Forward::project_qkv(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk,
+                          long queries) const {
+  const long A = plan_.attention_width, ld = row_stride(plan_.n_embd), ldq = row_stride(3 * A);
+  const float* const h = acts.conv_1;
+  if (plan_.qkv_source != QkvSource::projected) {  // x as value, and as query and key, or zeros there
+    for (float* const to : {acts.qkv, acts.qkv + A})
+      if (plan_.qkv_source == QkvSource::uniform)
+        k_.broadcast_row(rows_, A, nullptr, to, ldq);
+      else
+        k_.copy(rows_, A, h, ld, to, ldq);
+    return k_.copy(rows_, A, h, ld, acts.qkv + 2 * A, ldq);
+  }
+  const bool all = queries == chunk.count || A % k_.panel_width != 0;  // else keys begin where a panel does
+  linear(block.c_attn, {all ? 0 : A, 3 * A}, rows_, h, ld, acts.qkv, ldq, false);
+  if (!all && queries > 0) {
+    const long skipped = chunk.count - 1;
+    linear(block.c_attn, {0, A}, chunk.sequences, h + skipped * ld, chunk.count * ld, acts.qkv + skipped * ldq,
+           chunk.count * ldq, false);
+  }
+  if (plan_.rope || plan_.qk_norm_eps)
+    k_.qk_norm_rope(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, plan_.qk_norm_eps.value_or(0),
+                    acts.qk_rstd, chunk.rope_cos, chunk.rope_sin);
+}
+
+/// Softmax of scores times values, head by head: qkv (rows, 3 A) -> o (rows, A)
+void Forward::attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk) {
+  const long A = plan_.attention_width, ld = row_stride(3 * A);
+  for_each_head(acts, layer, chunk, [&](const Head& head) {
+    const long stride = row_stride(head.shape.end);
+    k_.transpose(head.shape.end, plan_.head_size, head.q + A, ld, keys_, stride);
+    k_.attention(head.shape, head.q, {keys_, stride, k_.panel_width}, head.q + 2 * A, ld, acts.o + head.o,
+                 head.softmax_stats, head.mask, head.first, scratch_);
+  });
+}
+
+/// The same over the cache, which takes the chunk's keys and values: o (sequences * queries, A)
+void Forward::attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries) {
+  const long A = plan_.attention_width, hs = plan_.head_size, ld = row_stride(3 * A), ldo = row_stride(A);
+  const long end = chunk.first + chunk.count;
+  const HeadShape shape{.begin = end - queries, .end = end, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale};
+  for (long s = 0; s < chunk.sequences; ++s)
+    for (long h = 0; h < plan_.n_head; ++h) {
+      const float* const q = acts.qkv + s * chunk.count * ld + h * hs;
+      chunk.cache->store(layer, chunk.slots[s], h, chunk.position % plan_.block_size, chunk.count, q + A, q + 2 * A,
+                         ld);
+      if (queries > 0)
+        k_.attention(shape, q + (chunk.count - queries) * ld,
+                     {chunk.cache->keys(layer, chunk.slots[s], h), k_.panel_width, hs * k_.panel_width},
+                     chunk.cache->values(layer, chunk.slots[s], h), hs, acts.o + s * queries * ldo + h * hs,
+                     acts.softmax_stats, nullptr, 0, scratch_);
+    }
+}
+
+/// o (rows, A) of a window in which every token sees all: their mean.
+void Forward::uniform_attention(const BlockActivations& acts, const Chunk& chunk) const {
+  const long A = plan_.attention_width, T = chunk.count, ld = row_stride(3 * A), ldo = row_stride(A);
+  for (long s = 0; s < chunk.sequences; ++s) {
+    const float* const values = acts.qkv + s * T * ld + 2 * A;
+    float* const o = acts.o + s * T * ldo;
+    k_.broadcast_row(1, A, nullptr, o, ldo);
+    for (long t = 0; t < T; ++t) k_.add(1, A, values + t * ld, ld, o, ldo);
+    for (long i = 0; i < A; ++i) o[i] /= static_cast<float>(T);
+    k_.copy(T - 1, A, o, 0, o + ldo, ldo);
+  }
+}
+
+/// o = heads(conv(norm(x))) for the last `queries` positions of each sequence.
+void Forward::attention(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+                        long queries) {
+  const long C = plan_.n_embd, A = plan_.attention_width, ld = row_stride(C);
+  if (plan_.norm_first()) {
+    normalise(block.ln_1, all_rows(), acts.x, acts.ln_1, acts.ln_1_stats);
+    made(Made::norm_1, layer, acts.ln_1, rows_, C, ld);
+  }
+  convolve(block.conv_1, layer, Place::attention, chunk, acts.ln_1, acts.conv_1);
+  if (block.conv_1.exists()) made(Made::conv_1, layer, acts.conv_1, rows_, C, ld);
+  project_qkv(block, acts, chunk, queries);
+  made(Made::qkv, layer, acts.qkv, rows_, 3 * A, row_stride(3 * A));
+  if (chunk.cache != nullptr)
+    attention_over_cache(acts, layer, chunk, queries);
+  else if (plan_.causal)
+    attention_over_windows(acts, layer, chunk);
+  else
+    uniform_attention(acts, chunk);
+  made(Made::attended, layer, acts.o, chunk.sequences * queries, A, row_stride(A));
+}
+
+/// x_mid = x + dropout(c_proj(o)), without a residual stream the latter alone; and the norm after it where that is its
+/// place.
+void Forward::attention_output(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+                               const Going& going) {
+  const long C = plan_.n_embd, ld = row_stride(C), ldo = row_stride(plan_.attention_width);
+  const auto add_or_set = plan_.residual ? k_.add : k_.copy;
+  float* const to = acts.x_mid + going.first * ld;
+  if (plan_.residual && acts.x_mid != acts.x) k_.copy(rows_, C, acts.x, ld, acts.x_mid, ld);
+  if (drops(Place::attention_output, chunk)) {
+    if (block.c_proj.out > 0)
+      linear(block.c_proj, rows_, acts.o, ldo, branch_, ld, false);
+    else
+      k_.copy(rows_, C, acts.o, ldo, branch_, ld);
+    dropout(Place::attention_output, layer, chunk, branch_);
+    add_or_set(rows_, C, branch_, ld, to, ld);
+  } else if (block.c_proj.out > 0) {
+    linear(block.c_proj, going.rows, acts.o, ldo, to, going.step * ld, plan_.residual);
+  } else {
+    add_or_set(going.rows, C, acts.o, ldo, to, going.step * ld);
+  }
+  if (plan_.post_norm) normalise_in_place(block.ln_1, going, acts.x_mid, acts.ln_1_stats);
+  made(Made::after_attention, layer, to, going.rows, C, going.step * ld);
+}
+
+/// next = x_mid + dropout(c_proj(f(c_fc(conv(norm(x_mid)))))), and the norm after it where that is its place.
+void Forward::mlp(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+                  const Going& going, float* next) {
+  const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H), rows = going.rows;
+  if (next != acts.x_mid) k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
+  if (!plan_.feed_forward) return;
+  if (plan_.norm_first()) {
+    normalise(block.ln_2, going, acts.x_mid, acts.ln_2, acts.ln_2_stats);
+    made(Made::norm_2, layer, acts.ln_2, rows, C, ldc);
+  }
+  convolve(block.conv_2, layer, Place::mlp, chunk, acts.ln_2, acts.conv_2);
+  if (block.conv_2.exists()) made(Made::conv_2, layer, acts.conv_2, rows, C, ldc);
+  // Without a norm or a convolution x_mid itself is read, where the rows that go on may lie apart.
+  const bool in_place = acts.conv_2 == acts.x_mid;
+  const float* const h = in_place ? acts.x_mid + going.first * ldc : acts.conv_2;
+  const long ld = in_place ? going.step * ldc : ldc;
+  linear(block.c_fc, rows, h, ld, acts.fc, ldh, false);
+  if (plan_.swiglu) {
+    linear(block.c_gate, rows, h, ld, acts.gate, ldh, false);
+    k_.swiglu(rows, H, acts.fc, acts.gate, ldh, acts.hidden, ldh);
+  } else {
+    k_.activation(plan_.activation, rows, H, acts.fc, ldh, acts.hidden, ldh);
+  }
+  made(Made::hidden, layer, acts.hidden, rows, H, ldh);
+  float* const to = next + going.first * ldc;
+  if (drops(Place::mlp, chunk)) {
+    linear(block.mlp_proj, rows, acts.hidden, ldh, branch_, ldc, false);
+    dropout(Place::mlp, layer, chunk, branch_);
+    k_.add(rows, C, branch_, ldc, to, ldc);
+  } else {
+    linear(block.mlp_proj, rows, acts.hidden, ldh, to, going.step * ldc, true);
+  }
+  if (plan_.post_norm) normalise_in_place(block.ln_2, going, next, acts.ln_2_stats);
+  made(Made::block, layer, to, rows, C, going.step * ldc);
+}
+
+// ---- the whole model
+
+/// The rows of x_last_ that go on -> logits
+void Forward::head(const Chunk& chunk, const Going& going) {
+  const long C = plan_.n_embd, V = plan_.vocab_size, ld = row_stride(C);
+  if (plan_.final_norm) {
+    normalise(plan_.ln_f, going, x_last_, ln_f_, ln_f_stats_);
+    made(Made::final_norm, 0, ln_f_, going.rows, C, ld);
+  }
+  const float* const h = plan_.final_norm ? ln_f_ : x_last_ + going.first * ld;
+  linear(plan_.head, going.rows, h, plan_.final_norm ? ld : going.step * ld, chunk.logits, row_stride(V), false);
+  made(Made::logits, 0, chunk.logits, going.rows, V, row_stride(V));
+}
+
+void Forward::forward(const Chunk& chunk) {
+  rows_ = chunk.sequences * chunk.count;
+  const Going last{chunk.sequences, chunk.count - 1, chunk.count};
+  Going going = all_rows();
+  embed(chunk);
+  for (long layer = 0; layer < plan_.n_layer; ++layer) {
+    const auto at = static_cast<std::size_t>(layer);
+    const BlockPlan& block = plan_.blocks[at];
+    const BlockActivations& acts = acts_[at];
+    // Of the last layer only what is wanted goes on, unless the convolution reads the positions before it too.
+    const bool all = chunk.wanted == Wanted::all || layer + 1 < plan_.n_layer || block.conv_2.exists();
+    const long queries = all ? chunk.count : chunk.wanted == Wanted::last ? 1 : 0;
+    attention(block, acts, layer, chunk, queries);
+    if (queries == 0) return;
+    if (!all) going = last;
+    attention_output(block, acts, layer, chunk, going);
+    mlp(block, acts, layer, chunk, going, at + 1 < acts_.size() ? acts_[at + 1].x : x_last_);
+  }
+  if (chunk.wanted == Wanted::none) return;
+  head(chunk, chunk.wanted == Wanted::last ? last : going);
+}
+
+void Forward::run(const Chunk& chunk) {
+  for (long s = 0; s < chunk.sequences; ++s)
+    std::copy_n(chunk.cache->tokens(chunk.slots[s]) + chunk.first, chunk.count, inputs_.data() + s * chunk.count);
+  stretches_.clear();
+  for (long s = 0; s < chunk.sequences; ++s) stretches_.push_back({s, s * chunk.count, chunk.count});
+  forward(chunk);
+}
+
+void Forward::observe(const WindowBatch& window, const Observer& observer) {
+  observer_ = &observer;
+  read_inputs(window);
+  forward(windows_chunk(1, window.T));
+  observer_ = nullptr;
+}
+
+void Forward::losses(const BatchSlice& slice, float* losses) {
+  for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t begin) {
+    forward(chunk);
+    k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), 0,
+                     losses + begin * slice.windows.T);
+  });
+}
+
+void Forward::logits(const BatchSlice& slice, float* logits) {
+  const long V = plan_.vocab_size;
+  for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t begin) {
+    forward(chunk);
+    k_.copy(rows_, V, logits_, row_stride(V), logits + begin * slice.windows.T * V, V);
+  });
+}
+
+}  // namespace chargpt::cpu

@@ -1,0 +1,299 @@
+// The forward pass of every model type, by one thread: windows that are scored or trained on, and sequences that go on
+// over a cache of keys and values. What differs is where the keys of earlier positions lie, which positions' outputs
+// are wanted, whether activations are kept for backward (engine/cpu/forward_backward.h), and who watches. Follows a
+// Plan. Allocates in prepare() alone. Independent of sampling.
+//
+// Windows are run a few sequences at a time, so that what a layer makes is still in the cache when the next one reads
+// it.
+//
+// In shapes: C = n_embd, A = attention_width = nh hs (the heads side by side), H = mlp_width, V = vocab_size. Rows are
+// tokens, sequence after sequence. A row of qkv holds q, k and v, A each.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/heartbeat.h"
+#include "kernels/buffers.h"
+#include "kernels/kernels.h"
+#include "kernels/thread_team.h"
+#include "network/plan.h"
+#include "network/sequence_cache.h"
+#include "network/window_scorer.h"
+
+namespace chargpt::cpu {
+
+/// Some windows of one micro-batch.
+struct BatchSlice {
+  WindowBatch windows{};
+  std::int64_t first = 0;                ///< of the windows, within what this process has of the micro-batch
+  std::int64_t elsewhere = 0;            ///< windows of the micro-batch before this process's: dropout counts them
+  std::int64_t from = 0;                 ///< of each window, targets before this one do not count
+  float scale = 0;                       ///< of each token's gradient: 1 / tokens of the whole step
+  const float* soft = nullptr;           ///< (count, T, V): distributions that targets are mixed with; null: none
+  float soft_weight = 0;                 ///< of these in the mixture
+  const std::uint64_t* seed = nullptr;   ///< of dropout in the micro-batch; null: no dropout
+  const Heartbeat* heartbeat = nullptr;  ///< between one chunk of sequences and the next; null: none
+};
+
+/// Positions whose output is wanted of each sequence. Of the others the last layer makes only keys and values.
+enum class Wanted { all, last, none };
+
+/// What one pass takes: `count` consecutive positions of each of `sequences` sequences.
+struct Chunk {
+  long sequences = 0, count = 0;
+  const std::uint64_t* seed = nullptr;  ///< of dropout; null: none
+  std::int64_t first_sequence = 0;      ///< of the micro-batch, which dropout counts
+
+  SequenceCache* cache = nullptr;       ///< holds the earlier positions' keys and values; null: there are none
+  const std::int64_t* slots = nullptr;  ///< (sequences) of the cache
+  long first = 0;                       ///< how many earlier positions there are
+  /// Of the first one since the sequence was last run anew: beyond `first` where its context slides. Its keys and
+  /// values lie at `position` mod block_size.
+  std::int64_t position = 0;
+  const float *rope_cos = nullptr, *rope_sin = nullptr;  ///< of these positions (count, hs/2); null: no rotation
+
+  Wanted wanted = Wanted::all;
+  float* logits = nullptr;  ///< (wanted rows, V), rows row_stride(V) apart
+};
+
+/// Consecutive rows of one sequence of a chunk that see no others: a document, or the part of one that is there; where
+/// a text has no documents, the sequence.
+struct Stretch {
+  long sequence, row, rows;
+};
+
+/// What one block makes in its forward pass, and keeps for backward. Where nothing is kept, x_mid is x. Without norms
+/// ln_1 is x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
+struct BlockActivations {
+  float *x, *ln_1, *ln_1_stats;      ///< (rows, C), (rows, C), (rows, 2)
+  float *conv_1, *conv_2;            ///< (rows, C): what attention and the feed-forward layer read
+  float *qkv, *qk_rstd;              ///< (rows, 3 A) after norm and rotation, (rows, 2 nh)
+  float *softmax_stats, *o;          ///< (sequences, nh, T, 2), (rows, A)
+  float *x_mid, *ln_2, *ln_2_stats;  ///< (rows, C), (rows, C), (rows, 2)
+  float *fc, *gate, *hidden;         ///< (rows, H): derivatives, derivatives of the gate, values
+};
+
+/// What a pass makes, in this order; those from norm_1 to block once for each layer, where the model has them.
+enum class Made {
+  embedding,
+  norm_1,
+  conv_1,
+  qkv,
+  attended,
+  after_attention,
+  norm_2,
+  conv_2,
+  hidden,
+  block,
+  final_norm,
+  logits
+};
+/// (rows, width)
+struct MadeValues {
+  const float* values;
+  long rows, width, stride;
+};
+/// Told of each in turn, with its layer (0 outside the blocks). The values change afterwards.
+using Observer = std::function<void(Made made, long layer, const MadeValues& values)>;
+
+class Forward {
+ public:
+  /// Both must outlive it.
+  Forward(const Plan& plan, const ModelWeights& weights) : Forward(plan, weights, /*for_backward=*/false) {}
+  virtual ~Forward() = default;
+  Forward(Forward&&) = default;
+  Forward& operator=(Forward&&) = delete;
+
+  static constexpr long chunk_rows = 128;  ///< of a chunk, where a window is not longer
+
+  /// Makes room for slices of up to `sequences` sequences of T tokens.
+  void prepare(std::int64_t sequences, std::int64_t T);
+  /// Makes room for chunks.
+  void prepare_chunks() { prepare_rows(chunk_rows, plan_.block_size); }
+  /// Losses of each token, nats: (count, T). In float32, without dropout.
+  void losses(const BatchSlice& slice, float* losses);
+  /// Logits of each token: (count, T, V).
+  void logits(const BatchSlice& slice, float* logits);
+  /// Of a chunk of at most chunk_rows positions whose ids lie in its cache: keys and values into the cache, and the
+  /// logits that are wanted.
+  void run(const Chunk& chunk);
+  /// One window, without its targets; tells the observer what is made.
+  void observe(const WindowBatch& window, const Observer& observer);
+
+ protected:
+  /// `for_backward`: keeps what backward needs.
+  Forward(const Plan& plan, const ModelWeights& weights, bool for_backward)
+      : plan_(plan), weights_(weights), k_(*plan.kernels), for_backward_(for_backward) {}
+  virtual void allocate_buffers(BumpAllocator& memory);
+  /// The chunk's inputs_ -> its logits
+  void forward(const Chunk& chunk);
+  /// Sequences of a chunk; all chunks of a slice are of almost one size.
+  static std::int64_t sequences_at_once(std::int64_t count, std::int64_t T);
+  /// Reads inputs_ off the windows, and where their documents begin.
+  void read_inputs(const WindowBatch& windows);
+  /// `sequences` whole windows of T tokens.
+  Chunk windows_chunk(long sequences, long T) const {
+    return {.sequences = sequences,
+            .count = T,
+            .rope_cos = plan_.rope ? plan_.rotations.cosines.data() : nullptr,
+            .rope_sin = plan_.rotations.sines.data(),
+            .logits = logits_};
+  }
+  /// body(chunk, first of its sequences within the slice), with its inputs_ and targets_ read.
+  template <class Body>
+  void for_each_chunk(const BatchSlice& slice, const Body& body) {
+    const std::int64_t count = slice.windows.B(), T = slice.windows.T, at_once = sequences_at_once(count, T);
+    for (std::int64_t begin = 0; begin < count; begin += at_once) {
+      if (slice.heartbeat != nullptr) (*slice.heartbeat)(static_cast<double>(begin) / static_cast<double>(count));
+      const WindowBatch windows = slice.windows.part(begin, std::min(at_once, count - begin));
+      read_inputs(windows);
+      windows.copy_targets(targets_.data());
+      for (std::int64_t b = 0; slice.from > 0 && b < windows.B(); ++b)
+        std::fill_n(targets_.begin() + b * T, slice.from, no_target);
+      Chunk chunk = windows_chunk(windows.B(), T);
+      chunk.seed = slice.seed;
+      chunk.first_sequence = slice.elsewhere + slice.first + begin;
+      body(chunk, begin);
+    }
+  }
+
+  /// One head of one stretch.
+  struct Head {
+    HeadShape shape;
+    const float* q;           ///< keys and values lie A and 2 A behind it
+    float* softmax_stats;     ///< (rows, 2)
+    const DropoutMask* mask;  ///< null: no dropout
+    std::uint64_t first;      ///< element of the mask
+    long qkv, o;              ///< where it begins in what is laid out like qkv, and like o
+  };
+  /// body(head) for every stretch of a chunk of whole windows.
+  template <class Body>
+  void for_each_head(const BlockActivations& acts, long layer, const Chunk& chunk, const Body& body) const {
+    const long hs = plan_.head_size, T = chunk.count, ld = row_stride(3 * plan_.attention_width),
+               ldo = row_stride(plan_.attention_width);
+    const bool masked = drops(Place::attention, chunk);
+    const DropoutMask mask = masked ? dropout_mask(Place::attention, layer, chunk) : DropoutMask{};
+    for (const Stretch& stretch : stretches_)
+      for (long h = 0; h < plan_.n_head; ++h) {
+        const long qkv = stretch.row * ld + h * hs, before = stretch.row - stretch.sequence * T;
+        const std::int64_t head = (chunk.first_sequence + stretch.sequence) * plan_.n_head + h;
+        body(Head{.shape = {.begin = 0,
+                            .end = stretch.rows,
+                            .hs = hs,
+                            .ld = ld,
+                            .ldo = ldo,
+                            .mask_ld = T,
+                            .scale = plan_.score_scale},
+                  .q = acts.qkv + qkv,
+                  .softmax_stats = acts.softmax_stats + ((stretch.sequence * plan_.n_head + h) * T + before) * 2,
+                  .mask = masked ? &mask : nullptr,
+                  .first = static_cast<std::uint64_t>(head * T * T + before * (T + 1)),
+                  .qkv = qkv,
+                  .o = stretch.row * ldo + h * hs});
+      }
+  }
+
+  bool uses_bf16() const { return plan_.bf16 != nullptr && for_backward_; }
+  long max_width() const;
+  const Bf16* packed_bf16(std::int64_t place) const {
+    return reinterpret_cast<const Bf16*>(weights_.packed.data() + place);
+  }
+  void matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
+              bool add) const;
+  bool drops(Place place, const Chunk& chunk) const { return chunk.seed != nullptr && plan_.dropout.rate(place) > 0; }
+  DropoutMask dropout_mask(Place place, long layer, const Chunk& chunk) const;
+  void dropout(Place place, long layer, const Chunk& chunk, float* x) const;
+  const float* value(const Parameter& p) const { return p.in(weights_.values); }
+
+  const Plan& plan_;
+  const ModelWeights& weights_;
+  const Kernels& k_;
+  const bool for_backward_;
+  std::int64_t max_rows_ = 0, max_T_ = 0;         ///< of a chunk, as prepared
+  long rows_ = 0;                                 ///< of the current chunk
+  std::vector<std::int64_t> inputs_, targets_;    ///< (rows): its ids
+  std::vector<Stretch> stretches_;                ///< of its rows
+  std::vector<BlockActivations> acts_;            ///< of each block
+  Bf16* x_bf16_ = nullptr;                        ///< a linear layer's input, rounded
+  float *x_first_ = nullptr, *x_last_ = nullptr;  ///< (rows, C): input of the first block, output of the last
+  float *ln_f_ = nullptr, *ln_f_stats_ = nullptr;
+  float* branch_ = nullptr;  ///< (rows, C): what a residual branch adds to x
+  float *logits_ = nullptr, *losses_ = nullptr, *scratch_ = nullptr;
+
+ private:
+  /// begin to end - 1
+  struct Range {
+    long begin, end;
+  };
+  /// Rows of x that go on: all of a chunk, or the last of each sequence. Other buffers hold them without gaps.
+  struct Going {
+    long rows, first, step;
+  };
+
+  Going all_rows() const { return {rows_, 0, 1}; }
+  void prepare_rows(std::int64_t rows, std::int64_t T);
+  void embed(const Chunk& chunk);
+  void project_qkv(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk, long queries) const;
+  void attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk);
+  void attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
+  void uniform_attention(const BlockActivations& acts, const Chunk& chunk) const;
+  void attention(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
+  void attention_output(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+                        const Going& going);
+  void mlp(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk, const Going& going,
+           float* next);
+  void head(const Chunk& chunk, const Going& going);
+  void convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y);
+  void normalise(const NormPlan& norm, const Going& going, const float* x, float* y, float* stats) const;
+  void normalise_in_place(const NormPlan& norm, const Going& going, float* x, float* stats);
+  void linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
+              bool add) const;
+  void linear(const LinearPlan& layer, long rows, const float* x, long ldx, float* y, long ldy, bool add) const {
+    linear(layer, {0, layer.out}, rows, x, ldx, y, ldy, add);
+  }
+  void made(Made what, long layer, const float* values, long rows, long width, long stride) const {
+    if (observer_ != nullptr) (*observer_)(what, layer, {values, rows, width, stride});
+  }
+
+  AlignedFloats memory_;
+  float* keys_ = nullptr;       ///< (hs, T) of one head
+  float* conv_rows_ = nullptr;  ///< (taps - 1 + rows, C): tokens before a chunk, and its own
+  const Observer* observer_ = nullptr;
+};
+
+/// A model ready to compute: its weights, packed once, and a forward pass for each thread of a team.
+class ForwardTeam {
+ public:
+  /// `plan` and the values, by its groups, must outlive it.
+  ForwardTeam(const Plan& plan, const std::vector<const float*>& values, int threads)
+      : plan_(plan), team_(threads), weights_{.values = values, .packed = AlignedFloats(plan.packed_floats)} {
+    for (int thread = 0; thread < threads; ++thread) passes_.emplace_back(plan_, weights_);
+    pack();
+  }
+  /// After each change of the values.
+  void pack() {
+    team_.run([this](int thread) { pack_weights(plan_, weights_, /*bf16=*/nullptr, thread, threads()); });
+  }
+
+  const Plan& plan() const { return plan_; }
+  int threads() const { return team_.threads(); }
+  /// body(thread) on all threads at the same time; it must not throw.
+  template <class Body>
+  void run(Body&& body) {
+    team_.run(body);
+  }
+  Forward& pass(int thread) { return passes_[static_cast<std::size_t>(thread)]; }
+  std::span<Forward> passes() { return passes_; }
+
+ private:
+  const Plan& plan_;
+  ThreadTeam team_;
+  ModelWeights weights_;
+  std::vector<Forward> passes_;
+};
+
+}  // namespace chargpt::cpu

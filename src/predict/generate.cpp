@@ -1,0 +1,82 @@
+#include "predict/generate.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/error.h"
+#include "base/part.h"
+#include "base/random.h"
+#include "network/model.h"
+#include "predict/filters.h"
+
+namespace chargpt {
+namespace {
+
+/// A batch of samples of one prompt. Nothing is allocated after the first token.
+struct Samples {
+  /// Samples first .. first + count - 1.
+  void run(std::span<const std::int64_t> prompt, std::int64_t first, std::int64_t count) {
+    samples.clear();
+    for (std::int64_t i = first; i < first + count; ++i)
+      samples.push_back({i, RandomStream(seed, Purpose::sampling, static_cast<std::uint64_t>(i))});
+    rows.resize(samples.size());
+    ids.resize(samples.size());
+    Predictor::Rows logits = predictor.start(prompt, count);
+    for (std::int64_t token = 1;; ++token) {
+      const std::size_t left = draw(logits);
+      if (left == 0 || token == config.tokens) return;
+      logits = predictor.advance(std::span(rows).first(left), std::span(ids).first(left));
+    }
+  }
+
+  /// One more id for each sample. How many go on: their rows and ids are the first of `rows` and `ids`, they themselves
+  /// the first of `samples`.
+  std::size_t draw(const Predictor::Rows& logits) {
+    const auto of_row = [&](std::size_t row) {
+      return std::span(logits.first + static_cast<std::int64_t>(row) * logits.stride,
+                       static_cast<std::size_t>(predictor.vocab_size()));
+    };
+    predictor.each_row(std::ssize(samples), [&](std::int64_t number, int thread) {
+      const auto row = static_cast<std::size_t>(number);
+      ids[row] = samplers[static_cast<std::size_t>(thread)].choose(of_row(row), samples[row].random);
+    });
+    std::size_t left = 0;
+    for (std::size_t row = 0; row < samples.size(); ++row) {
+      if (!on_token(samples[row].index, ids[row])) continue;
+      rows[left] = static_cast<std::int64_t>(row);
+      ids[left] = ids[row];
+      samples[left++] = samples[row];
+    }
+    samples.erase(samples.begin() + static_cast<std::ptrdiff_t>(left), samples.end());
+    return left;
+  }
+
+  struct Sample {
+    std::int64_t index;
+    RandomStream random;
+  };
+  Predictor& predictor;
+  const SampleConfig& config;
+  std::uint64_t seed;
+  const TokenCallback& on_token;
+  std::vector<Sampler> samplers{static_cast<std::size_t>(predictor.threads()), Sampler(config, predictor.vocab_size())};
+  std::vector<Sample> samples{};
+  std::vector<std::int64_t> rows{}, ids{};
+};
+
+}  // namespace
+
+void generate(Predictor& predictor, const std::vector<std::int64_t>& prompt, const SampleConfig& sample,
+              std::uint64_t seed, const TokenCallback& on_token, std::int64_t first_sample) {
+  if (prompt.empty()) throw Error(ExitCode::internal, "a prompt needs at least one id");
+  check_ids(prompt, predictor.vocab_size(), "the prompt");
+  if (sample.tokens == 0) return;
+  Samples samples{predictor, sample, seed, on_token};
+  const std::int64_t at_once = predictor.at_once(), batches = (sample.num_samples + at_once - 1) / at_once;
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    const Part part = part_of(sample.num_samples, batches, batch);
+    samples.run(prompt, first_sample + part.begin, part.size);
+  }
+}
+
+}  // namespace chargpt

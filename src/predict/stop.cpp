@@ -1,0 +1,64 @@
+#include "predict/stop.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "base/error.h"
+#include "base/utf8.h"
+
+namespace chargpt {
+namespace {
+
+/// Length of the longest end of `text` that is the beginning, not the whole, of `stop`.
+std::size_t begun_length(std::string_view text, std::string_view stop) {
+  for (std::size_t length = std::min(text.size(), stop.size() - 1); length > 0; --length)
+    if (text.ends_with(stop.substr(0, length))) return length;
+  return 0;
+}
+
+}  // namespace
+
+std::string Utf8Assembler::add(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) {
+    const std::string longer = held_ + byte;
+    if (!begins_character(longer) && !is_utf8(longer)) out += finish();
+    held_ += byte;
+    if (!begins_character(held_)) out += finish();
+  }
+  return out;
+}
+
+std::string Utf8Assembler::finish() {
+  return std::exchange(held_, {});
+}
+
+StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {
+  if (std::any_of(stops_.begin(), stops_.end(), [](const std::string& stop) { return stop.empty(); }))
+    throw Error(ExitCode::usage, "a stop string is empty, which every text contains; give at least one character");
+}
+
+std::string StopMatcher::add(std::string_view text) {
+  if (stopped_) return {};
+  held_ += text;
+  std::size_t first_end = std::string::npos, start = 0, begun = 0;
+  for (const std::string& stop : stops_) {
+    const std::size_t found = held_.find(stop);
+    begun = std::max(begun, begun_length(held_, stop));
+    if (found == std::string::npos) continue;
+    const std::size_t end = found + stop.size();
+    if (end < first_end || (end == first_end && found < start)) first_end = end, start = found;
+  }
+  stopped_ = first_end != std::string::npos;
+  const std::size_t shown = stopped_ ? start : held_.size() - begun;
+  std::string out = held_.substr(0, shown);
+  held_ = stopped_ ? std::string() : held_.substr(shown);
+  return out;
+}
+
+std::string StopMatcher::finish() {
+  return std::exchange(held_, {});
+}
+
+}  // namespace chargpt

@@ -1,0 +1,121 @@
+#include "train/batches.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/error.h"
+#include "base/token_view.h"
+
+namespace chargpt {
+namespace {
+
+/// Streams of Purpose::windows: one for starts drawn at random, two for an epoch's offset and order.
+enum Stream : std::uint32_t { random_starts = 0, epoch_offset = 1, epoch_order = 2 };
+
+std::int64_t below(RandomStream& random, std::int64_t bound) {
+  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
+}
+
+/// One pass of a six-round Feistel network: a bijection of the numbers of 2 * half_bits bits, whatever the round
+/// function.
+std::uint64_t feistel(std::uint64_t number, int half_bits, std::uint64_t key) {
+  const std::array<std::uint32_t, 2> keys{static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
+  std::uint64_t left = number >> half_bits, right = number & mask;
+  for (std::uint32_t round = 0; round < 6; ++round) {
+    const std::uint64_t mixed = left ^ (philox({static_cast<std::uint32_t>(right), round, 0, 0}, keys)[0] & mask);
+    left = right;
+    right = mixed;
+  }
+  return left << half_bits | right;
+}
+
+/// Where windows of `length` begin that hold documents whole; the last one, which must be as long as the others, goes
+/// back to the first document that leaves room, or, within a long one, as far as it takes.
+std::vector<std::int64_t> rows_of_documents(const TokenView& split, std::int64_t length) {
+  std::vector<std::int64_t> rows;
+  if (split.document() == TokenView::no_document) return rows;
+  const WindowCut cut(split, length);
+  for (std::int64_t i = 0; i < cut.count(); ++i) rows.push_back(cut[i].begin);
+  const std::int64_t last = split.size() - length - 1, before = rows.size() > 1 ? rows[rows.size() - 2] : -1;
+  if (rows.back() <= last) return rows;
+  std::int64_t begin = last;
+  while (begin > before && split[begin] != split.document()) --begin;
+  rows.back() = begin > before ? begin : last;
+  return rows;
+}
+
+}  // namespace
+
+// A Feistel network over the next power of four, walked until it lands inside [0, count): a permutation without a
+// table. Source: Black & Rogaway (2002), "Ciphers with arbitrary finite domains".
+std::int64_t permuted(std::int64_t index, std::int64_t count, std::uint64_t key) {
+  const int half_bits = std::max(1, (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1))) + 1) / 2);
+  auto place = static_cast<std::uint64_t>(index);
+  do {
+    place = feistel(place, half_bits, key);
+  } while (place >= static_cast<std::uint64_t>(count));
+  return static_cast<std::int64_t>(place);
+}
+
+BatchSource::BatchSource(TokenView split, std::int64_t block_size, const TrainConfig& train)
+    : split_(split),
+      block_size_(block_size),
+      batch_size_(train.batch_size),
+      micro_batches_(train.gradient_accumulation_steps),
+      windows_(train.windows),
+      seed_(static_cast<std::uint64_t>(train.seed)),
+      rows_(split.size() > block_size ? rows_of_documents(split, block_size) : std::vector<std::int64_t>()) {
+  if (split.size() <= block_size)
+    throw Error(ExitCode::data, "a split of ", split.size(),
+                " tokens holds no window of model.block_size + 1 = ", block_size + 1,
+                "; use a longer text or a smaller block_size");
+}
+
+std::int64_t BatchSource::random_start(RandomStream& random) const {
+  if (rows_.empty()) return below(random, split_.size() - block_size_);
+  const std::int64_t row = below(random, std::ssize(rows_));
+  return document_row(row, below(random, block_size_));
+}
+
+/// A window that neither begins nor ends in a document's begin or end may be anywhere in it.
+std::int64_t BatchSource::document_row(std::int64_t row, std::int64_t offset) const {
+  const std::int64_t begin = rows_[static_cast<std::size_t>(row)], document = split_.document();
+  const bool within = split_[begin] != document && split_[begin + block_size_] != document &&
+                      counted_targets(split_, begin, block_size_) == block_size_;
+  return within ? begin - offset : begin;
+}
+
+std::int64_t BatchSource::shuffled_start(std::int64_t index) const {
+  const std::int64_t windows = windows_per_epoch();
+  const auto epoch = static_cast<std::uint64_t>(index / windows);
+  RandomStream offsets(seed_, Purpose::windows, epoch, epoch_offset);
+  const std::int64_t offset = below(offsets, block_size_);
+  const std::int64_t window =
+      permuted(index % windows, windows, derive_seed(seed_, Purpose::windows, epoch, epoch_order));
+  if (!rows_.empty()) return document_row(window, offset);
+  return std::min(offset + window * block_size_, split_.size() - block_size_ - 1);
+}
+
+std::vector<std::int64_t> BatchSource::starts(std::int64_t step) const {
+  std::vector<std::int64_t> starts;
+  for (std::int64_t micro = 0; micro < micro_batches_; ++micro) {
+    const std::int64_t micro_batch = step * micro_batches_ + micro;
+    RandomStream random(seed_, Purpose::windows, static_cast<std::uint64_t>(micro_batch), random_starts);
+    for (std::int64_t row = 0; row < batch_size_; ++row)
+      starts.push_back(windows_ == Windows::random ? random_start(random)
+                                                   : shuffled_start(micro_batch * batch_size_ + row));
+  }
+  return starts;
+}
+
+std::vector<WindowBatch> BatchSource::micro_batches(std::span<const std::int64_t> starts) const {
+  const WindowBatch all{.tokens = split_, .starts = starts, .T = block_size_};
+  std::vector<WindowBatch> batches;
+  for (std::int64_t micro = 0; micro < micro_batches_; ++micro)
+    batches.push_back(all.part(micro * batch_size_, batch_size_));
+  return batches;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,108 @@
+#include "train/launch.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "base/child_process.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "kernels/processor.h"
+
+namespace chargpt {
+namespace {
+
+/// A whole number of the environment; -1 where there is none.
+std::int64_t number_of(const char* variable) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr || *text < '0' || *text > '9') return -1;
+  return std::strtoll(text, nullptr, 10);
+}
+
+struct Launcher {
+  const char *by, *ranks, *rank;
+};
+constexpr Launcher launchers[] = {
+    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+    {"mpiexec", "PMI_SIZE", "PMI_RANK"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+};
+
+Error cannot_join(const Launch& launch, const std::string& why) {
+  return {ExitCode::unavailable, launch.by + " has started this as " + std::to_string(launch.ranks) +
+                                     " processes, which cannot train together: " + why};
+}
+
+/// Where a rank runs: ranks with one machine and one mask share processors.
+struct Place {
+  std::array<char, 64> machine{};
+  cpu_set_t processors{};
+};
+
+/// Those that this process may run on; all, where the system does not tell.
+cpu_set_t own_processors() {
+  cpu_set_t processors;
+  if (::sched_getaffinity(0, sizeof processors, &processors) != 0) std::memset(&processors, 0xFF, sizeof processors);
+  return processors;
+}
+
+/// What the environment asks for; 0 threads where it does not.
+Placement asked_for() {
+  for (const char* variable : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"})
+    if (const std::int64_t threads = number_of(variable); threads > 0) return {threads, variable};
+  return {0, ""};
+}
+
+bool overlap(const Place& a, const Place& b) {
+  cpu_set_t both;
+  CPU_AND(&both, &a.processors, &b.processors);
+  return a.machine == b.machine && CPU_COUNT(&both) > 0;
+}
+
+}  // namespace
+
+std::optional<Launch> launch() {
+  if (std::getenv(parent_variable) != nullptr) return std::nullopt;  // a process that a rank has started is none
+  for (const Launcher& launcher : launchers) {
+    const std::int64_t ranks = number_of(launcher.ranks), rank = number_of(launcher.rank);
+    if (ranks > 1 && rank >= 0) return Launch{launcher.by, static_cast<int>(rank), static_cast<int>(ranks)};
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& waiting) {
+  std::error_code failed;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "chargpt-mpi.so";
+  if (!is_there(path)) throw cannot_join(launch, "this build has no MPI; build it with scripts/build.sh --mpi");
+  // MPI's own modules look for its symbols among those that all can see.
+  void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (module == nullptr) throw cannot_join(launch, ::dlerror());
+  const auto make = reinterpret_cast<MakeCommunicator*>(::dlsym(module, make_communicator_name));
+  if (make == nullptr) throw cannot_join(launch, path.string() + " is of another build");
+  std::unique_ptr<Communicator> ranks(make(waiting));
+  if (ranks->ranks() != launch.ranks)
+    throw cannot_join(launch, "MPI found " + std::to_string(ranks->ranks()) + " of them; " + launch.by +
+                                  " may belong to another MPI than the program's");
+  return ranks;
+}
+
+Placement placement(Communicator& ranks) {
+  Place own{.processors = own_processors()};
+  ::gethostname(own.machine.data(), own.machine.size() - 1);
+  const std::vector<Place> places = gathered(ranks, own);
+  if (Placement asked = asked_for(); asked.threads > 0) return asked;
+  const auto sharing = std::ranges::count_if(places, [&](const Place& other) { return overlap(own, other); });
+  const std::int64_t processors = physical_cores();
+  const std::string count = std::to_string(processors) + (processors == 1 ? " core" : " cores");
+  return {std::max<std::int64_t>(1, processors / sharing),
+          sharing == 1 ? count + " of its own" : count + " shared by " + std::to_string(sharing) + " ranks"};
+}
+
+}  // namespace chargpt

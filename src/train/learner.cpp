@@ -1,0 +1,193 @@
+#include "train/learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "base/error.h"
+#include "base/part.h"
+#include "network/initial_weights.h"
+
+namespace chargpt {
+namespace {
+
+/// The part of the decay that is done at `step`: from each FROM on, the rest of it is spread evenly up to LAST.
+double part_of_revised(const Integers& decay, std::int64_t step) {
+  double part = 0;
+  for (std::size_t i = 0; i + 1 < decay.size() && decay[i] < step; i += 2) {
+    const std::int64_t from = decay[i], last = decay[i + 1];
+    const std::int64_t now = i + 2 < decay.size() ? std::min(step, decay[i + 2]) : step;
+    if (now >= last) part = 1;
+    if (now < last) part += (1 - part) * static_cast<double>(now - from) / static_cast<double>(last - from);
+  }
+  return part;
+}
+
+double part_of_decay(const TrainConfig& train, std::int64_t step) {
+  if (!train.decay_steps.empty()) return part_of_revised(train.decay_steps, step);
+  const auto now = static_cast<double>(step);
+  const auto end = static_cast<double>(train.lr_decay_iters > 0 ? train.lr_decay_iters : train.max_iters);
+  if (now >= end) return 1;
+  auto begin = static_cast<double>(train.warmup_iters);
+  if (train.lr_schedule == LrSchedule::wsd) begin = std::max(begin, end * (1 - train.wsd_decay_fraction));
+  return now <= begin ? 0 : (now - begin) / (end - begin);
+}
+
+std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
+  std::vector<std::string> symbols;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id) symbols.push_back(vocabulary.symbol(id));
+  return symbols;
+}
+
+/// Draws the arena's weights before an engine sees them.
+std::unique_ptr<Engine> begun(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
+                              const std::string& engine, const std::string& device) {
+  draw_initial_weights(config.model, vocabulary.size(), static_cast<std::uint64_t>(config.train.seed),
+                       symbols_of(vocabulary), [&](const std::string& name) { return arena.values_of(name); });
+  if (config.train.ema > 0) start_averages(arena);
+  return make_engine(engine, {.model = config.model,
+                              .vocab_size = vocabulary.size(),
+                              .train = config.train,
+                              .arena = arena,
+                              .device = device});
+}
+
+}  // namespace
+
+// ---- learning rate
+
+double learning_rate_at(const TrainConfig& train, std::int64_t step) {
+  const double peak = train.learning_rate;
+  if (step < train.warmup_iters)
+    return peak * (static_cast<double>(step) + 1) / (static_cast<double>(train.warmup_iters) + 1);
+  if (train.lr_schedule == LrSchedule::constant) return peak;
+  const double part = part_of_decay(train, step);
+  if (part == 1) return train.min_lr;
+  const bool cosine = train.lr_schedule == LrSchedule::cosine;
+  const double fallen = cosine ? 0.5 * (1 - std::cos(std::numbers::pi * part)) : part;
+  return peak + (train.min_lr - peak) * fallen;
+}
+
+double learning_rate_factor(const TrainConfig& train, std::int64_t step) {
+  if (train.learning_rate > 0) return learning_rate_at(train, step) / train.learning_rate;
+  TrainConfig unit = train;
+  unit.learning_rate = 1;
+  unit.min_lr = 0;
+  return learning_rate_at(unit, step);
+}
+
+// ---- one step
+
+StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
+                     const GradientInput& input, Communicator& ranks) {
+  Gradients gradients = engine.gradients(input);
+  if (!ranks.alone()) {
+    engine.give_gradients();
+    gradients = summed(ranks, arena, gradients);
+    engine.take_gradients();
+  }
+  if (gradients.finite()) engine.update(update_context(train, gradients.norm, lr_factor));
+  return {.loss = gradients.loss, .grad_norm = gradients.norm, .updated = gradients.finite()};
+}
+
+Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part) {
+  for (const ParameterGroup& group : arena.groups()) ranks.sum(group.gradients.all());
+  const std::vector<double> losses = gathered(ranks, part.loss);
+  return {.loss = std::accumulate(losses.begin(), losses.end(), 0.0), .norm = arena.gradient_norm()};
+}
+
+void check_same(Communicator& ranks, std::uint64_t sum, const std::string& difference) {
+  const std::vector<std::uint64_t> sums = gathered(ranks, sum);
+  const auto other = std::ranges::find_if(sums, [&](std::uint64_t one) { return one != sums.front(); });
+  if (other != sums.end()) throw Error(ExitCode::data, "rank ", other - sums.begin(), " ", difference);
+}
+
+void SharedScorer::score(const WindowBatch& windows, std::span<float> losses) {
+  if (ranks_.alone()) return own_.score(windows, losses);
+  const Part part = part_of(windows.B(), ranks_.ranks(), ranks_.rank());
+  std::vector<float> own(static_cast<std::size_t>(part.size * windows.T));
+  if (part.size > 0) own_.score(windows.part(part.begin, part.size), own);
+  std::ranges::copy(gathered<float>(ranks_, own), losses.begin());
+}
+
+// ---- Learner
+
+Learner::Learner(const Config& config_in, const Corpus& corpus, const std::string& device_in,
+                 const std::string& engine_name, Communicator& ranks_in)
+    : model(config_in.model),
+      config(config_in.train),
+      device(device_in),
+      arena(parameter_list(model, corpus.vocabulary().size()), model.decay, config),
+      batches(corpus.train(), model.block_size, config),
+      engine(begun(arena, config_in, corpus.vocabulary(), engine_name, device)),
+      ranks(ranks_in),
+      scorer(*engine, ranks),
+      vocab_size_(corpus.vocabulary().size()) {}
+
+SoftTargets Learner::soft_targets(std::span<const WindowBatch> micro_batches, const Heartbeat& heartbeat) {
+  if (!teachers_) return {};
+  std::int64_t places = 0;
+  for (const WindowBatch& windows : micro_batches) places += windows.numel();
+  q_.resize(static_cast<std::size_t>(places * vocab_size_));
+  std::span<float> left = q_;
+  for (const WindowBatch& windows : micro_batches) {
+    if (heartbeat) heartbeat(0);
+    const auto numel = static_cast<std::size_t>(windows.numel() * vocab_size_);
+    teachers_(windows, left.first(numel));
+    left = left.subspan(numel);
+  }
+  return {.q = q_, .weight = static_cast<float>(config.teacher_weight)};
+}
+
+StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
+  const std::vector<std::int64_t> starts = batches.starts(step);
+  std::vector<WindowBatch> parts = batches.micro_batches(starts);
+  std::int64_t tokens = 0;
+  for (const WindowBatch& part : parts) tokens += part.counted();
+  const Part own = part_of(config.batch_size, ranks.ranks(), ranks.rank());
+  for (WindowBatch& part : parts) part = part.part(own.begin, own.size);
+  return chargpt::make_step(*engine, arena, config, learning_rate_factor(config, step),
+                            {.step = step,
+                             .seed = static_cast<std::uint64_t>(config.seed),
+                             .micro_batches = parts,
+                             .soft = soft_targets(parts, heartbeat),
+                             .first_window = own.begin,
+                             .tokens = tokens,
+                             .heartbeat = heartbeat},
+                            ranks);
+}
+
+ParameterArena& Learner::current() {
+  engine->give_back();
+  return arena;
+}
+
+bool Learner::load(const Checkpoint& checkpoint) {
+  arena.load_model(*checkpoint.model, (checkpoint.path / model_file).string());
+  arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / optimizer_file).string());
+  const bool lacks_averages = config.ema > 0 && !checkpoint.averaged;
+  if (lacks_averages) start_averages(arena);
+  if (config.ema > 0 && checkpoint.averaged)
+    arena.load_averages(*checkpoint.averaged, (checkpoint.path / averaged_file).string());
+  engine->take_over();
+  return !lacks_averages;
+}
+
+void Learner::start_from_weights() {
+  if (config.ema > 0) start_averages(arena);
+  engine->take_over();
+}
+
+Learner::AveragesInUse::AveragesInUse(Learner& learner) : learner_(learner) {
+  swap_averages(learner_.current());
+  learner_.engine->take_over();
+}
+
+Learner::AveragesInUse::~AveragesInUse() {
+  swap_averages(learner_.arena);
+  learner_.engine->take_over();
+}
+
+}  // namespace chargpt

@@ -1,0 +1,87 @@
+// The teaching ladder: which presets it has, what a step is, and that its table fits a terminal of 80 columns.
+#include "compare/ladder.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "config/load.h"
+#include "report/terminal.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+ConfigRuns runs_of(const std::string& config, const std::vector<std::vector<float>>& losses, bool leaks = false) {
+  ConfigRuns runs{.config = config, .params = 5, .block_size = 8, .leaks = leaks};
+  for (const std::vector<float>& seed : losses) {
+    SeedRun run{.seed = std::ssize(runs.seeds)};
+    if (seed.empty()) run.failure = Error(ExitCode::diverged, "training diverged");
+    run.losses = seed;
+    runs.seeds.push_back(run);
+  }
+  return runs;
+}
+
+Comparison four_rungs() {
+  return rank_configs({runs_of("ladder/attention", {{1.0F, 1.0F}, {1.5F, 1.5F}}),
+                       runs_of("ladder/average", {{0.5F, 0.5F}, {0.5F, 0.5F}}, /*leaks=*/true),
+                       runs_of("ladder/bigram", {{2.0F, 2.0F}, {2.5F, 2.5F}}), runs_of("ladder/masked", {{}, {}}),
+                       runs_of("ladder/transformer", {{0.4F, 0.4F}, {1.8F, 1.8F}})});
+}
+
+}  // namespace
+
+TEST_CASE("the ladder is every preset of its folder, and its lessons are short") {
+  std::set<std::string> of_folder, of_ladder;
+  for (const Preset& preset : presets())
+    if (preset.name.starts_with("ladder/")) of_folder.insert(preset.name);
+  for (const Rung& rung : ladder) {
+    of_ladder.emplace(rung.preset);
+    CHECK(display_width(std::string(rung.lesson)) <= 42);
+  }
+  CHECK(of_ladder == of_folder);
+}
+
+TEST_CASE("a step is the loss minus that of the rung below, but for rungs that leak or failed") {
+  const Comparison comparison = four_rungs();
+  const std::vector<ClimbedRung> rungs = climb(comparison);
+  REQUIRE(rungs.size() == 5);
+  CHECK(rungs[0].rung.preset == "ladder/bigram");
+  CHECK_FALSE(rungs[0].step);
+  CHECK_FALSE(rungs[1].step);  // average leaks
+  CHECK_FALSE(rungs[2].step);  // masked failed
+  CHECK(rungs[3].rung.preset == "ladder/attention");
+  CHECK(rungs[3].step->mean == Approx(-1));
+  CHECK(rungs[3].below == "ladder/bigram");
+  CHECK(rungs[4].step->mean == Approx(-0.15));
+  CHECK(rungs[4].below == "ladder/attention");
+  const auto by_hand = paired_difference(losses_of(rungs[4].result->runs), losses_of(rungs[3].result->runs), 2);
+  CHECK(rungs[4].step->ci95->low == by_hand.ci95->low);  // of two steps: three rungs have a loss to rank
+}
+
+TEST_CASE("the ladder's table marks what leaks and fits 80 columns") {
+  const Comparison comparison = four_rungs();
+  std::istringstream lines(to_table(climb(comparison), {{"counting pairs", "what a bigram can reach", 2.4857}}).text());
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(lines, line);) rows.push_back(line);
+  REQUIRE(rows.size() == 7);
+  for (const std::string& row : rows) CHECK(display_width(row) <= 80);
+  CHECK(rows[2].starts_with("average (leaks)  0.5000           sees its own target"));
+  CHECK(rows[3].starts_with("masked           failed"));
+  CHECK(rows[4].starts_with("attention        1.2500  -1.0000  one head"));
+  CHECK(rows[6].starts_with("counting pairs   2.4857           what a bigram can reach"));
+}
+
+TEST_CASE("steps that seeds do not tell from none are named, with the seeds that would") {
+  const Comparison comparison = four_rungs();
+  const std::vector<std::string> lines = remarks(climb(comparison));
+  REQUIRE(lines.size() == 2);
+  // Differences -0.6 and 0.3, one of two steps: 174 seeds tell 0.236 deviations at 2.5 % (SciPy's noncentral t).
+  CHECK(lines[1].starts_with(
+      "not distinguishable: transformer from attention (0.1500 apart, about 174 seeds would tell); "));
+  CHECK(lines[1].find("attention from bigram") == std::string::npos);
+  CHECK(to_json(climb(comparison), {})["rungs"][3]["step"]["below"] == "ladder/bigram");
+}
+
+}  // namespace chargpt

@@ -1,0 +1,74 @@
+// When runs first had a loss at or under a target, as their metrics.jsonl has it.
+#include "base/error.h"
+#include "base/files.h"
+#include "compare/comparison_report.h"
+#include "test_folder.h"
+
+using namespace chargpt;
+
+namespace {
+
+const std::string rows =
+    R"({"kind":"plan","parameters":1234}
+{"kind":"eval","step":0,"val_loss":4.2,"seconds":0.5}
+{"kind":"train","step":10,"loss":1.0}
+{"kind":"eval","step":10,"val_loss":2.1,"averaged_val_loss":2.5,"seconds":3.0}
+{"kind":"eval","step":20,"val_loss":2.05,"averaged_val_loss":1.9,"seconds":5.0}
+{"kind":"eval","step":30,"val_loss":1.8,"seconds":7.0}
+)";
+
+/// When a run of these metrics had a loss of 2.
+std::optional<ReachedTarget> reached(const std::string& metrics) {
+  const TestFolder folder;
+  write_file_atomically(folder.path() / "metrics.jsonl", metrics);
+  Comparison comparison;
+  comparison.results.emplace_back().runs.seeds.emplace_back().run = folder.path();
+  find_target(comparison, 2);
+  return comparison.results[0].runs.seeds[0].reached;
+}
+
+}  // namespace
+
+TEST_CASE("the first evaluation at or under the target counts, of trained or averaged weights") {
+  const auto found = reached(rows);
+  REQUIRE(found);
+  CHECK(found->step == 20);
+  CHECK(found->seconds == 5);
+}
+
+TEST_CASE("a run that never reaches the target, or whose line is still being written, has no time") {
+  CHECK_FALSE(reached(R"({"kind":"eval","step":10,"val_loss":2.1,"seconds":3.0})"
+                      "\n"));
+  CHECK_FALSE(reached(R"({"kind":"eval","step":10,"val_loss":1.1,"seconds":3.0})"));
+}
+
+TEST_CASE_METHOD(TestFolder, "a run that failed has not reached the target, whatever it was evaluated at before") {
+  write("metrics.jsonl", rows);
+  Comparison comparison;
+  SeedRun& run = comparison.results.emplace_back().runs.seeds.emplace_back();
+  run.run = path();
+  run.failure = Error(ExitCode::diverged, "training diverged");
+  find_target(comparison, 2);
+  CHECK_FALSE(run.reached);
+}
+
+TEST_CASE("an evaluation of a few windows and a line that is no row are refused") {
+  CHECK_THROWS_WITH(reached(R"({"kind":"eval","step":1,"val_loss":1.0,"exact":false})"
+                            "\n"),
+                    Catch::Contains("a few windows cannot tell"));
+  for (const char* row :
+       {R"({"kind":"eval","step":"ten","val_loss":1.0})", R"({"kind":"eval","val_loss":1.0,"exact":"no"})"})
+    CHECK_THROWS_WITH(reached(row + std::string("\n")),
+                      Catch::Contains("metrics.jsonl has an evaluation whose step is not"));
+  CHECK_THROWS_WITH(reached("half a ro\n"), Catch::Contains("skipped 1 malformed line (first: line 1)"));
+}
+
+TEST_CASE("steps and seconds to the target are means over the seeds") {
+  Comparison comparison{.target = 2};
+  ConfigRuns& runs = comparison.results.emplace_back().runs;
+  runs.config = "a";
+  runs.seeds = {{.seed = 1, .reached = ReachedTarget{10, 3}}, {.seed = 2, .reached = ReachedTarget{20, 6}}};
+  CHECK(target_table(comparison).text() ==
+        "config  reached 2.0000  steps  seconds\n"
+        "a               2 of 2     15      4.5\n");
+}

@@ -1,0 +1,94 @@
+// The grid of --vary: how its values are split, how variants are named, what is refused.
+#include "compare/variants.h"
+
+#include "compare/runs.h"
+#include "failure.h"
+
+namespace chargpt {
+namespace {
+
+std::vector<ResolvedConfig> variants_of(const Names& varied, const Names& configs = {"ladder/transformer"},
+                                        const std::vector<Override>& overrides = {}) {
+  std::vector<VariedOption> options;
+  for (const std::string& given : varied) options.push_back(parse_varied(given));
+  return load_variants(configs, options, overrides);
+}
+
+Names names_of(const std::vector<ResolvedConfig>& configs) {
+  Names names;
+  for (const ResolvedConfig& resolved : configs) names.push_back(resolved.config.name);
+  return names;
+}
+
+std::string refusal_of(const Names& varied, const Names& configs = {"ladder/transformer"},
+                       const std::vector<Override>& overrides = {}) {
+  return message_of(ExitCode::usage, [&] { variants_of(varied, configs, overrides); });
+}
+
+}  // namespace
+
+TEST_CASE("commas separate the values to vary outside brackets and quotation marks alone") {
+  CHECK(parse_varied("model.n_head=1,2,4").values == Names{"1", "2", "4"});
+  CHECK(parse_varied("data.text=a=b").values == Names{"a=b"});
+  CHECK(parse_varied(R"(bias_places=["mlp","norm"],[],["head"])").values ==
+        Names{R"(["mlp","norm"])", "[]", R"(["head"])"});
+  CHECK(parse_varied(R"(x=[{"a":[1,2],"b":"]"}],"y,\",z")").values == Names{R"([{"a":[1,2],"b":"]"}])", R"("y,\",z")"});
+}
+
+TEST_CASE("every config is taken with every combination, named by what differs") {
+  const auto variants = variants_of({"model.n_head=1,2", "dropout=0,0.1,0.2"}, {"ladder/transformer", "default"});
+  REQUIRE(variants.size() == 12);
+  CHECK(names_of(variants)[0] == "ladder/transformer n_head=1 dropout=0");
+  CHECK(names_of(variants)[1] == "ladder/transformer n_head=1 dropout=0.1");
+  CHECK(names_of(variants)[11] == "default n_head=2 dropout=0.2");
+  CHECK(variants[11].config.model.n_head == 2);
+  CHECK(variants[11].config.model.dropout == 0.2);
+  CHECK(variants[11].origin.at("model.dropout") == "--vary");
+  CHECK(names_of(variants_of({})) == Names{"ladder/transformer"});
+}
+
+TEST_CASE("a value that would not do in a folder's name stands there by its place") {
+  CHECK(names_of(variants_of({R"(bias_places=["mlp","norm"],["mlp"])"})) ==
+        Names{"ladder/transformer bias_places=mlp,norm", "ladder/transformer bias_places=mlp"});
+  CHECK(names_of(variants_of({"data.text=../a/b,c d,é"})) ==
+        Names{"ladder/transformer text=#1", "ladder/transformer text=cd", "ladder/transformer text=#3"});
+  CHECK(names_of(variants_of({"data.text=a b,ab"})) ==  // alike without the blank
+        Names{"ladder/transformer text=#1", "ladder/transformer text=#2"});
+}
+
+TEST_CASE("folders of variants are one word each and no two alike") {
+  const auto variants = variants_of({"n_head=1,2"}, {"ladder/transformer", "ladder/transformer"});
+  const Names names = distinct_names(variants);
+  CHECK(names[2] == "ladder/transformer n_head=1-2");
+  CHECK(seed_folder_name(names[0], 1337) == "ladder-transformer-n_head=1-seed1337");
+  CHECK(seed_folder_name(names[2], 1337) == "ladder-transformer-n_head=1-2-seed1337");
+  ResolvedConfig other = variants[0];
+  other.config.name = "ladder-transformer-n_head=1";  // another name for the same folder
+  CHECK(distinct_names({variants[0], other})[1] == "ladder-transformer-n_head=1-2");
+}
+
+TEST_CASE("what cannot be varied is refused in one line") {
+  CHECK_THAT(refusal_of({"n_head=1,,2"}), Catch::Contains("value 2 is empty"));
+  CHECK_THAT(refusal_of({"n_head=2,2"}), Catch::Contains("2 is given twice"));
+  CHECK_THAT(refusal_of({"dropout=0.1,0.10"}),
+             Catch::Contains("the variants \"ladder/transformer dropout=0.1\" and \"ladder/transformer dropout=0.10\" "
+                             "are the same config"));
+  CHECK_THAT(refusal_of({"seed=1,2"}), Catch::Contains("a seed is not a variant"));
+  CHECK_THAT(refusal_of({"name=a,b"}), Catch::Contains("the name cannot vary"));
+  CHECK_THAT(refusal_of({"n_head=1,2", "model.n_head=4"}), Catch::Contains("model.n_head is given twice"));
+  CHECK_THAT(refusal_of({"n_head=1,2"}, {"default"}, {{"model.n_head", "4", "--set"}}),
+             Catch::Contains("model.n_head is given twice, by --set model.n_head=4 and by --vary n_head=1"));
+}
+
+TEST_CASE("more than a thousand variants are refused before any is made") {
+  std::string many = "warmup_iters=0";
+  for (int i = 1; i < 40; ++i) many += "," + std::to_string(i);
+  std::string more = "max_iters=1";
+  for (int i = 2; i <= 25; ++i) more += "," + std::to_string(i);
+  CHECK(variants_of({many}).size() == 40);
+  CHECK(refusal_of({many, more, "n_head=1,2"}) ==
+        "--vary makes 2,000 variants, above the limit of 1,000; give fewer values or fewer configs");
+  CHECK_THAT(refusal_of({many, more}, {"ladder/transformer", "default"}), Catch::Contains("makes 2,000 variants"));
+}
+
+}  // namespace chargpt

@@ -1,0 +1,142 @@
+// Muon against scripts/reference/updates.py, which takes one matrix after the other in float64.
+#include "engine/muon.h"
+
+#include "golden_updates.h"
+#include "kernels/kernels.h"
+#include "tiny_arena.h"
+
+#include "test.h"
+#include "threads_in_force.h"
+
+using namespace chargpt;
+
+namespace {
+
+std::vector<ParameterInfo> parameters_of(const nlohmann::json& rows) {
+  std::vector<ParameterInfo> parameters;
+  for (const auto& row : rows)
+    parameters.push_back({.name = row["name"], .shape = row["shape"], .stacked = row["stacked"]});
+  return parameters;
+}
+
+TrainConfig muon_config(double rate, double decay = 0, double momentum = 0.95) {
+  return {.groups = {{.match = ".",
+                      .learning_rate = rate,
+                      .weight_decay = decay,
+                      .optimizer = UpdateRule::muon,
+                      .momentum = momentum}}};
+}
+
+using Doubles = std::vector<double>;
+
+/// a (r, c) b (c, n), b transposed where it is (n, c).
+Doubles product(const Doubles& a, const Doubles& b, long r, long c, long n, bool transposed) {
+  Doubles result(static_cast<std::size_t>(r * n));
+  for (long i = 0; i < r; ++i)
+    for (long k = 0; k < c; ++k)
+      for (long j = 0; j < n; ++j)
+        result[static_cast<std::size_t>(i * n + j)] +=
+            a[static_cast<std::size_t>(i * c + k)] * b[static_cast<std::size_t>(transposed ? j * c + k : k * n + j)];
+  return result;
+}
+
+Doubles transposed(const Doubles& x, long rows, long columns) {
+  Doubles result(x.size());
+  for (long r = 0; r < rows; ++r)
+    for (long c = 0; c < columns; ++c)
+      result[static_cast<std::size_t>(c * rows + r)] = x[static_cast<std::size_t>(r * columns + c)];
+  return result;
+}
+
+/// Five steps x -> a x + b (x x') x + c (x x')^2 x from u / |u|, in float64, of the matrix that lies.
+Doubles orthogonalised(Doubles x, long rows, long columns) {
+  if (rows > columns) return transposed(orthogonalised(transposed(x, rows, columns), columns, rows), columns, rows);
+  double square = 0;
+  for (const double value : x) square += value * value;
+  for (double& value : x) value /= std::sqrt(square) + 1e-7;
+  for (int step = 0; step < 5; ++step) {
+    const Doubles g = product(x, x, rows, columns, rows, true), gg = product(g, g, rows, rows, rows, false);
+    Doubles p(g.size());
+    for (std::size_t i = 0; i < p.size(); ++i) p[i] = -4.7750 * g[i] + 2.0315 * gg[i];
+    const Doubles px = product(p, x, rows, rows, columns, false);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 3.4445 * x[i] + px[i];
+  }
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("three updates of stacked, square, tall and wide matrices are the reference's") {
+  const nlohmann::json golden = golden_figures("updates")["muon"];
+  ParameterArena arena(parameters_of(golden["parameters"]), Decay::matrices,
+                       muon_config(golden["learning_rate"], golden["weight_decay"], golden["momentum"]));
+  REQUIRE(arena.groups().size() == 1);
+  ParameterGroup& group = arena.groups()[0];
+  for (std::size_t k = 0; k < group.slots.size(); ++k)
+    fill_golden(group.slots[k].in(group.values), static_cast<std::uint32_t>(k));
+  for (std::size_t s = 0; s < golden["updates"].size(); ++s) {
+    for (std::size_t k = 0; k < group.slots.size(); ++k)
+      fill_golden(group.slots[k].in(group.gradients), static_cast<std::uint32_t>(100 * (s + 1) + k));
+    update(arena,
+           {.lr_factor = golden["updates"][s]["lr_factor"], .gradient_scale = golden["updates"][s]["gradient_scale"]});
+    for (std::size_t k = 0; k < group.slots.size(); ++k) {
+      INFO(group.slots[k].name << " after update " << s + 1);
+      CHECK(distance(group.slots[k].in(group.values), golden["after"][s]["values"][k]) < 2e-6);
+      CHECK(distance(group.slots[k].in(group.moment1), golden["after"][s]["moments"][k]) < 1e-6);
+    }
+  }
+  CHECK(group.moment2.empty());
+}
+
+TEST_CASE("matrices of every shape are orthogonalised as the formula says, by every instruction set") {
+  const std::vector<std::pair<long, long>> shapes{{64, 64}, {64, 256}, {256, 64},  {33, 7},    {7, 33},
+                                                  {1, 5},   {5, 1},    {100, 101}, {30, 9000}, {9000, 30}};
+  for (const cpu::Kernels* set : cpu::all_kernels())
+    for (const auto& [rows, columns] : shapes) {
+      INFO(set->name << ", " << rows << " x " << columns);
+      std::vector<float> scratch, u(static_cast<std::size_t>(rows * columns + set->slack)),
+          got(static_cast<std::size_t>(rows * columns));
+      fill_golden(u, 51);
+      cpu::add_orthogonalised(*set, rows, columns, u.data(), 0.5, got.data(), scratch);
+      Doubles expected = orthogonalised(Doubles(u.begin(), u.begin() + static_cast<long>(got.size())), rows, columns);
+      for (double& value : expected) value *= 0.5;
+      CHECK(distance(got, expected) < 1e-5);
+    }
+}
+
+TEST_CASE("threads change no bit of an update by Muon") {
+  const auto updated = [](int threads) {
+    const Threads in_force(threads);
+    ParameterArena arena({{.name = "a", .shape = {96, 40}, .stacked = 3}, {.name = "b", .shape = {200, 100}}},
+                         Decay::matrices, muon_config(0.1, 0.1));
+    ParameterGroup& group = arena.groups()[0];
+    fill_golden(group.values.all(), 1);
+    fill_golden(group.gradients.all(), 2);
+    update(arena, {});
+    return std::vector<float>(group.values.all().begin(), group.values.all().end());
+  };
+  CHECK(updated(1) == updated(2));
+  CHECK(updated(1) == updated(3));
+}
+
+TEST_CASE("a gradient of zeros moves nothing") {
+  TinyArena arena(muon_config(0.1));
+  arena.zero_gradients();
+  const ArenaCopy before(arena);
+  update(arena, {});
+  CHECK(equal(arena.groups()[0].values, before.groups[0].values));
+}
+
+TEST_CASE("the step of one row is the rate, in the gradient's direction") {
+  ParameterArena arena({{.name = "row", .shape = {1, 2}}}, Decay::matrices, muon_config(0.1));
+  ParameterGroup& group = arena.groups()[0];
+  group.gradients.data()[0] = -3;
+  group.gradients.data()[1] = 4;
+  update(arena, {});
+  // |x| = 1 goes through x (a + b x^2 + c x^4) five times: 0.701, 1.121, ... 0.7 to 1.2
+  const double x = group.values.data()[0], y = group.values.data()[1], length = std::hypot(x, y);
+  CHECK(length > 0.065);
+  CHECK(length < 0.125);
+  CHECK(x == Approx(0.6 * length));
+  CHECK(y == Approx(-0.8 * length));
+}

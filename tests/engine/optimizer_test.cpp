@@ -1,0 +1,142 @@
+// AdamW and clipping against PyTorch's own, as scripts/reference/updates.py has them.
+#include "engine/optimizer.h"
+
+#include "golden_updates.h"
+#include "tiny_arena.h"
+
+#include "test.h"
+#include "threads_in_force.h"
+
+using namespace chargpt;
+
+namespace {
+
+/// A change of every weight to `value`, counted as an update.
+void set_weights(ParameterArena& arena, float value) {
+  for (ParameterGroup& group : arena.groups()) std::ranges::fill(group.values.all(), value);
+  arena.count_update();
+}
+
+float first_average(const ParameterArena& arena) {
+  return arena.groups()[0].averages.data()[0];
+}
+
+}  // namespace
+
+TEST_CASE("three updates are those of torch.optim.AdamW, with decay and scaled gradients") {
+  const nlohmann::json golden = golden_figures("updates")["adamw"];
+  TrainConfig train;
+  train.learning_rate = golden["learning_rate"];
+  train.weight_decay = golden["weight_decay"];
+  ParameterArena arena({{.name = "x", .shape = {golden["size"]}}}, Decay::all, train);
+  ParameterGroup& group = arena.groups()[0];
+  const ParameterSlot& slot = group.slots[0];
+  fill_golden(slot.in(group.values), 0);
+  for (std::size_t s = 0; s < golden["updates"].size(); ++s) {
+    INFO("update " << s + 1);
+    fill_golden(slot.in(group.gradients), static_cast<std::uint32_t>(100 * (s + 1)));
+    update(arena, {.lr_factor = golden["updates"][s]["lr_factor"],
+                   .gradient_scale = golden["updates"][s]["gradient_scale"],
+                   .beta1 = golden["beta1"],
+                   .beta2 = golden["beta2"],
+                   .eps = golden["eps"]});
+    CHECK(distance(slot.in(group.values), golden["after"][s]["values"]) < 1e-7);
+    CHECK(distance(slot.in(group.moment1), golden["after"][s]["moment1"]) < 1e-8);
+    CHECK(distance(slot.in(group.moment2), golden["after"][s]["moment2"]) < 1e-8);
+  }
+  CHECK(arena.updates() == 3);
+}
+
+TEST_CASE("one update of one weight, by hand") {
+  TinyArena arena({.learning_rate = 0.1, .weight_decay = 0.5});
+  ParameterGroup& group = arena.groups()[0];
+  std::ranges::fill(group.values.all(), 1.0F);
+  std::ranges::fill(group.gradients.all(), -4.0F);
+  update(arena, {.lr_factor = 1, .gradient_scale = 0.25, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8});
+  // decay: 1 - 0.1 * 0.5 = 0.95; bias-corrected first update: a step of the rate against the gradient's sign: 0.95 +
+  // 0.1
+  CHECK(group.values.data()[0] == Approx(1.05));
+  CHECK(group.moment1.data()[0] == Approx(0.1 * -1));
+  CHECK(group.moment2.data()[0] == Approx(0.01 * 1));
+  CHECK(arena.updates() == 1);
+}
+
+TEST_CASE("an epsilon of 0 leaves weights without a gradient, and padding, as they are") {
+  const TrainConfig train{.weight_decay = 0, .adam_eps = 0};
+  TinyArena arena(train);
+  arena.zero_gradients();
+  const ArenaCopy before(arena);
+  update(arena, update_context(train, 0, 1));
+  for (std::size_t i = 0; i < before.groups.size(); ++i)
+    CHECK(equal(arena.groups()[i].values, before.groups[i].values));
+}
+
+TEST_CASE("a group's own rate follows the schedule's factor") {
+  TinyArena arena({.groups = {{.match = "wte", .learning_rate = 10, .weight_decay = 0}}});
+  ParameterGroup& group = arena.groups()[0];
+  std::ranges::fill(group.values.all(), 0.0F);
+  std::ranges::fill(group.gradients.all(), 1.0F);
+  update(arena, {.lr_factor = 0.5});
+  CHECK(group.values.data()[0] == Approx(-5));
+}
+
+TEST_CASE("threads change no bit of an update by AdamW") {
+  const auto updated = [](int threads) {
+    const Threads in_force(threads);
+    ParameterArena arena({{.name = "x", .shape = {333, 301}}}, Decay::matrices, {});
+    ParameterGroup& group = arena.groups()[0];
+    fill_golden(group.values.all(), 1);
+    fill_golden(group.gradients.all(), 2);
+    update(arena, {});
+    update(arena, {.gradient_scale = 0.5});
+    return std::vector<float>(group.values.all().begin(), group.values.all().end());
+  };
+  CHECK(updated(1) == updated(2));
+  CHECK(updated(1) == updated(3));
+}
+
+TEST_CASE("clipping multiplies by max_norm / (norm + 1e-6), never by more than 1") {
+  CHECK(clipping_factor(4, 1) == Approx(0.25));
+  CHECK(clipping_factor(0.5, 1) == 1);
+  CHECK(clipping_factor(100, 0) == 1);
+}
+
+// Averages of weights by hand, and their place in an arena.
+
+TEST_CASE("the average forgets its first weights soon, then decays as told") {
+  TinyArena arena;
+  for (ParameterGroup& group : arena.groups()) std::ranges::fill(group.values.all(), 11.0F);
+  start_averages(arena);
+  set_weights(arena, 0);
+  follow_averages(arena, 0.5);  // d = (1 + 1) / (10 + 1)
+  CHECK(first_average(arena) == Approx(2));
+  set_weights(arena, 0);
+  follow_averages(arena, 0.5);  // d = 3 / 12
+  CHECK(first_average(arena) == Approx(0.5));
+  for (int update = 3; update <= 8; ++update) set_weights(arena, 0);
+  follow_averages(arena, 0.5);  // d = 9 / 18 = 0.5
+  set_weights(arena, 1);
+  follow_averages(arena, 0.5);  // (1 + 9) / 19 is above the decay told
+  CHECK(first_average(arena) == Approx(0.5 * 0.25 + 0.5));
+}
+
+TEST_CASE("weights and averages that change places twice are the same bits") {
+  TinyArena arena;
+  start_averages(arena);
+  const cpu::AlignedFloats average = arena.groups()[0].values.copy();
+  for (float& value : arena.groups()[0].values.all()) value *= 1.7F;
+  const cpu::AlignedFloats own = arena.groups()[0].values.copy();
+  swap_averages(arena);
+  CHECK(equal(arena.groups()[0].values, average));
+  swap_averages(arena);
+  CHECK(equal(arena.groups()[0].values, own));
+}
+
+TEST_CASE("an arena that averages nothing is left alone") {
+  TinyArena arena;
+  set_weights(arena, 3);
+  follow_averages(arena, 0.9);
+  swap_averages(arena);
+  CHECK(arena.averaged_tensors().empty());
+  CHECK(arena.groups()[0].values.data()[0] == 3);
+}

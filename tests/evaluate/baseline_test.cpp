@@ -1,0 +1,162 @@
+#include "evaluate/baseline.h"
+
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "evaluate/compression.h"
+#include "tinyshakespeare.h"
+
+namespace chargpt {
+namespace {
+
+std::vector<double> losses_in_windows_of(std::int64_t block_size) {
+  const Corpus& corpus = tinyshakespeare();
+  return ngram_losses(corpus.train(), corpus.val(), corpus.vocabulary().size(), {{.length = block_size}}).front();
+}
+
+void check_losses(const std::vector<double>& losses, const std::vector<double>& expected) {
+  REQUIRE(losses.size() == expected.size());
+  for (std::size_t i = 0; i < losses.size(); ++i) CHECK(losses[i] == Approx(expected[i]).margin(1e-6).epsilon(0));
+}
+
+}  // namespace
+
+TEST_CASE("n-grams of tinyshakespeare without cuts give the published figures") {
+  NEEDS_TINYSHAKESPEARE();
+  // scripts/reference/ngram.py data/tinyshakespeare.txt
+  const std::int64_t uncut = tinyshakespeare().val().size();
+  check_losses(losses_in_windows_of(uncut),
+               {3.347305, 2.485738, 2.049197, 1.773765, 1.668788, 1.698036, 1.779178, 1.875765});
+}
+
+TEST_CASE("n-grams of tinyshakespeare in windows of 64 agree with the reference") {
+  NEEDS_TINYSHAKESPEARE();
+  // scripts/reference/ngram.py data/tinyshakespeare.txt --block-size 64
+  check_losses(losses_in_windows_of(64),
+               {3.347305, 2.485738, 2.055932, 1.78913, 1.688045, 1.715035, 1.789954, 1.877198});
+}
+
+TEST_CASE("baselines of tinyshakespeare") {
+  NEEDS_TINYSHAKESPEARE();
+  const Corpus& corpus = tinyshakespeare();
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64});
+  CHECK(baselines.uniform == Approx(std::log(65.0)));
+  CHECK(baselines.unigram == Approx(3.347305).margin(1e-6).epsilon(0));
+  CHECK(baselines.bigram == Approx(2.485738).margin(1e-6).epsilon(0));
+  CHECK(baselines.trigram == Approx(2.049197).margin(1e-6).epsilon(0));
+  CHECK(baselines.ngram_order == 5);
+  CHECK(baselines.ngram == Approx(1.668788).margin(1e-6).epsilon(0));
+  CHECK(baselines.ngram_in_windows == Approx(1.688045).margin(1e-6).epsilon(0));
+  CHECK(baselines.ppmd == Approx((291426 - 263140) * 8 * std::numbers::ln2 / 111540));  // 1.4063: compression_test.cpp
+  CHECK(baselines.counted == 1'003'854);
+  CHECK(baselines.measured == 111'540);
+  CHECK(baselines.shared == 0);
+}
+
+TEST_CASE("orders up to 8 are tried") {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "aaaaaaab";  // seven characters of context tell the next one, six do not
+  const Corpus corpus = corpus_from_text(text, {}, "text");
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64});
+  CHECK(baselines.ngram_order == 8);
+  CHECK(baselines.ngram < 0.02);
+}
+
+TEST_CASE("the loss in windows is of the order that is best without cuts, though another be better in them") {
+  // Digits take turns and letters do not: two characters of context tell a digit, but where a window is of two targets
+  // the digit is its first, with one before it, and two do harm to the letter.
+  RandomStream random(1, Purpose::sampling);
+  std::string text;
+  for (int i = 0; i < 2000; ++i) {
+    text += static_cast<char>('a' + random.below(16));
+    text += i % 2 == 0 ? '0' : '1';
+  }
+  const Corpus corpus = corpus_from_text(text, {}, "text");
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 2});
+  const std::vector<double> in_windows =
+      ngram_losses(corpus.train(), corpus.val(), corpus.vocabulary().size(), {{.length = 2}}).front();
+  CHECK(baselines.ngram_order == 3);
+  CHECK(in_windows[1] < in_windows[2]);
+  CHECK(baselines.ngram_in_windows == in_windows[2]);
+}
+
+TEST_CASE("baselines of a text in another script count characters, not bytes") {
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += i % 7 == 0 ? "汉字" : "字汉";
+  const Corpus corpus = corpus_from_text(text, {}, "text");
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64});
+  CHECK(baselines.uniform == Approx(std::numbers::ln2));
+  CHECK(baselines.unigram == Approx(std::numbers::ln2).margin(0.01));
+  CHECK(baselines.ngram < 0.35);
+  CHECK(baselines.ngram <= baselines.trigram);
+}
+
+/// Sentences of random letters, so that no two are alike.
+std::string random_text(std::uint64_t seed, std::int64_t characters) {
+  RandomStream random(seed, Purpose::windows);
+  std::string text;
+  for (std::int64_t i = 0; i < characters; ++i) text += static_cast<char>('a' + random.below(4));
+  return text;
+}
+
+TEST_CASE("a split is measured against all of the train split, and what they share is counted") {
+  const std::string text = random_text(1, 3600);
+  const Corpus corpus = corpus_from_text(text + text.substr(0, 400), {}, "text");
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64});
+  CHECK(baselines.shared == 400);
+  CHECK(baselines.counted == 3600);
+  CHECK(compute_baselines(corpus, corpus.all(), {.length = 64}).shared == 4000);
+}
+
+TEST_CASE("baselines tell how far they are, and end wherever that throws") {
+  std::string text;
+  for (std::int64_t i = 0; i < 400'000; ++i) text += static_cast<char>('a' + (i * i / 7 + i / 1000) % 26);
+  const Corpus corpus = corpus_from_text(text, DataConfig{}, "a text");
+  std::vector<double> parts;
+  compute_baselines(corpus, corpus.val(), {.length = 64}, [&](double part) { parts.push_back(part); });
+  REQUIRE(parts.size() > 20);
+  CHECK(std::is_sorted(parts.begin(), parts.end()));
+  CHECK(parts.back() == 1);
+  for (const double end : {0.0, 0.3, 0.5, 0.7, 0.9})
+    CHECK_THROWS_AS(compute_baselines(corpus, corpus.val(), {.length = 64},
+                                      [end](double part) {
+                                        if (part >= end) throw Interrupted{};
+                                      }),
+                    Interrupted);
+}
+
+TEST_CASE("the id that ends the train split and begins the other is compressed once") {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += random_text(static_cast<std::uint64_t>(i), 12) + "\n";
+  const Corpus corpus = corpus_from_text(text, {.documents = Documents::lines}, "text");
+  const TokenView train = corpus.train(), val = corpus.val();
+  REQUIRE(val[0] == val.document());
+  const auto bytes = [&](const std::vector<TokenView>& parts) { return ppmd_bytes(corpus.vocabulary(), parts); };
+  const std::int64_t added = bytes({train, val.slice(1, val.size() - 1)}) - bytes({train});
+  const Baselines baselines = compute_baselines(corpus, val, {.length = 64});
+  CHECK(baselines.ppmd ==
+        Approx(static_cast<double>(added) * 8 * std::numbers::ln2 / static_cast<double>(val.size() - 1)));
+}
+
+TEST_CASE("baselines as JSON, each with its class") {
+  const Baselines baselines{.uniform = 4,
+                            .measured = 90,
+                            .shared = 7,
+                            .counted = 50,
+                            .unigram = 3.5,
+                            .bigram = 3,
+                            .trigram = 2.5,
+                            .ngram_order = 5,
+                            .ngram = 2.25,
+                            .ngram_in_windows = 2.375,
+                            .ppmd = 1.25};
+  CHECK(to_json(baselines).dump() ==
+        R"({"uniform":4.0,"unigram":3.5,"bigram":3.0,"trigram":2.5,)"
+        R"("ngram":{"order":5,"loss":2.25,"loss_in_windows":2.375,"class":"frozen"},)"
+        R"("ppmd":{"loss":1.25,"class":"adaptive","variant":"H","order":6,"memory_bytes":16777216},)"
+        R"("counted_tokens":50,"measured_tokens":90})");
+}
+
+}  // namespace chargpt

@@ -1,0 +1,188 @@
+#include "evaluate/ngram.h"
+
+#include <map>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/token_view.h"
+#include "evaluate/baseline.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Losses = std::vector<double>;
+
+/// A text over 'a', 'b', … as ids.
+class Letters {
+ public:
+  explicit Letters(std::string_view text, char document = 0) : document_(document == 0 ? -1 : document - 'a') {
+    for (const char letter : text) ids_.push_back(static_cast<std::uint8_t>(letter - 'a'));
+  }
+  TokenView view() const { return {ids_.data(), 1, static_cast<std::int64_t>(ids_.size()), document_}; }
+
+ private:
+  std::int64_t document_;
+  std::vector<std::uint8_t> ids_;
+};
+
+/// `document`: the letter between documents, if there are any.
+Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, ScoredWindows windows,
+              int max_order, char document = 0) {
+  return ngram_losses(Letters(train, document).view(), Letters(split, document).view(), symbols, {windows}, max_order)
+      .front();
+}
+
+Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, std::int64_t block_size,
+              int max_order) {
+  return losses(train, split, symbols, ScoredWindows{.length = block_size}, max_order);
+}
+
+/// The recursion as it is written in ngram.h, on strings: slow and plain.
+double probability(const std::string& train, const std::string& context, char letter, double symbols,
+                   char document = 0) {
+  const double shorter =
+      context.empty() ? 1 / symbols : probability(train, context.substr(1), letter, symbols, document);
+  if (context.find(document, 1) != std::string::npos) return shorter;
+  std::map<char, int> followers;
+  int tokens = 0;
+  for (std::size_t at = 0; at + context.size() < train.size(); ++at) {
+    const char follower = train[at + context.size()];
+    if (train.compare(at, context.size(), context) == 0) ++followers[follower], ++tokens;
+  }
+  if (tokens == 0) return shorter;
+  const double distinct = static_cast<double>(followers.size());
+  return (followers[letter] + distinct * shorter) / (tokens + distinct);
+}
+
+/// Start of the window that scores this target.
+std::size_t window_of(std::size_t target, const WindowCut& cut) {
+  std::int64_t number = 0;
+  while (static_cast<std::int64_t>(target) > cut[number].begin + cut[number].to) ++number;
+  return static_cast<std::size_t>(cut[number].begin);
+}
+
+double plain_loss(const std::string& train, const std::string& split, double symbols, ScoredWindows windows,
+                  std::size_t order, char document) {
+  const Letters letters(split, document);
+  const WindowCut cut(letters.view(), windows.length, windows.stride == 0 ? windows.length : windows.stride);
+  double sum = 0;
+  for (std::size_t target = 1; target < split.size(); ++target) {
+    const std::size_t length = std::min(order - 1, target - window_of(target, cut));
+    sum -= std::log(probability(train, split.substr(target - length, length), split[target], symbols, document));
+  }
+  return sum / static_cast<double>(split.size() - 1);
+}
+
+std::string random_letters(RandomStream& random, std::size_t length, std::uint64_t symbols) {
+  std::string text(length, 'a');
+  for (char& letter : text) letter = static_cast<char>('a' + random.below(symbols));
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("orders 1 and 2 on a text that fits in the head") {
+  // Train "aab" of 4 symbols: p1(a) = (2 + 2/4) / (3 + 2) = 1/2, p1(b) = (1 + 2/4) / 5 = 3/10;
+  // after a came a once and b once: p2(b | a) = (1 + 2 * 3/10) / (2 + 2) = 2/5; nothing came after b: p2(a | b) =
+  // p1(a).
+  const Losses figures = losses("aab", "aba", 4, 8, 2);
+  CHECK(figures[0] == Approx((-std::log(0.3) - std::log(0.5)) / 2));
+  CHECK(figures[1] == Approx((-std::log(0.4) - std::log(0.5)) / 2));
+}
+
+TEST_CASE("a symbol that was never seen gets its share of the uniform distribution") {
+  // Train "aa" of 3 symbols: p1(c) = (0 + 1/3) / (2 + 1) = 1/9; p2(c | a) = (0 + 1 * 1/9) / (1 + 1) = 1/18.
+  const Losses figures = losses("aa", "ac", 3, 8, 2);
+  CHECK(figures[0] == Approx(std::log(9.0)));
+  CHECK(figures[1] == Approx(std::log(18.0)));
+}
+
+TEST_CASE("nothing to count leaves the uniform distribution") {
+  for (const double loss : losses("", "abcab", 5, 2, 4)) CHECK(loss == Approx(std::log(5.0)));
+}
+
+TEST_CASE("no context crosses the cut between two windows") {
+  // Windows of one token: every prediction knows one character, whatever the order.
+  const Losses figures = losses("abcabcaabbcc", "abcabcabc", 3, 1, 5);
+  for (int order = 2; order <= 5; ++order) CHECK(figures[static_cast<std::size_t>(order - 1)] == figures[1]);
+  CHECK(losses("abcabcaabbcc", "abcabcabc", 3, 2, 5)[2] < figures[2]);
+}
+
+TEST_CASE("losses are the plain recursion's on random texts and documents, for every order, cut and overlap") {
+  RandomStream random(5, Purpose::windows);
+  for (int round = 0; round < 60; ++round) {
+    const std::uint64_t symbols = 1 + random.below(4);
+    const std::string train = random_letters(random, random.below(60), symbols);
+    const std::string split = random_letters(random, 2 + random.below(25), symbols + 1);
+    const auto length = 1 + static_cast<std::int64_t>(random.below(12));
+    const ScoredWindows windows{
+        .length = length, .stride = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(length) + 1))};
+    const char document = round % 2 == 0 ? 'a' : '\0';
+    const Losses figures = losses(train, split, static_cast<std::int64_t>(symbols + 1), windows, 6, document);
+    for (std::size_t order = 1; order <= 6; ++order)
+      CHECK(figures[order - 1] ==
+            Approx(plain_loss(train, split, static_cast<double>(symbols + 1), windows, order, document)));
+  }
+}
+
+TEST_CASE("no context crosses from one document into another, and each begins with the id before it") {
+  // 'd' between documents, 4 symbols. After "dab" comes d, which is no context of the a that follows: p3(a | bd) =
+  // p2(a | d) = (2 + 2 p1(a)) / (3 + 2), p1(a) = (2 + 4/4) / (10 + 4); but p3(a | db) is never seen, p3(b | da) is.
+  const Losses without = losses("dabdacdbbd", "bda", 4, ScoredWindows{.length = 8}, 3),
+               with = losses("dabdacdbbd", "bda", 4, ScoredWindows{.length = 8}, 3, 'd');
+  CHECK(with[0] == without[0]);
+  CHECK(with[1] == without[1]);
+  const double of_d = probability("dabdacdbbd", "b", 'd', 4), of_a = (2 + 2 * 3.0 / 14) / 5;
+  CHECK(with[2] == Approx((-std::log(of_d) - std::log(of_a)) / 2));
+  CHECK(without[2] == Approx((-std::log(of_d) - std::log((1 + 1 * of_a) / 2)) / 2));
+}
+
+TEST_CASE("the probabilities of all symbols sum to one in every context") {
+  const std::string train = "abracadabraabracadabra";
+  for (const std::string context : {"a", "b", "e", "ab", "ra", "bra", "xyz", "cada"}) {
+    double sum = 0;
+    for (char letter = 'a'; letter < 'a' + 26; ++letter) {
+      // The last target's share of two splits that differ in nothing else.
+      const double with = losses(train, context + letter, 26, 64, 4)[3] * static_cast<double>(context.size());
+      const double without =
+          context.size() < 2 ? 0 : losses(train, context, 26, 64, 4)[3] * static_cast<double>(context.size() - 1);
+      sum += std::exp(without - with);
+    }
+    CHECK(sum == Approx(1.0));
+  }
+}
+
+TEST_CASE("n-grams of one context lie side by side") {
+  const Letters text("ababca");
+  NgramCounter counter(text.view());
+  const NgramLevel unigrams = counter.next_order(), bigrams = counter.next_order(), trigrams = counter.next_order();
+  CHECK(unigrams.ids == std::vector<std::int32_t>{0, 1, 2});
+  CHECK(unigrams.counts == std::vector<std::int32_t>{3, 2, 1});
+  CHECK(unigrams.totals == std::vector<std::int32_t>{6});
+  CHECK(bigrams.first == std::vector<std::int32_t>{0, 1, 3, 4});  // ab, ba, bc, ca
+  CHECK(bigrams.ids == std::vector<std::int32_t>{1, 0, 2, 0});
+  CHECK(bigrams.counts == std::vector<std::int32_t>{2, 1, 1, 1});
+  CHECK(bigrams.find(0, 1) == 0);
+  CHECK(bigrams.find(0, 0) == NgramLevel::unseen);
+  CHECK(bigrams.distinct(1) == 2);
+  CHECK(trigrams.ids == std::vector<std::int32_t>{0, 2, 1, 0});  // aba, abc, bab, bca
+  CHECK(trigrams.distinct(3) == 0);                              // nothing came after "ca"
+}
+
+TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {
+  // The same text over other ids: the numbers of the symbols make no difference, only how many there are.
+  const std::vector<std::uint16_t> train = {0, 32767, 0, 32767, 100, 0}, split = {0, 32767, 100};
+  const Losses wide = ngram_losses({train.data(), 2, 6}, {split.data(), 2, 3}, 32768, {{.length = 8}}, 4).front();
+  const Losses narrow = losses("abacca", "abc", 32768, 8, 4);
+  CHECK(losses("ababca", "abc", 32768, 8, 4) == wide);
+  CHECK(narrow != wide);
+}
+
+TEST_CASE("a split without a target is refused") {
+  CHECK_THROWS_WITH(losses("ab", "", 2, 8, 2), "a split of 0 tokens has nothing to predict; at least 2 are needed");
+  CHECK_THROWS_WITH(losses("ab", "a", 2, 8, 2), "a split of 1 tokens has nothing to predict; at least 2 are needed");
+  CHECK_NOTHROW(losses("ab", "ab", 2, 8, 2));
+}
+
+}  // namespace chargpt

@@ -1,0 +1,160 @@
+#include "network/arena.h"
+
+#include "engine/optimizer.h"
+#include "failure.h"
+#include "tiny_arena.h"
+
+using namespace chargpt;
+
+namespace {
+
+std::vector<std::string> names(const ParameterGroup& group) {
+  std::vector<std::string> names;
+  for (const ParameterSlot& slot : group.slots) names.push_back(slot.name);
+  return names;
+}
+
+/// A safetensors file in memory.
+std::string file_of(const std::vector<TensorView>& tensors) {
+  std::string file;
+  write_safetensors(
+      [&](std::span<const std::byte> part) { file.append(reinterpret_cast<const char*>(part.data()), part.size()); },
+      tensors);
+  return file;
+}
+
+SafetensorsFile parsed(const std::string& file) {
+  return SafetensorsFile(std::as_bytes(std::span(file)), "weights.safetensors");
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(TinyArena, "matrices decay and vectors do not, by default") {
+  REQUIRE(groups().size() == 2);
+  CHECK(groups()[0].name == "decay");
+  CHECK(groups()[0].weight_decay == 0.1);
+  CHECK(names(groups()[0]) == std::vector<std::string>{"wte.weight", "linear.weight"});
+  CHECK(groups()[1].name == "no_decay");
+  CHECK(groups()[1].weight_decay == 0);
+  CHECK(names(groups()[1]) == std::vector<std::string>{"norm.weight", "norm.bias", "linear.bias"});
+  CHECK(numel() == 7 * 5 + 5 * 5 + 3 * 5);
+}
+
+TEST_CASE("decay: all puts every parameter into one group") {
+  const TinyArena arena({}, Decay::all);
+  REQUIRE(arena.groups().size() == 1);
+  CHECK(arena.groups()[0].slots.size() == 5);
+}
+
+TEST_CASE_METHOD(TinyArena, "slots begin at cache lines, and what lies between is zero") {
+  const ParameterGroup& group = groups()[0];
+  CHECK(group.slots[1].offset == 48);
+  CHECK(reinterpret_cast<std::uintptr_t>(group.values.data()) % 64 == 0);
+  CHECK(std::ranges::all_of(group.values.all().subspan(35, 13), [](float value) { return value == 0; }));
+}
+
+TEST_CASE("train.groups come first, in their order, with their own rate and decay") {
+  const TinyArena arena({.groups = {{.match = "^wte", .learning_rate = 0.5, .weight_decay = 0.25},
+                                    {.match = "weight$", .learning_rate = 2, .weight_decay = 0}}});
+  REQUIRE(arena.groups().size() == 3);
+  CHECK(names(arena.groups()[0]) == std::vector<std::string>{"wte.weight"});
+  CHECK(arena.groups()[0].learning_rate == 0.5);
+  CHECK(arena.groups()[0].weight_decay == 0.25);
+  CHECK(names(arena.groups()[1]) == std::vector<std::string>{"norm.weight", "linear.weight"});
+  CHECK(arena.groups()[2].name == "no_decay");
+}
+
+TEST_CASE("a group's rate is its multiple of the learning rate, and its decay that of all, unless it states its own") {
+  const TinyArena arena(
+      {.learning_rate = 2e-3,
+       .weight_decay = 0.3,
+       .groups = {{.match = "^wte", .lr_scale = 50}, {.match = "linear", .learning_rate = 0.5, .weight_decay = 0}}});
+  CHECK(arena.groups()[0].learning_rate == 0.1);
+  CHECK(arena.groups()[0].weight_decay == 0.3);
+  CHECK(arena.groups()[1].learning_rate == 0.5);
+  CHECK(arena.groups()[1].weight_decay == 0);
+  CHECK(arena.groups()[2].learning_rate == 2e-3);
+}
+
+TEST_CASE("a group's pattern that is wrong or matches nothing is named") {
+  TrainConfig train{.groups = {{.match = "wpe", .learning_rate = 1, .weight_decay = 0}}};
+  CHECK_THROWS_WITH(TinyArena{train}, Catch::Contains("train.groups[0].match = \"wpe\" matches no parameter"));
+  train.groups[0].match = "(";
+  CHECK_THROWS_WITH(TinyArena{train}, Catch::Contains("train.groups[0].match"));
+}
+
+TEST_CASE("muon takes the matrices that its pattern matches and leaves the rest to others") {
+  TrainConfig train{.groups = {{.match = "linear|norm", .learning_rate = 0.1, .optimizer = UpdateRule::muon}}};
+  const TinyArena arena(train);
+  REQUIRE(arena.groups().size() == 3);
+  CHECK(names(arena.groups()[0]) == std::vector<std::string>{"linear.weight"});
+  CHECK(arena.groups()[2].name == "no_decay");
+  CHECK(names(arena.groups()[2]) == std::vector<std::string>{"norm.weight", "norm.bias", "linear.bias"});
+  train.groups[0].match = "norm";
+  CHECK_THROWS_WITH(
+      TinyArena{train},
+      "train.groups[0].match = \"norm\" matches no parameter for muon that an earlier group has left; left are "
+      "wte.weight, norm.weight, norm.bias and 2 more");
+}
+
+TEST_CASE_METHOD(TinyArena, "the gradient norm is over all groups") {
+  zero_gradients();
+  CHECK(gradient_norm() == 0);
+  groups()[0].gradients.data()[0] = 3;
+  groups()[1].gradients.data()[0] = 4;
+  CHECK(gradient_norm() == 5);
+}
+
+TEST_CASE_METHOD(TinyArena, "one weight that is not finite is found") {
+  CHECK(is_finite());
+  values_of("linear.bias")[4] = std::nanf("");
+  CHECK_FALSE(is_finite());
+  CHECK(values_of("lm_head.bias").empty());
+}
+
+TEST_CASE("weights and moments written and read back are the same bits") {
+  TinyArena arena;
+  for (int step = 0; step < 3; ++step) update(arena, {});
+  const std::string weights = file_of(arena.model_tensors()), moments = file_of(arena.optimizer_tensors());
+  ParameterArena again(tiny_parameters(), Decay::matrices, {});
+  again.load_model(parsed(weights), "weights");
+  again.load_optimizer(parsed(moments), "moments");
+  for (std::size_t i = 0; i < arena.groups().size(); ++i) {
+    CHECK(equal(arena.groups()[i].values, again.groups()[i].values));
+    CHECK(equal(arena.groups()[i].moment1, again.groups()[i].moment1));
+    CHECK(equal(arena.groups()[i].moment2, again.groups()[i].moment2));
+  }
+  CHECK(again.updates() == 3);
+}
+
+TEST_CASE_METHOD(TinyArena, "a checkpoint names what nanoGPT's state_dict would, and moments beside it") {
+  CHECK(model_tensors()[0].name == "wte.weight");
+  CHECK(model_tensors()[0].shape == std::vector<std::int64_t>{7, 5});
+  const std::vector<TensorView> moments = optimizer_tensors();
+  CHECK(moments.size() == 11);
+  CHECK(moments[0].name == "moment1/wte.weight");
+  CHECK(moments.back().name == "step");
+  CHECK(moments.back().dtype == "I64");
+}
+
+TEST_CASE_METHOD(TinyArena, "weights of another model are refused by name, shape and dtype") {
+  std::vector<TensorView> tensors = model_tensors();
+  const auto load = [&] {
+    const std::string file = file_of(tensors);
+    load_model(parsed(file), "run/model.safetensors");
+  };
+  const auto refusal = [&] { return error_of(load).line; };
+  CHECK_NOTHROW(load());
+  tensors[0].name = "transformer.wte.weight";
+  CHECK(refusal() == "run/model.safetensors has no tensor wte.weight (F32 (7, 5)); it belongs to another model");
+  tensors[0].name = "wte.weight";
+  tensors[0].shape = {5, 7};
+  CHECK(refusal() ==
+        "run/model.safetensors: tensor wte.weight is F32 (5, 7) and should be F32 (7, 5); it belongs to another model");
+  tensors[0].shape = {7, 5};
+  TensorView surplus = tensors[0];
+  surplus.name = "wpe.weight";
+  tensors.push_back(surplus);
+  CHECK(refusal() ==
+        "run/model.safetensors has a tensor that this model lacks: wpe.weight; it belongs to another model");
+}
