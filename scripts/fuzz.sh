@@ -9,15 +9,14 @@ minutes=${1:-7}
 shift || true
 declare -A files=(
   [safetensors]="run/safetensors.cpp"
-  [manifest]="run/checkpoint.cpp run/strict_json.cpp"
-  [state]="run/checkpoint.cpp run/strict_json.cpp"
+  [state]="run/state.cpp run/checkpoint.cpp run/strict_json.cpp"
   [vocabulary]="text/vocabulary.cpp run/strict_json.cpp"
   [config]="config/source.cpp config/kinds.cpp config/document.cpp config/load.cpp config/refused.cpp"
   [metrics]="report/files/metrics.cpp"
-  [exchange]="exchange/huggingface_read.cpp exchange/nanogpt.cpp exchange/character_tokenizer.cpp exchange/layout.cpp"
+  [exchange]="exchange/huggingface_read.cpp exchange/character_tokenizer.cpp exchange/layout.cpp"
   [text]="text/corpus.cpp text/encoder.cpp text/text_source.cpp base/utf8.cpp")
 targets=("$@")
-[ $# -gt 0 ] || targets=(safetensors manifest state vocabulary config metrics exchange text)
+[ $# -gt 0 ] || targets=(safetensors state vocabulary config metrics exchange text)
 
 for clang in clang++ clang++-{20..14}; do
   command -v "$clang" >/dev/null && break

@@ -1,7 +1,7 @@
 // The state of a run at some step, every field set.
 #pragma once
 
-#include "run/checkpoint.h"
+#include "run/state.h"
 
 namespace chargpt {
 

@@ -13,6 +13,7 @@ $CHARGPT is the program (default build/chargpt).
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -21,6 +22,10 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "scripts/python"))
+
+from chargpt import _checkpoint, gguf  # noqa: E402 (found by the line above)
+
 PROGRAM = os.environ.get("CHARGPT", str(SOURCE / "build" / "chargpt"))
 GREEDY = 120  # characters
 MODULES = tempfile.TemporaryDirectory()  # where transformers copies the code of a folder
@@ -33,9 +38,8 @@ def chargpt(*arguments, text=b""):
 
 def facts_of(run):
     """Block size, the id that a text starts from, and whether that begins a document, of the run's best checkpoint."""
-    checkpoint = pathlib.Path(json.loads(chargpt("inspect", run, "--checkpoint", "best", "--json", "--quiet"))["path"])
-    config, state, vocabulary = (json.loads((checkpoint / name).read_text()) for name in ("config.json", "state.json", "vocab.json"))
-    return config["model"]["block_size"], state["start_symbol"], "document" in vocabulary
+    checkpoint = _checkpoint.find(run, best=True)
+    return checkpoint.model()["block_size"], checkpoint.state["start_symbol"], "document" in checkpoint.vocabulary
 
 
 def pieces_of(text, block, documents):
@@ -127,7 +131,11 @@ def compare(run, form, text, windows):
     reader, suffix = READERS[form]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / ("model" + suffix)
-        chargpt("export", run, "--format", form, "--out", path, "--quiet")
+        if form == "gguf":
+            with contextlib.redirect_stdout(sys.stderr):
+                gguf.convert(run, str(path))
+        else:
+            chargpt("export", run, "--out", path, "--quiet")
         theirs = reader(path)
     largest = 0.0
     same_ids = True

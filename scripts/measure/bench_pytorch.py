@@ -256,15 +256,16 @@ def rate_factor(t, step):
 TYPES = {"F32": torch.float32}
 
 
-def read_safetensors(path):
-    """Eight bytes of header length, a JSON header, the numbers."""
+def read_checkpoint(path):
+    """Config, vocabulary and trained weights: eight bytes of header length, a JSON header, the numbers."""
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + size])
-    header.pop("__metadata__", None)
+    metadata = header.pop("__metadata__")
     body = memoryview(bytearray(data[8 + size :]))
-    return {name: torch.frombuffer(body[slice(*entry["data_offsets"])], dtype=TYPES[entry["dtype"]]).view(entry["shape"])
-            for name, entry in header.items()}
+    weights = {name: torch.frombuffer(body[slice(*entry["data_offsets"])], dtype=TYPES[entry["dtype"]]).view(entry["shape"])
+               for name, entry in header.items() if not name.startswith(("averaged.", "clock.", "optimizer."))}
+    return json.loads(metadata["config"]), json.loads(metadata["vocabulary"]), weights
 
 
 # What begins at zero hides what it does: losses are compared after a few steps.
@@ -272,7 +273,7 @@ FEW_UPDATES = ["--max_iters", "20", "--warmup_iters", "5", "--lr_decay_iters", "
 
 
 def checkpoint_of(arguments, options, folder):
-    """The folder of the program's last checkpoint of a training with `options`, and its loss of the validation split."""
+    """The program's last checkpoint of a training with `options`, and its loss of the validation split."""
     run = pathlib.Path(folder) / "run"
     arguments.program.run("train", arguments.config, *options, *arguments.of_config, "--device", arguments.device, "--sample_tokens", 0,
                           "--run", run, "--quiet")
@@ -284,10 +285,9 @@ class Start:
     """What a checkpoint of the program holds: options and weights."""
 
     def __init__(self, checkpoint):
-        config = json.loads((checkpoint / "config.json").read_text())
+        config, _, self.weights = read_checkpoint(checkpoint)
         config = config.get("config", config)
         self.model, self.train, self.data, self.eval = config["model"], config["train"], config["data"], config["eval"]
-        self.weights = read_safetensors(checkpoint / "model.safetensors")
         check_covered(self.model)
 
     def peer(self):

@@ -22,7 +22,7 @@ import time
 import torch
 from torch.nn import functional as F
 
-from bench_pytorch import ratios_of, read_safetensors
+from bench_pytorch import ratios_of, read_checkpoint
 from workbench import Program, in_turns
 
 TEMPERATURE, TOP_K, SEED = 0.8, 200, 1337
@@ -31,18 +31,16 @@ TEMPERATURE, TOP_K, SEED = 0.8, 200, 1337
 class Model:
     """nanoGPT's forward on a state_dict of its names."""
 
-    def __init__(self, folder):
-        checkpoints = folder / "checkpoints"
-        best = checkpoints / (checkpoints / "BEST").read_text().strip()
-        config = json.loads((folder / "config.json").read_text())["model"]
+    def __init__(self, checkpoint):
+        config, vocabulary, self.weights = read_checkpoint(checkpoint)
+        config = config["model"]
         for key, wanted in {"type": "gpt", "position": "learned", "norm": "layernorm", "norm_place": "pre", "activation": "gelu",
                             "tie_weights": True, "qk_norm": False}.items():
             if config.get(key, wanted) != wanted:
                 sys.exit(f"bench_pytorch_sample.py: model.{key} = {config[key]} is nothing that nanoGPT has")
         self.n_head, self.block_size = config["n_head"], config["block_size"]
-        self.weights = read_safetensors(best / "model.safetensors")
         self.layers = sum(name.endswith("attn.c_attn.weight") for name in self.weights)
-        self.symbols = json.loads((best / "vocab.json").read_text())["symbols"]
+        self.symbols = vocabulary["symbols"]
 
     def linear(self, x, name):
         return F.linear(x, self.weights[name + ".weight"], self.weights.get(name + ".bias"))
@@ -127,7 +125,7 @@ def main():
         torch.set_num_threads(arguments.threads)
     torch.manual_seed(SEED)
     program, run = Program(pathlib.Path(arguments.against).resolve()), pathlib.Path(arguments.run).resolve()
-    model = Model(run)
+    model = Model(pathlib.Path(program.json("inspect", run, "--checkpoint", "best")["path"]))
     check_same_text(model, program, run)
     print(json.dumps({"run": arguments.run, "tokens": arguments.tokens, "context": arguments.context, "pairs": arguments.pairs,
                       "threads": arguments.threads or torch.get_num_threads(), "torch": torch.__version__,

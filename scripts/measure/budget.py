@@ -10,6 +10,7 @@ A config with patience may end before its seconds do: give -- --patience 0.
 A neighbour is one busy process a core, for the first third, the last third, or random seconds that make up half of the budget.
 """
 import argparse
+import glob
 import json
 import multiprocessing
 import os
@@ -62,7 +63,7 @@ def train(arguments, run, options, neighbour=(), seconds=0):
     other.join()
     if finished.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit {finished.returncode}")
-    return os.stat(os.path.join(run, "checkpoints", "LATEST")).st_mtime - wall
+    return max(map(os.path.getmtime, glob.glob(os.path.join(run, "checkpoints", "step-*.safetensors")))) - wall
 
 
 def main():

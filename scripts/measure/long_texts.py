@@ -87,7 +87,7 @@ def main():
             run = pathlib.Path(folder) / "run"
             Program(options.program).run("train", options.config, "--text", ROOT / "data" / "tinyshakespeare.txt", "--run", run, "--max_iters", 1,
                                          "--eval_iters", 1, "--max_epochs", 0, "--sample_tokens", 0, "--quiet")
-            print(f"| {' | '.join(row(options, run / 'checkpoints' / 'step-00000001', size, pathlib.Path(folder)))} |", flush=True)
+            print(f"| {' | '.join(row(options, run / 'checkpoints' / 'step-00000001.safetensors', size, pathlib.Path(folder)))} |", flush=True)
     print(f"\n{options.config}, {options.steps} steps, {torch.get_num_threads()} threads, PyTorch {torch.__version__}, {processor()}, {time.strftime('%F')}")
 
 

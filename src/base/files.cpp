@@ -57,14 +57,19 @@ struct stat status_of(const Descriptor& file, const std::filesystem::path& path)
 
 /// A new empty file, and its name: short, whatever the file's own will be, and none that is there, nor a link.
 /// is_unfinished_file() knows such names.
-Descriptor open_temporary(int folder, std::string& name, const std::filesystem::path& shown) {
+Descriptor open_temporary(const Descriptor& folder, std::string& name, const std::filesystem::path& meant) {
   static std::atomic<unsigned> count{0};
   while (true) {
-    name = ".chargpt-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
-    Descriptor file(::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    name = ".chargpt-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".partial";
+    Descriptor file(::openat(folder.number(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file.number() >= 0) return file;
-    if (errno != EEXIST) fail_on("write", shown, errno);
+    if (errno != EEXIST) fail_on("write", meant, errno);
   }
+}
+
+void sync_descriptor(const Descriptor& file, const std::filesystem::path& path) {
+  // EINVAL: a file system that cannot sync this kind of object (folders on some network mounts) has nothing to promise.
+  if (::fsync(file.number()) != 0 && errno != EINVAL) fail_on("save", path, errno);
 }
 
 using namespace std::literals;
@@ -119,16 +124,16 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
 }
 
 // Opened without waiting: a pipe would be waited for before it could be looked at.
-Descriptor open_regular_file(int folder, const std::string& name, const std::filesystem::path& shown, Links links) {
+Descriptor open_regular_file(const std::filesystem::path& path, Links links) {
   const int no_link = links == Links::refuse ? O_NOFOLLOW : 0;
-  Descriptor file(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | no_link));
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | no_link));
   struct stat named {};
-  if (file.number() < 0 && errno == ELOOP && ::fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-      no_link != 0 && S_ISLNK(named.st_mode))
-    refuse_kind(shown, kind_of(named.st_mode));
-  if (file.number() < 0) fail_to_open(shown, errno);
-  const struct stat status = status_of(file, shown);
-  if (!S_ISREG(status.st_mode)) refuse_kind(shown, kind_of(status.st_mode));
+  if (file.number() < 0 && errno == ELOOP && no_link != 0 && ::lstat(path.c_str(), &named) == 0 &&
+      S_ISLNK(named.st_mode))
+    refuse_kind(path, kind_of(named.st_mode));
+  if (file.number() < 0) fail_to_open(path, errno);
+  const struct stat status = status_of(file, path);
+  if (!S_ISREG(status.st_mode)) refuse_kind(path, kind_of(status.st_mode));
   return file;
 }
 
@@ -142,6 +147,12 @@ std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std:
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno != EINTR) fail_on("read", shown, errno);
   }
+}
+
+Descriptor open_folder(const std::filesystem::path& path) {
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.number() < 0) fail_on("open the folder", path, errno);
+  return folder;
 }
 
 bool is_at(const std::filesystem::path& path, const Descriptor& opened) {
@@ -171,11 +182,11 @@ std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, cons
 }
 
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes, Links links) {
-  return read_open_file(open_regular_file(AT_FDCWD, path.native(), path, links), max_bytes, path);
+  return read_open_file(open_regular_file(path, links), max_bytes, path);
 }
 
 FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most) {
-  const Descriptor file = open_regular_file(AT_FDCWD, path.native(), path);
+  const Descriptor file = open_regular_file(path);
   const struct stat status = status_of(file, path);
   FileStretch stretch{.identity = status.st_ino, .size = static_cast<std::uint64_t>(status.st_size), .bytes = {}};
   if (offset >= stretch.size) return stretch;
@@ -187,25 +198,28 @@ FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset
   return stretch;
 }
 
-void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
+// Within the opened folder: a folder that takes its name meanwhile gets nothing.
+void write_file_atomically(const std::filesystem::path& path, const std::function<void(const ByteSink&)>& write) {
   const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.number() < 0) fail_on("write", path, errno);
-  write_file_atomically(folder.number(), path.filename().native(), bytes, path);
-}
-
-void write_file_atomically(int folder, const std::string& name, std::string_view bytes,
-                           const std::filesystem::path& shown) {
   std::string temporary;
-  Descriptor file = open_temporary(folder, temporary, shown);
+  Descriptor file = open_temporary(folder, temporary, path);
   try {
-    if (write_all(file.number(), std::as_bytes(std::span(bytes))) < bytes.size()) fail_on("write", shown, errno);
-    if (::fsync(file.number()) != 0 || !file.close()) fail_on("write", shown, errno);
-    if (::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) fail_on("replace", shown, errno);
+    write([&](std::span<const std::byte> bytes) {
+      if (write_all(file.number(), bytes) < bytes.size()) fail_on("write", path, errno);
+    });
+    if (::fsync(file.number()) != 0 || !file.close()) fail_on("write", path, errno);
+    if (::renameat(folder.number(), temporary.c_str(), folder.number(), path.filename().c_str()) != 0)
+      fail_on("replace", path, errno);
   } catch (...) {
-    ::unlinkat(folder, temporary.c_str(), 0);
+    ::unlinkat(folder.number(), temporary.c_str(), 0);
     throw;
   }
-  fsync_folder(folder, folder_of(shown));
+  sync_descriptor(folder, folder_of(path));
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
+  write_file_atomically(path, [&](const ByteSink& sink) { sink(std::as_bytes(std::span(bytes))); });
 }
 
 std::size_t write_all(int descriptor, std::span<const std::byte> bytes) {
@@ -223,12 +237,7 @@ std::size_t write_all(int descriptor, std::span<const std::byte> bytes) {
 void fsync_path(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) fail_on("save", path, errno);
-  fsync_folder(file.number(), path);
-}
-
-void fsync_folder(int descriptor, const std::filesystem::path& shown) {
-  // EINVAL: a file system that cannot sync this kind of object (folders on some network mounts) has nothing to promise.
-  if (::fsync(descriptor) != 0 && errno != EINVAL) fail_on("save", shown, errno);
+  sync_descriptor(file, path);
 }
 
 void fail_on(const std::string& action, const std::filesystem::path& path, int reason) {
@@ -253,6 +262,31 @@ bool is_file(const fs::path& path) {
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
+}
+
+fs::file_type type_at(const fs::path& path) {
+  std::error_code failed;
+  const fs::file_type type = fs::symlink_status(path, failed).type();
+  if (type == fs::file_type::none) fail_on("read", path, failed.value());
+  return type;
+}
+
+std::vector<std::string> entries_of(const fs::path& path) {
+  std::error_code failed;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(path, failed), end; !failed && at != end; at.increment(failed))
+    names.push_back(at->path().filename().string());
+  const bool is_absent = failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory;
+  if (failed && !is_absent) fail_on("list", path, failed.value());
+  std::ranges::sort(names);
+  return names;
+}
+
+bool make_folder(const fs::path& path) {
+  std::error_code failed;
+  const bool made = fs::create_directory(path, failed);
+  if (failed) fail_on("make the folder", path, failed.value());
+  return made;
 }
 
 std::string nearest_entry(const fs::path& missing) {
@@ -284,7 +318,7 @@ std::string name_of_path(const fs::path& path) {
 }
 
 bool is_unfinished_file(std::string_view name) {
-  constexpr std::string_view prefix = ".chargpt-", end = ".tmp";
+  constexpr std::string_view prefix = ".chargpt-", end = ".partial";
   if (!name.starts_with(prefix) || !name.ends_with(end) || name.size() < prefix.size() + end.size()) return false;
   name = name.substr(prefix.size(), name.size() - prefix.size() - end.size());
   const std::size_t dash = name.find('-');

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace chargpt {
 
@@ -42,15 +44,16 @@ enum class Links { refuse, follow };
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes = UINT64_MAX,
                               Links links = Links::refuse);
 
-/// Opens `name` of an open folder (or of AT_FDCWD) as read_regular_file does. `shown` names it in messages.
-Descriptor open_regular_file(int folder, const std::string& name, const std::filesystem::path& shown,
-                             Links links = Links::refuse);
+/// Opens a file as read_regular_file does.
+Descriptor open_regular_file(const std::filesystem::path& path, Links links = Links::refuse);
 std::uint64_t file_size(const Descriptor& file, const std::filesystem::path& shown);
 /// Up to buffer's size of bytes; 0 at the end of the file. Errors: io.
 std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std::filesystem::path& shown);
 /// Whether a path leads to a file or folder that was opened, which may have gone meanwhile. True where the disk does
 /// not answer.
 bool is_at(const std::filesystem::path& path, const Descriptor& opened);
+/// Errors: io.
+Descriptor open_folder(const std::filesystem::path& path);
 /// From where the descriptor stands to the end. Errors: io, data above max_bytes.
 std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, const std::filesystem::path& shown);
 
@@ -62,12 +65,13 @@ struct FileStretch {
 /// At most `most` bytes from `offset` on. Errors as read_regular_file.
 FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most);
 
-/// Temp file in the same folder, write, fsync, rename over path, fsync the folder. Afterwards the old or the new file
-/// is there, whole.
+/// Takes a file's bytes piece by piece, in order.
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+
+/// Writes a temporary file in the same folder, syncs it, renames it to path, syncs the folder. Afterwards the old or
+/// the new file is there, whole.
+void write_file_atomically(const std::filesystem::path& path, const std::function<void(const ByteSink&)>& write);
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
-/// The same of `name` in an open folder.
-void write_file_atomically(int folder, const std::string& name, std::string_view bytes,
-                           const std::filesystem::path& shown);
 
 /// Hands `bytes` to the system. Returns how many it took: fewer than all, with errno set, where it refused.
 std::size_t write_all(int descriptor, std::span<const std::byte> bytes);
@@ -83,6 +87,13 @@ void fsync_folder(int descriptor, const std::filesystem::path& shown);
 bool is_there(const std::filesystem::path& path);
 bool is_file(const std::filesystem::path& path);  ///< a regular one
 bool is_folder(const std::filesystem::path& path);
+
+/// The type of what has that name, links not followed; not_found if there is none. Errors: io.
+std::filesystem::file_type type_at(const std::filesystem::path& path);
+/// Names in a folder, in ascending order; none if there is no such folder. Errors: io.
+std::vector<std::string> entries_of(const std::filesystem::path& path);
+/// False if the folder exists already. Errors: io.
+bool make_folder(const std::filesystem::path& path);
 
 /// One decimal digit or more, and nothing else.
 inline bool is_number(std::string_view text) {
@@ -104,7 +115,7 @@ std::filesystem::path without_final_slash(const std::filesystem::path& path);
 /// there.
 std::string name_of_path(const std::filesystem::path& path);
 
-/// ".chargpt-PROCESS-NUMBER.tmp": what was being written whole (base/files.h) when a process ended.
+/// ".chargpt-PROCESS-NUMBER.partial": what was being written whole (base/files.h) when a process ended.
 bool is_unfinished_file(std::string_view name);
 
 struct FileKind {

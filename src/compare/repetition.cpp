@@ -20,11 +20,11 @@ constexpr std::int64_t first_steps = 20;
 constexpr double allowed_of_first_steps = 1e-4, allowed_of_evaluations = 0.02;
 constexpr const char* losses_of_evaluation[] = {"train_loss", "val_loss", "averaged_val_loss"};
 
-bool same_tensors(const SafetensorsFile* one, const SafetensorsFile* other) {
-  if (one == nullptr || other == nullptr) return one == other;
-  return std::ranges::equal(one->tensors(), other->tensors(), [](const TensorView& a, const TensorView& b) {
-    return a.name == b.name && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
-  });
+bool same_tensors(const Checkpoint& one, const Checkpoint& other) {
+  return std::ranges::equal(one.file.tensors().all(), other.file.tensors().all(),
+                            [](const TensorView& a, const TensorView& b) {
+                              return a.name == b.name && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
+                            });
 }
 
 }  // namespace
@@ -97,8 +97,7 @@ void Repetition::compare_weights(const fs::path& again) {
     if (found == now.end()) continue;
     const Checkpoint one = load_checkpoint(then, "last", /*with_optimizer=*/true),
                      other = load_checkpoint(*found, "last", /*with_optimizer=*/true);
-    if (same_tensors(one.model.get(), other.model.get()) && same_tensors(one.averaged.get(), other.averaged.get()) &&
-        same_tensors(one.optimizer.get(), other.optimizer.get()))
+    if (same_tensors(one, other))
       same_weights_.push_back(one.state.step);
     else if (!other_weights_)
       other_weights_ = Difference{one.state.step, "weights", nothing, nothing};

@@ -38,9 +38,6 @@ bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
 /// Error usage for a folder in place of a config, naming the option that takes it.
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& label) {
   const std::string quoted = shell_quoted(path.native());
-  if (is_there(path / "MANIFEST.json"))
-    throw Error(ExitCode::usage, label, " is a checkpoint, not a config; chargpt resume ", quoted,
-                " goes on from it, --init_from ", quoted, " starts a new run from its weights");
   if (is_there(path / "config.json"))
     throw Error(ExitCode::usage, label, " is a run, not a config; chargpt resume ", quoted,
                 " goes on with it, and its config is ", printable_path(path / "config.json"));
@@ -53,10 +50,9 @@ void refuse_other_file(const fs::path& path, const std::string& label) {
   if (!is_file(path)) return;
   const std::string bytes = first_bytes(path);
   if (begins_like_a_config(path, bytes)) return;
-  const fs::path folder = folder_of(path);
-  if (is_there(folder / "MANIFEST.json"))
-    throw Error(ExitCode::usage, label, " is a file of the checkpoint ", printable_path(folder),
-                ", not a config; chargpt resume ", shell_quoted(folder.native()), " goes on from it");
+  if (path.extension() == ".safetensors")
+    throw Error(ExitCode::usage, label, " is a checkpoint, not a config; to start from its weights: --init_from ",
+                shell_quoted(path.native()));
   if (const auto kind = kind_of_file(bytes))
     throw Error(ExitCode::usage, label, " is ", kind->name, ", not a config; ", kind->advice,
                 " and pass it with --text FILE");
@@ -74,8 +70,8 @@ void refuse_foreign_file(const std::string& name) {
                 "is nanoGPT's), and give what differs as options, such as --n_layer 6");
   if (name.ends_with(".pt") || name.ends_with(".pth"))
     throw Error(ExitCode::usage, printable(name),
-                " is a PyTorch checkpoint, not a config; chargpt continues only its own: chargpt resume RUN, or "
-                "--init_from RUN");
+                " is a PyTorch checkpoint, not a config; for nanoGPT's: python -m chargpt.nanogpt to-run ckpt.pt "
+                "meta.pkl RUN, then chargpt resume RUN");
 }
 
 /// "; did you mean nanogpt-cpu?", or the empty string.

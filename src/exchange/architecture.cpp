@@ -180,6 +180,20 @@ void add_equal_gates(std::vector<LayoutRow>& rows) {
     }
 }
 
+/// For the first option that has an effect in `ours` and another value in `theirs`.
+std::optional<std::string> first_difference(const ModelConfig& ours, const ModelConfig& theirs, std::string_view as) {
+  const Json here = options_of(ours)["model"], there = options_of(theirs)["model"];
+  for (const OptionInfo& option : option_table()) {
+    if (option.section != "model" || initial_weights.contains(option.name)) continue;
+    if (!option.needs.empty() && unmet_need(options_of(ours), option.needs)) continue;
+    const std::string& name = option.name;
+    if (here[name] != there[name])
+      return line_of("model.", name, " = ", here[name].dump(), " cannot be stored as ", as, " (it would become ",
+                     there[name].dump(), ")");
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 const ForeignModel& foreign_model(Architecture architecture) {
@@ -251,23 +265,6 @@ ModelConfig as_theirs(const ModelConfig& model, Architecture architecture) {
   return parse_config(sections.dump(), "config.json", {}).config.model;
 }
 
-std::string obstacle_line(const ModelConfig& model, const std::string& option, std::string_view as,
-                          const Json& becomes) {
-  return line_of("model.", option, " = ", options_of(model)["model"][option].dump(), " cannot be stored as ", as,
-                 " (it would become ", becomes.dump(), ")");
-}
-
-std::optional<std::string> first_difference(const ModelConfig& ours, const ModelConfig& theirs, std::string_view as) {
-  const Json here = options_of(ours), there = options_of(theirs);
-  for (const OptionInfo& option : option_table()) {
-    if (option.section != "model" || initial_weights.contains(option.name)) continue;
-    if (!option.needs.empty() && unmet_need(here, option.needs)) continue;
-    if (const Json& becomes = there["model"][option.name]; here["model"][option.name] != becomes)
-      return obstacle_line(ours, option.name, as, becomes);
-  }
-  return std::nullopt;
-}
-
 std::optional<std::string> obstacle_to(const ModelConfig& model, Architecture architecture) {
   ModelConfig theirs = as_theirs(model, architecture);
   theirs.dropout = model.dropout;
@@ -282,13 +279,10 @@ std::optional<std::string> obstacle_to(const ModelConfig& model, Architecture ar
   return first_difference(model, theirs, own_code ? "a model of transformers" : enum_name(architecture));
 }
 
-Architecture nearest_architecture(const ModelConfig& model) {
-  if (model.position != Position::rope) return Architecture::gpt2;
-  return model.qk_norm ? Architecture::qwen3 : Architecture::llama;
-}
-
 Architecture architecture_of(const ModelConfig& model) {
-  const Architecture nearest = nearest_architecture(model);
+  const Architecture nearest = model.position != Position::rope ? Architecture::gpt2
+                               : model.qk_norm                  ? Architecture::qwen3
+                                                                : Architecture::llama;
   return obstacle_to(model, nearest) ? Architecture::chargpt : nearest;
 }
 

@@ -65,18 +65,11 @@ nlohmann::ordered_json to_ours(const ForeignConfig& config, Architecture archite
 /// to_theirs(), then to_ours(): our model that has a parameter wherever theirs has one.
 ModelConfig as_theirs(const ModelConfig& model, Architecture architecture);
 
-/// 'model.norm = "rmsnorm" cannot be stored as gpt2 (it would become "layernorm")'.
-std::string obstacle_line(const ModelConfig& model, const std::string& option, std::string_view as,
-                          const nlohmann::ordered_json& becomes);
-/// That line for the first option that has an effect in `ours` and another value in `theirs`, options of the initial
-/// weights aside.
-std::optional<std::string> first_difference(const ModelConfig& ours, const ModelConfig& theirs, std::string_view as);
-/// That line for the first option that the architecture cannot express, dropout aside.
+/// 'model.norm = "rmsnorm" cannot be stored as gpt2 (it would become "layernorm")': the first option that the
+/// architecture cannot express, dropout and options of the initial weights aside.
 std::optional<std::string> obstacle_to(const ModelConfig& model, Architecture architecture);
 
-/// The architecture of other programs that has the model's kind of positions.
-Architecture nearest_architecture(const ModelConfig& model);
-/// The nearest if nothing prevents it, else chargpt.
+/// The architecture of transformers that has the model's kind of positions if nothing prevents it, else chargpt.
 Architecture architecture_of(const ModelConfig& model);
 
 /// Their tensors of a model `theirs` of as_theirs().

@@ -182,6 +182,17 @@ std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& sou
   return characters;
 }
 
+/// Of different characters, by their ids.
+ImportedSymbols symbols_of(const std::vector<char32_t>& characters) {
+  std::vector<std::int64_t> rows(characters.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  const auto character = [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; };
+  std::ranges::sort(rows, {}, character);
+  std::vector<char32_t> sorted;
+  for (const std::int64_t id : rows) sorted.push_back(character(id));
+  return {Vocabulary::of_characters(std::move(sorted)), std::move(rows)};
+}
+
 }  // namespace
 
 nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
@@ -225,16 +236,6 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
           {"post_processor", before},
           {"decoder", bytes ? byte_level : Ordered{{"type", "Fuse"}}},
           {"model", {{"type", "WordLevel"}, {"vocab", vocab}, {"unk_token", ""}}}};
-}
-
-ImportedSymbols symbols_of(const std::vector<char32_t>& characters) {
-  std::vector<std::int64_t> rows(characters.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  const auto character = [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; };
-  std::ranges::sort(rows, {}, character);
-  std::vector<char32_t> sorted;
-  for (const std::int64_t id : rows) sorted.push_back(character(id));
-  return {Vocabulary::of_characters(std::move(sorted)), std::move(rows)};
 }
 
 ImportedSymbols read_tokenizer(const Json& json, std::int64_t ids, const std::string& source) {

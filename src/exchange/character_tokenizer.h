@@ -24,9 +24,6 @@ struct ImportedSymbols {
   std::vector<std::string> notices{};
 };
 
-/// Of different characters, by their ids.
-ImportedSymbols symbols_of(const std::vector<char32_t>& characters);
-
 /// Of untrusted input. `ids`: how many the model has. Error data, naming `source`, where it is not a tokenizer of
 /// single characters or bytes, or its ids are not those of the model. Special tokens, and ids without a token, become
 /// characters of Unicode's private use: they keep their place in the model.

@@ -1,5 +1,4 @@
-// Reading; see formats.h. Folders are untrusted input: nothing is allocated by the sizes of config.json before a tensor
-// of the file has them.
+// Folders are untrusted input: nothing is allocated by the sizes of config.json before a tensor of the file has them.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -9,11 +8,15 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
+#include "config/describe.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
-#include "exchange/formats.h"
+#include "exchange/huggingface.h"
 #include "exchange/layout.h"
+#include "network/model_types.h"
 #include "network/parameter_list.h"
+#include "report/format.h"
+#include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/strict_json.h"
 
@@ -57,6 +60,37 @@ void leave_out_idle(std::vector<OwnTensor>& parameters, const ModelConfig& their
   if (theirs.mlp_size == 4 * theirs.n_embd) options.erase("mlp_size");
 }
 
+/// The config of a run with these options, the name of `folder`, where a config can have that, and a text that is not
+/// known. Error data where an option is out of range or options do not fit together.
+ResolvedConfig imported_config(const Json& options, const fs::path& folder, const std::string& source) {
+  Json sections = {{"model", options}};
+  const std::string name = name_of_path(folder);
+  constexpr std::size_t longest = 100;  // name that a config can have
+  const bool usable = !name.empty() && name.size() <= longest && printable(name, 4 * longest) == name;
+  sections["name"] = usable ? name : "imported";
+  sections["data"] = {{"text", "unknown:imported"}};  // no file, so that it is asked for where one is needed
+  try {
+    ResolvedConfig config = parse_config(sections.dump(), source, {});
+    check_model_config(config.config.model);
+    return config;
+  } catch (const Error& error) {
+    const std::string line = error.what();
+    throw Error(ExitCode::data, line.starts_with(source) ? "" : source + ": ", line);
+  }
+}
+
+RunState state_of(const ImportedModel& model, const std::string& program_version) {
+  RunState state;
+  state.data = model.text;
+  state.parameters = count_parameters(model.config.config.model, model.vocabulary.size());
+  state.start_symbol = std::max<std::int64_t>(0, model.vocabulary.id_of('\n'));
+  state.program_version = program_version;
+  state.libtorch_version = state.cpu_capability = "none";
+  state.device = state.engine = "cpu";
+  state.threads = 1;
+  return state;
+}
+
 // ---- the folder
 
 Architecture architecture_in(const ForeignConfig& config) {
@@ -92,7 +126,7 @@ fs::path weights_of(const fs::path& folder) {
 std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig& config, Architecture architecture,
                                        const ModelConfig& theirs, const ImportedSymbols& tokenizer) {
   const ForeignModel& model = foreign_model(architecture);
-  ForeignTensors tensors(path, "config.json", model.prefix);
+  ForeignTensors tensors(path, model.prefix);
   tensors.expect_at_least(theirs.n_layer);
   std::vector<LayoutRow> rows = rows_in_transformers(theirs, architecture, std::ssize(tokenizer.rows));
   if (theirs.tie_weights && tensors.has("lm_head.weight")) {
@@ -124,16 +158,22 @@ ImportedModel read_huggingface(const fs::path& path) {
   const ImportedSymbols tokenizer =
       read_tokenizer(json_at(tokenizer_path, max_tokenizer_file), ids, printable_path(tokenizer_path));
   Json options = to_ours(config, architecture);
-  const ModelConfig theirs = imported_config({{"model", options}}, folder, config.source()).config.model;
+  const ModelConfig theirs = imported_config(options, folder, config.source()).config.model;
   std::vector<OwnTensor> parameters = read_parameters(weights, config, architecture, theirs, tokenizer);
   if (architecture != Architecture::chargpt) leave_out_idle(parameters, theirs, options);
-  ImportedModel model{.config = imported_config({{"model", options}}, folder, config.source()),
+  ImportedModel model{.config = imported_config(options, folder, config.source()),
                       .vocabulary = tokenizer.vocabulary,
                       .parameters = std::move(parameters),
                       .what = foreign_model(architecture).what,
                       .notices = tokenizer.notices};
   if (tokenizer.vocabulary.units() == Units::bytes) model.config.config.data.units = Units::bytes;
   return model;
+}
+
+void write_imported_run(const fs::path& run, const ImportedModel& model, const std::string& program_version) {
+  write_file_atomically(run / "config.json", json_text(to_json(model.config)));
+  save_checkpoint(
+      run, {state_of(model, program_version), model.vocabulary, model.config, views_of(model.parameters), {}}, 1);
 }
 
 }  // namespace chargpt

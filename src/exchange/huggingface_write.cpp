@@ -1,9 +1,11 @@
-// Writing; see formats.h.
+#include "exchange/huggingface.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <system_error>
 
 #include "base/embedded.h"
 #include "base/error.h"
@@ -12,7 +14,6 @@
 #include "config/describe.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
-#include "exchange/formats.h"
 #include "exchange/layout.h"
 #include "network/model_types.h"
 #include "report/format.h"
@@ -24,6 +25,7 @@
 namespace chargpt {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 // ---- the files
@@ -147,8 +149,8 @@ std::string use(const ExportedModel& model) {
 }
 
 /// As Hugging Face's model cards are: what the model is, what it was trained on, how good it is beside counting and
-/// compressing (by RUN/figures.json, where that is of this checkpoint), and the command that trains with its options.
-/// Names no path of this machine.
+/// compressing (by the final figures of the run, if they are of this checkpoint), and the command that trains with its
+/// options. Names no path of this machine.
 std::string model_card(const ExportedModel& model) {
   return "---\nlicense: " + printable(model.license) +
          "\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n# " + printable(model.config().name) +
@@ -173,26 +175,67 @@ Json config_to_train(const ExportedModel& model) {
   return to_json(config);
 }
 
+std::string safetensors_of(const std::vector<OwnTensor>& tensors) {
+  std::string bytes;
+  const auto append = [&](std::span<const std::byte> piece) {
+    bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  };
+  write_safetensors(append, reference_order(views_of(tensors)));
+  return bytes;
+}
+
 }  // namespace
 
-std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFolder& folder) {
-  refuse_obstacle(obstacle_to(model.options(), Architecture::chargpt));
+ExportedFolder as_huggingface(const ExportedModel& model) {
+  if (const auto obstacle = obstacle_to(model.options(), Architecture::chargpt))
+    throw Error(ExitCode::usage, *obstacle);
   const Architecture architecture = architecture_of(model.options());
   const ModelConfig theirs = as_theirs(model.options(), architecture);
   const std::vector<OwnTensor> tensors =
       tensors_as_theirs(model.model, rows_in_transformers(theirs, architecture, model.vocabulary().size()));
-  folder.write("config.json", json_text(config_json(model)));
-  folder.write("generation_config.json", json_text(generation_json(model)));
-  folder.write("tokenizer.json", json_text(tokenizer_json(model.vocabulary())));
-  folder.write("tokenizer_config.json", json_text(tokenizer_config_json(model)));
-  folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, views_of(tensors)); });
-  folder.write("README.md", model_card(model));
-  folder.write("chargpt.json", json_text(config_to_train(model)));
-  if (architecture != Architecture::chargpt) return {};
-  folder.write("modeling_chargpt.py", embedded_file("src/exchange/transformers/modeling_chargpt.py"));
-  return {
+  ExportedFolder folder{.files = {{"config.json", json_text(config_json(model))},
+                                  {"generation_config.json", json_text(generation_json(model))},
+                                  {"tokenizer.json", json_text(tokenizer_json(model.vocabulary()))},
+                                  {"tokenizer_config.json", json_text(tokenizer_config_json(model))},
+                                  {"model.safetensors", safetensors_of(tensors)},
+                                  {"README.md", model_card(model)},
+                                  {"chargpt.json", json_text(config_to_train(model))}},
+                        .notices = {}};
+  if (architecture != Architecture::chargpt) return folder;
+  folder.files.push_back(
+      {"modeling_chargpt.py", std::string(embedded_file("src/exchange/transformers/modeling_chargpt.py"))});
+  folder.notices.emplace_back(
       "transformers has no class for this model: the folder brings its own, modeling_chargpt.py, so loading it takes "
-      "trust_remote_code=True"};
+      "trust_remote_code=True");
+  return folder;
+}
+
+// A link that leads nowhere exists too.
+void refuse_existing(const fs::path& path) {
+  std::error_code failed;
+  const fs::file_type type = fs::symlink_status(path, failed).type();
+  if (type == fs::file_type::not_found) return;
+  if (type == fs::file_type::none) fail_on("use", path, failed.value());
+  throw Error(ExitCode::busy, path, " already exists; choose another path or remove it");
+}
+
+void write_folder(const fs::path& path, const std::vector<ExportedFile>& files) {
+  const fs::path out = without_final_slash(path), partial = out.native() + ".partial";
+  refuse_existing(out);
+  refuse_existing(partial);
+  std::error_code failed, ignored;
+  fs::create_directories(partial, failed);
+  if (failed) fail_on("make the folder", partial, failed.value());
+  try {
+    for (const ExportedFile& file : files) write_file_atomically(partial / file.name, file.bytes);
+    refuse_existing(out);
+    fs::rename(partial, out, failed);
+    if (failed) fail_on("write", out, failed.value());
+    fsync_path(folder_of(out));
+  } catch (...) {
+    fs::remove_all(partial, ignored);
+    throw;
+  }
 }
 
 }  // namespace chargpt

@@ -78,16 +78,6 @@ std::vector<std::string> their_names(const Layout& layout, const std::string& ou
   return names;
 }
 
-/// The rows of heads in the order of rotary pairs: first of the lower half, first of the upper half, second of …
-std::vector<std::int64_t> pairs(std::int64_t rows, std::int64_t head) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t place = row % head;
-    order[static_cast<std::size_t>(row)] = row - place + place % 2 * (head / 2) + place / 2;
-  }
-  return order;
-}
-
 /// As theirs, before it is turned.
 std::vector<std::int64_t> shape_of(const LayoutRow& row) {
   std::vector<std::int64_t> shape = row.ours.shape;
@@ -107,7 +97,6 @@ OwnTensor as_theirs(const InferenceModel& model, const LayoutRow& row) {
   } else {
     throw Error(ExitCode::internal, "a model to export has no parameter ", row.ours.name);
   }
-  if (row.paired) return in_order(tensor, pairs(tensor.shape[0], head_width(model.config())));
   return row.turned ? transposed(tensor) : tensor;
 }
 
@@ -146,29 +135,29 @@ std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors) {
   return views;
 }
 
-ForeignTensors::ForeignTensors(const std::filesystem::path& path, std::string asking, std::string prefix)
-    : file_(path), source_(printable_path(path)), asking_(std::move(asking)), prefix_(std::move(prefix)) {}
+ForeignTensors::ForeignTensors(const std::filesystem::path& path, std::string prefix)
+    : file_(path), source_(printable_path(path)), prefix_(std::move(prefix)) {}
 
 void ForeignTensors::expect_at_least(std::int64_t count) const {
-  if (std::ssize(file_.tensors()) < count)
-    throw Error(ExitCode::data, source_, " has ", file_.tensors().size(), " tensors, too few for a model of ", count,
-                " layers");
+  if (std::ssize(file_.tensors().all()) < count)
+    throw Error(ExitCode::data, source_, " has ", file_.tensors().all().size(), " tensors, too few for a model of ",
+                count, " layers");
 }
 
 const TensorView* ForeignTensors::find(const std::string& name) const {
-  if (const TensorView* const found = file_.find(name)) return found;
+  if (const TensorView* const found = file_.tensors().find(name)) return found;
   // A bare model, without its head, has names without the prefix.
-  return name.starts_with(prefix_) ? file_.find(name.substr(prefix_.size())) : nullptr;
+  return name.starts_with(prefix_) ? file_.tensors().find(name.substr(prefix_.size())) : nullptr;
 }
 
 OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::int64_t>& shape,
                                const std::string& ours) {
   const TensorView* const found = find(name);
   if (found == nullptr)
-    throw Error(ExitCode::data, source_, " has no tensor ", name, ", which its ", asking_, " asks for");
+    throw Error(ExitCode::data, source_, " has no tensor ", name, ", which its config.json asks for");
   if (found->shape != shape)
     throw Error(ExitCode::data, source_, ": tensor ", name, " has shape ", printable(shape_text(found->shape)),
-                ", and its ", asking_, " asks for ", shape_text(shape));
+                ", and its config.json asks for ", shape_text(shape));
   if (found->dtype != "F32" && found->dtype != "F16" && found->dtype != "BF16")
     throw Error(ExitCode::data, source_, ": tensor ", name, " is of type ", printable(found->dtype, 20),
                 "; chargpt reads F32, F16 and BF16");
@@ -189,7 +178,7 @@ void ForeignTensors::ignore(const std::string& name) {
 }
 
 void ForeignTensors::expect_no_more() const {
-  chargpt::expect_no_more(file_, source_, asked_);
+  chargpt::expect_no_more(file_.tensors(), source_, asked_);
 }
 
 bool all_equal(const OwnTensor& tensor, float value) {
@@ -207,8 +196,7 @@ std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, 
                       .ours = info,
                       .part = part,
                       .parts = parts,
-                      .turned = layout.turned && is_linear,
-                      .paired = layout.paired && parts > 1 && part < 2});
+                      .turned = layout.turned && is_linear});
   }
   for (std::int64_t block = 0; block < theirs.n_layer; ++block)
     for (const std::string_view gain : layout.head_gains)

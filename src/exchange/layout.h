@@ -41,7 +41,6 @@ struct Layout {
   std::span<const LayerNames> layers{};          ///< empty: all have the names they have here
   std::vector<std::string_view> buffers{};       ///< of each block, in files of older versions: no parameters
   bool turned = false;                           ///< linear layers have weights (in, out)
-  bool paired = false;                           ///< rotary pairs are neighbours, where ours are halves of a head
   std::array<std::string_view, 2> head_gains{};  ///< of each block, over the features of a head, where ours are 1
 };
 
@@ -50,7 +49,7 @@ struct LayoutRow {
   std::string theirs;
   ParameterInfo ours;  ///< without a name: a gain that is 1, for which we have no parameter
   std::int64_t part = 0, parts = 1;
-  bool turned = false, paired = false;
+  bool turned = false;
 };
 
 /// `theirs`: the options of our model that has a parameter wherever theirs has one.
@@ -61,9 +60,8 @@ std::vector<OwnTensor> tensors_as_theirs(const InferenceModel& model, const std:
 
 class ForeignTensors {
  public:
-  /// Reads the file; errors as SafetensorsFile. In messages `asking` names the one that tells which tensors it should
-  /// have. Every name that is asked for begins with `prefix`, where the file's do.
-  ForeignTensors(const std::filesystem::path& path, std::string asking, std::string prefix = "");
+  /// Reads the file; errors as SafetensorsFile. Every name that is asked for begins with `prefix`, where the file's do.
+  explicit ForeignTensors(const std::filesystem::path& path, std::string prefix = "");
 
   /// Error data where the file has fewer tensors: so many layers are not to be believed.
   void expect_at_least(std::int64_t count) const;
@@ -75,13 +73,12 @@ class ForeignTensors {
   void ignore(const std::string& name);
   /// After the last. Error data where the file has another tensor.
   void expect_no_more() const;
-  const SafetensorsFile& file() const { return file_; }
   const std::string& source() const { return source_; }
 
  private:
   const TensorView* find(const std::string& name) const;
   SafetensorsFile file_;
-  std::string source_, asking_, prefix_;
+  std::string source_, prefix_;
   std::set<std::string> asked_;
 };
 

@@ -49,7 +49,7 @@ std::vector<TensorView> views_of(std::span<const ParameterGroup> groups, Buffer 
 }
 
 /// Reads every slot of a buffer that the group has; its names join `expected`.
-void load(const ParameterGroup& group, Buffer buffer, const std::string& prefix, const SafetensorsFile& file,
+void load(const ParameterGroup& group, Buffer buffer, const std::string& prefix, const Tensors& file,
           const std::string& source, std::set<std::string>& expected) {
   if ((group.*buffer).empty()) return;
   for (const ParameterSlot& slot : group.slots) {
@@ -60,7 +60,7 @@ void load(const ParameterGroup& group, Buffer buffer, const std::string& prefix,
   }
 }
 
-void load_weights(std::span<const ParameterGroup> groups, Buffer buffer, const SafetensorsFile& file,
+void load_weights(std::span<const ParameterGroup> groups, Buffer buffer, const Tensors& file,
                   const std::string& source) {
   std::set<std::string> expected;
   for (const ParameterGroup& group : groups) {
@@ -146,30 +146,28 @@ std::vector<TensorView> ParameterArena::optimizer_tensors() {
   std::vector<TensorView> views;
   for (ParameterGroup& group : groups_) {
     start_moments(group);
-    append(group, &ParameterGroup::moment1, "moment1/", views);
-    append(group, &ParameterGroup::moment2, "moment2/", views);
+    append(group, &ParameterGroup::moment1, "moment1.", views);
+    append(group, &ParameterGroup::moment2, "moment2.", views);
   }
-  views.push_back({"step", "I64", {}, std::as_bytes(std::span(&updates_, 1))});
   return views;
 }
 
-void ParameterArena::load_model(const SafetensorsFile& file, const std::string& source) {
+void ParameterArena::load_model(const Tensors& file, const std::string& source) {
   load_weights(groups_, &ParameterGroup::values, file, source);
 }
 
-void ParameterArena::load_averages(const SafetensorsFile& file, const std::string& source) {
+void ParameterArena::load_averages(const Tensors& file, const std::string& source) {
   load_weights(groups_, &ParameterGroup::averages, file, source);
 }
 
-void ParameterArena::load_optimizer(const SafetensorsFile& file, const std::string& source) {
-  std::set<std::string> expected{"step"};
+void ParameterArena::load_optimizer(const Tensors& file, std::int64_t updates, const std::string& source) {
+  std::set<std::string> expected;
   for (ParameterGroup& group : groups_) {
     start_moments(group);
-    load(group, &ParameterGroup::moment1, "moment1/", file, source, expected);
-    load(group, &ParameterGroup::moment2, "moment2/", file, source, expected);
+    load(group, &ParameterGroup::moment1, "moment1.", file, source, expected);
+    load(group, &ParameterGroup::moment2, "moment2.", file, source, expected);
   }
-  std::memcpy(&updates_, expect_tensor(file, source, "step", "I64", {}).bytes.data(), sizeof updates_);
-  if (updates_ < 0) throw Error(ExitCode::data, source, ": step = ", updates_, " is negative; the file is damaged");
+  updates_ = updates;
   expect_no_more(file, source, expected);
 }
 

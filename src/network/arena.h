@@ -75,16 +75,15 @@ class ParameterArena {
 
   /// Live buffers under their state_dict names, for a checkpoint.
   std::vector<TensorView> model_tensors() const;
-  /// "moment1/NAME" and "moment2/NAME" of every parameter whose rule keeps them (zeros before the first update), and
-  /// "step", the number of updates.
+  /// "moment1.NAME" and "moment2.NAME" of every parameter whose rule keeps them (zeros before the first update).
   std::vector<TensorView> optimizer_tensors();
   /// None where nothing is averaged.
   std::vector<TensorView> averaged_tensors() const;
   /// Error data, naming `source` and the tensor, unless names, shapes and dtypes are exactly those expected; diverged
   /// where a weight is NaN or infinite. `source` as in messages.
-  void load_model(const SafetensorsFile& file, const std::string& source);
-  void load_optimizer(const SafetensorsFile& file, const std::string& source);
-  void load_averages(const SafetensorsFile& file, const std::string& source);
+  void load_model(const Tensors& file, const std::string& source);
+  void load_optimizer(const Tensors& file, std::int64_t updates, const std::string& source);
+  void load_averages(const Tensors& file, const std::string& source);
 
  private:
   std::vector<ParameterGroup> groups_;

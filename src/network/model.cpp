@@ -13,10 +13,10 @@
 namespace chargpt {
 
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
-  if (which == Weights::averaged && !checkpoint.averaged)
+  if (which == Weights::averaged && checkpoint.averaged.empty())
     throw Error(ExitCode::usage,
                 checkpoint.path.string() + " has no averaged weights: its run had train.ema = 0; use the trained ones");
-  if (which == Weights::trained || !checkpoint.averaged) return Weights::trained;
+  if (which == Weights::trained || checkpoint.averaged.empty()) return Weights::trained;
   const RunState& state = checkpoint.state;
   const bool trained = which == Weights::better && !(state.averaged_val_loss < state.val_loss);
   return trained ? Weights::trained : Weights::averaged;
@@ -29,8 +29,7 @@ void check_ids(std::span<const std::int64_t> ids, std::int64_t vocab_size, const
 }
 
 WeightsFile::WeightsFile(const Checkpoint& checkpoint, Weights which)
-    : file_(which == Weights::averaged ? *checkpoint.averaged : *checkpoint.model),
-      source_((checkpoint.path / (which == Weights::averaged ? averaged_file : model_file)).string()) {}
+    : file_(which == Weights::averaged ? checkpoint.averaged : checkpoint.model), source_(checkpoint.path.string()) {}
 
 const float* WeightsFile::values(const std::string& name, const std::vector<std::int64_t>& shape,
                                  std::vector<std::shared_ptr<float[]>>& own) {

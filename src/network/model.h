@@ -43,7 +43,7 @@ class WeightsFile {
   const std::string& source() const { return source_; }
 
  private:
-  const SafetensorsFile& file_;
+  const Tensors& file_;
   std::string source_;
   std::set<std::string> asked_;
 };

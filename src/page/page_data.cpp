@@ -10,7 +10,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "base/open_folder.h"
 #include "base/quote.h"
 #include "config/describe.h"
 #include "config/load.h"
@@ -18,6 +17,7 @@
 #include "report/events.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
+#include "run/run_files.h"
 #include "text/text_listing.h"
 
 namespace chargpt {
@@ -87,14 +87,13 @@ Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
   Json found = Json::array(), samples = Json::array();
   const auto leave_out = [&](const Error& error) { notices.push_back(std::string(error.what()) + "; left out"); };
   try {
-    const auto folder = OpenFolder(run).find("samples");
-    if (!folder) return samples;
-    for (const std::string& name : folder->entries())  // "step-00000500.txt"
-      if (const auto step = name.ends_with(".txt") ? checkpoint_step(name.substr(0, name.size() - 4)) : std::nullopt)
-        found.push_back({{"step", *step}, {"name", name}});
+    for (const std::string& name : names_in(run, "samples"))
+      if (const auto step = step_of(name, ".txt")) found.push_back({{"step", *step}, {"name", name}});
     for (const Json& sample : thinned(found, most_samples)) {
       try {
-        samples.push_back({{"step", sample["step"]}, {"text", folder->read(sample["name"], largest_sample)}});
+        samples.push_back(
+            {{"step", sample["step"]},
+             {"text", read_regular_file(run / "samples" / sample["name"].get<std::string>(), largest_sample)}});
       } catch (const Error& error) {
         leave_out(error);
       }
@@ -181,14 +180,10 @@ Json part_of(const Json& json, const char* key) {
   return found != json.end() && found->is_object() ? *found : Json::object();
 }
 
-/// What figures.json says; empty where it is not there, or cannot be read: then it is only left out.
+/// The final figures of a run; empty if it has none.
 Json figures_of(const fs::path& run) {
-  try {
-    const Json figures = foreign_json(OpenFolder(run).read("figures.json", 1 << 20));
-    return figures.is_object() ? figures : Json::object();
-  } catch (const Error&) {
-    return Json::object();
-  }
+  const Json figures = run_fact(run, "figures");
+  return figures.is_object() ? figures : Json::object();
 }
 
 // ---- the model

@@ -21,8 +21,8 @@ namespace chargpt {
 nlohmann::ordered_json run_data(const std::filesystem::path& run, const Checkpoint& checkpoint,
                                 std::vector<std::string>& notices);
 
-/// [{"name", "y"}]: what the strongest rival of each class reaches, and counted pairs, by the run's figures.json; empty
-/// where there is none.
+/// [{"name", "y"}]: what the strongest rival of each class reaches, and counted pairs, by the run's final figures;
+/// empty where there is none.
 nlohmann::ordered_json baseline_data(const std::filesystem::path& run);
 /// Whether the run's best model, of run_data()'s "best_step", beats them, in sentences, by the same file; empty where
 /// it says nothing of that model.

@@ -1,16 +1,16 @@
 #include "run/checkpoint.h"
 
-#include <algorithm>
-#include <array>
 #include <cinttypes>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
+#include "config/describe.h"
 #include "report/format.h"
 #include "run/strict_json.h"
 #include "text/documents.h"
@@ -19,39 +19,43 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
+using Metadata = std::map<std::string, std::string>;
 
-constexpr std::uint64_t max_small_file_bytes = 64 << 20;
+constexpr const char* format_key = "chargpt";
+constexpr std::int64_t current_format = 1;
+constexpr std::string_view averaged_prefix = "averaged.", sum_read = "crc_read", sum_all = "crc_all";
 
-/// What the files say of one another.
-void check(const Checkpoint& checkpoint) {
-  if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
-    throw Error(ExitCode::data, checkpoint.path / state_file, ": start_symbol ", checkpoint.state.start_symbol,
-                " is none of the ", checkpoint.vocabulary.size(), " symbols");
-  const bool here = checkpoint.vocabulary.document() >= 0, expected = has_documents(checkpoint.config.config.data);
-  if (here != expected)
-    throw Error(ExitCode::data, checkpoint.path / vocabulary_file, here ? " has an id" : " has no id",
-                " between documents, and the run's config says that its text has ", expected ? "some" : "none");
+/// Of metadata. Error data if it is not there.
+const std::string& field_of(const Metadata& metadata, const std::string& name, const std::string& source) {
+  const auto found = metadata.find(name);
+  if (found == metadata.end())
+    throw Error(ExitCode::data, source, " is not a checkpoint of chargpt: its metadata has no '", name, "'");
+  return found->second;
 }
 
-RunState state_in(const std::string& text, const fs::path& folder) {
-  const std::string source = printable_path(folder / state_file);
-  const RunState state = run_state_from_json(parse_strict_json(text, source), source);
-  const auto named = checkpoint_step(folder.filename().string());
+void check_format(const Metadata& metadata, const std::string& source) {
+  const std::string& format = field_of(metadata, format_key, source);
+  const std::int64_t version = whole_number(format).value_or(0);
+  if (version > current_format)
+    throw NewerFormat(ExitCode::data, source, ": checkpoint format ", version,
+                      ", made by a newer chargpt; this one reads format ", current_format);
+  if (version < 1) throw Error(ExitCode::data, source, ": unknown checkpoint format '", printable(format, 20), "'");
+}
+
+RunState state_in(const Metadata& metadata, const fs::path& path) {
+  const std::string source = printable_path(path) + ": state";
+  const RunState state =
+      run_state_from_json(parse_strict_json(field_of(metadata, "state", printable_path(path)), source), source);
+  const auto named = step_of(path.filename().string(), checkpoint_extension);
   if (named && *named != state.step)
-    throw Error(ExitCode::data, source, " is of step ", state.step, ", its folder of step ", *named);
+    throw Error(ExitCode::data, path, " is of step ", state.step, ", which is not the step of its name");
   return state;
 }
 
-Vocabulary vocabulary_in(const std::string& text, const fs::path& folder) {
-  const std::string source = printable_path(folder / vocabulary_file);
-  return Vocabulary::from_json(parse_strict_json(text, source), source);
-}
-
 // The messages of config/ speak to the author of a config file; here nobody wrote one, so they mean damage.
-ResolvedConfig config_in(const std::string& text, const fs::path& folder) {
-  const std::string source = printable_path(folder / config_file);
+ResolvedConfig config_in(const std::string& text, const std::string& source, const fs::path& folder) {
   if (StrictObject(parse_strict_json(text, source), source).has("extends"))
-    throw Error(ExitCode::data, source, " extends another file; the config of a checkpoint stands alone");
+    throw Error(ExitCode::data, source, " extends another file; the config of a run must be complete");
   try {
     return parse_config(text, source, folder);
   } catch (const Error& error) {
@@ -59,77 +63,75 @@ ResolvedConfig config_in(const std::string& text, const fs::path& folder) {
   }
 }
 
-/// A file read as loading would.
-FileReport report_on(const OpenFolder& folder, const std::string& name, const FileSum& sum) {
-  const fs::path& path = folder.path();
-  FileReport report{name, sum.bytes, sum.crc64, ""};
-  try {
-    std::string bytes = read_checked(folder, name, sum);
-    if (name == state_file) state_in(bytes, path);
-    if (name == vocabulary_file) vocabulary_in(bytes, path);
-    if (name == config_file) config_in(bytes, path);
-    if (name == model_file || name == optimizer_file || name == averaged_file)
-      const SafetensorsFile tensors(std::move(bytes), printable_path(path / name));
-  } catch (const Error& error) {
-    report.problem = error.what();
+/// What the parts of the metadata say about one another.
+void check(const Checkpoint& checkpoint) {
+  if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
+    throw Error(ExitCode::data, checkpoint.path, ": start_symbol ", checkpoint.state.start_symbol,
+                " is not one of the ", checkpoint.vocabulary.size(), " symbols");
+  const bool here = checkpoint.vocabulary.document() >= 0, expected = has_documents(checkpoint.config.config.data);
+  if (here != expected)
+    throw Error(ExitCode::data, checkpoint.path, ": the vocabulary has ", here ? "an" : "no",
+                " id between documents, and the config says that the text has ", expected ? "some" : "none");
+}
+
+/// The tensors whose names start with `prefix`, without it.
+void take(const Tensors& from, std::string_view prefix, Tensors& to) {
+  for (TensorView tensor : from.all())
+    if (tensor.name.starts_with(prefix)) {
+      tensor.name.erase(0, prefix.size());
+      to.add(std::move(tensor));
+    }
+}
+
+Checkpoint checkpoint_of(SafetensorsFile file, const fs::path& path, bool whole) {
+  const std::string source = printable_path(path);
+  const Metadata& metadata = file.metadata();
+  check_format(metadata, source);
+  check_sum(file, sum_read, source);
+  if (whole) check_sum(file, sum_all, source);
+  RunState state = state_in(metadata, path);
+  const std::string vocabulary = source + ": vocabulary";
+  Checkpoint checkpoint{
+      path,
+      std::move(state),
+      Vocabulary::from_json(parse_strict_json(field_of(metadata, "vocabulary", source), vocabulary), vocabulary),
+      config_in(field_of(metadata, "config", source), source + ": config", folder_of(path)),
+      std::move(file),
+      {}};
+  check(checkpoint);
+  for (const TensorView& tensor : checkpoint.file.tensors().all())
+    if (!tensor.name.starts_with(averaged_prefix) && !tensor.name.starts_with(optimizer_prefix))
+      checkpoint.model.add(tensor);
+  take(checkpoint.file.tensors(), averaged_prefix, checkpoint.averaged);
+  take(checkpoint.file.tensors(), optimizer_prefix, checkpoint.optimizer);
+  return checkpoint;
+}
+
+/// In the order of their names, which then get the prefix.
+void append(std::span<const TensorView> tensors, std::string_view prefix, std::vector<TensorView>& all) {
+  for (TensorView& tensor : reference_order(tensors)) {
+    tensor.name.insert(0, prefix);
+    all.push_back(std::move(tensor));
   }
-  return report;
 }
 
-constexpr int current_version = 1;
-constexpr std::uint64_t max_manifest_bytes = 1 << 16;
-constexpr std::array names = {model_file, optimizer_file, state_file, vocabulary_file, config_file};
-
-RunProgress progress_from_json(const StrictObject& object) {
-  RunProgress progress;
-  progress.step = object.integer("step", 0);
-  progress.max_iters = object.integer("max_iters", 0);
-  progress.seconds = object.real("seconds");
-  progress.training_seconds = object.real("training_seconds");
-  progress.val_loss = object.real("val_loss");
-  progress.averaged_val_loss = object.real("averaged_val_loss");
-  progress.best_val_loss = object.real("best_val_loss");
-  progress.best_step = object.integer("best_step", RunProgress::no_step);
-  progress.evals_without_improvement = object.integer("evals_without_improvement", 0);
-  const std::optional<Ending> ended = enum_value<Ending>(object.text("ended"));
-  if (!ended) object.refuse("ended", "a reason to end");
-  progress.ended = *ended;
-  return progress;
+/// Paths may contain bytes that are not UTF-8, which JSON cannot.
+std::string line_of_json(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-std::vector<TeacherWeights> teachers_from_json(const StrictObject& object) {
-  std::vector<TeacherWeights> teachers;
-  const nlohmann::json& list = object.field("teachers");
-  if (!list.is_array()) object.refuse("teachers", "a list");
-  for (const nlohmann::json& each : list) {
-    const StrictObject teacher(each, object.source());
-    teachers.push_back({teacher.text("checkpoint"), teacher.hex("crc64")});
-  }
-  return teachers;
+/// Folders are private: a checkpoint has the names of files alone.
+ResolvedConfig without_folders(ResolvedConfig config) {
+  for (std::string& text : config.config.data.text) text = name_of_path(text);
+  for (std::string& teacher : config.config.train.teacher) teacher = name_of_path(teacher);
+  return config;
 }
 
-nlohmann::ordered_json to_json(const std::vector<TeacherWeights>& teachers) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const TeacherWeights& teacher : teachers)
-    list.push_back({{"checkpoint", teacher.checkpoint}, {"crc64", json_hex(teacher.crc64)}});
-  return list;
-}
-
-RunConditions conditions_from_json(const StrictObject& object) {
-  RunConditions conditions;
-  const StrictObject data = object.object("data");
-  conditions.data = {data.integer("tokens", 0), data.hex("crc64")};
-  conditions.parameters = object.integer("parameters", 0);
-  conditions.start_symbol = object.integer("start_symbol", 0);
-  conditions.program_version = object.text("program_version");
-  conditions.libtorch_version = object.text("libtorch_version");
-  conditions.cpu_capability = object.text("cpu_capability");
-  conditions.device = object.text("device");
-  conditions.engine = object.text("engine");
-  conditions.threads = object.integer("threads", 0);
-  conditions.ranks = object.integer("ranks", 1);
-  conditions.teachers = teachers_from_json(object);
-  return conditions;
+Metadata metadata_of(const CheckpointToSave& checkpoint) {
+  return {{format_key, std::to_string(current_format)},
+          {"config", line_of_json(to_json(without_folders(checkpoint.config)))},
+          {"vocabulary", line_of_json(checkpoint.vocabulary.to_json())},
+          {"state", line_of_json(to_json(checkpoint.state))}};
 }
 
 }  // namespace
@@ -138,145 +140,50 @@ std::string checkpoint_name(std::int64_t step) {
   return formatted("step-%08" PRId64, step);
 }
 
-std::optional<std::int64_t> checkpoint_step(std::string_view name) {
+std::optional<std::int64_t> step_of(std::string_view name, std::string_view extension) {
   constexpr std::string_view prefix = "step-";
-  if (!name.starts_with(prefix)) return std::nullopt;
+  if (!name.starts_with(prefix) || !name.ends_with(extension)) return std::nullopt;
+  name.remove_suffix(extension.size());
   const std::optional<std::int64_t> step = whole_number(name.substr(prefix.size()));
   return step && *step >= 0 && name == checkpoint_name(*step) ? step : std::nullopt;
 }
 
-ResolvedConfig read_config(const OpenFolder& folder) {
-  return config_in(folder.read(config_file, max_small_file_bytes), folder.path());
+std::string checkpoint_header(std::span<const TensorView> tensors, Metadata metadata) {
+  constexpr std::string_view sums[] = {sum_read, sum_all};
+  return checked_header(tensors, std::move(metadata), sums);
 }
 
-RunState read_checked_state(const OpenFolder& folder) {
-  return state_in(read_checked(folder, state_file, read_manifest(folder).at(state_file)), folder.path());
+void write_checkpoint(const fs::path& path, const CheckpointToSave& checkpoint) {
+  std::vector<TensorView> tensors;
+  append(checkpoint.model, "", tensors);
+  append(checkpoint.averaged, averaged_prefix, tensors);
+  append(checkpoint.optimizer, optimizer_prefix, tensors);
+  const std::string header = checkpoint_header(tensors, metadata_of(checkpoint));
+  write_file_atomically(path, [&](const ByteSink& sink) {
+    sink(std::as_bytes(std::span(header)));
+    for (const TensorView& tensor : tensors) sink(tensor.bytes);
+  });
 }
 
-Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
-  const fs::path& path = folder.path();
-  std::map<std::string, std::string> files;
-  for (const auto& [name, sum] : read_manifest(folder))
-    if (with_optimizer || name != optimizer_file) files[name] = read_checked(folder, name, sum);
-  const auto tensors = [&](const char* name) {
-    const auto found = files.find(name);
-    return found == files.end()
-               ? nullptr
-               : std::make_unique<SafetensorsFile>(std::move(found->second), printable_path(path / name));
-  };
-  Checkpoint checkpoint{path, state_in(files[state_file], path), vocabulary_in(files[vocabulary_file], path),
-                        config_in(files[config_file], path)};
-  check(checkpoint);
-  checkpoint.model = tensors(model_file);
-  checkpoint.averaged = tensors(averaged_file);
-  checkpoint.optimizer = tensors(optimizer_file);
-  return checkpoint;
+Checkpoint read_checkpoint(const fs::path& path, bool with_optimizer) {
+  const Descriptor file = open_regular_file(path, Links::follow);
+  return checkpoint_of(SafetensorsFile(file, path, with_optimizer ? "" : optimizer_prefix), path, with_optimizer);
 }
 
-std::vector<FileReport> verify_checkpoint(const OpenFolder& folder) {
-  std::vector<FileReport> reports(1);
-  reports[0].name = manifest_file;
-  try {
-    const Manifest manifest = read_manifest(folder);
-    const std::string text = folder.read(manifest_file);
-    reports[0].bytes = text.size();
-    reports[0].crc64 = crc64(text);
-    for (const auto& [name, sum] : manifest) reports.push_back(report_on(folder, name, sum));
-  } catch (const Error& error) {
-    reports[0].problem = error.what();
-  }
-  return reports;
+Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::string& source) {
+  return checkpoint_of(SafetensorsFile(bytes, source), source, true);
 }
 
-bool is_checkpoint_file(std::string_view name) {
-  return name == manifest_file || name == averaged_file || std::find(names.begin(), names.end(), name) != names.end();
+RunState read_state(const fs::path& path) {
+  const Metadata metadata = read_metadata(path);
+  check_format(metadata, printable_path(path));
+  return state_in(metadata, path);
 }
 
-std::string manifest_text(const Manifest& manifest) {
-  nlohmann::ordered_json files;
-  for (const auto& [name, sum] : manifest) files[name] = {{"bytes", sum.bytes}, {"crc64", json_hex(sum.crc64)}};
-  return json_text({{"format", "chargpt checkpoint"}, {"version", current_version}, {"files", files}});
-}
-
-Manifest parse_manifest(std::string_view text, const std::string& source) {
-  const nlohmann::json json = parse_strict_json(text, source);
-  const StrictObject object(json, source);
-  if (object.text("format") != "chargpt checkpoint")
-    throw Error(ExitCode::data, source, " is no manifest of a chargpt checkpoint");
-  object.check_version("checkpoint format", current_version);
-  const StrictObject files = object.object("files");
-  Manifest manifest;
-  const auto add = [&](const char* name) {
-    const StrictObject file = files.object(name);
-    manifest[name] = {static_cast<std::uint64_t>(file.integer("bytes", 0)), file.hex("crc64")};
-  };
-  for (const char* name : names) add(name);
-  if (files.has(averaged_file)) add(averaged_file);
-  if (object.field("files").size() != manifest.size())
-    throw Error(ExitCode::data, source, " lists files that are no part of a checkpoint");
-  return manifest;
-}
-
-Manifest read_manifest(const OpenFolder& folder) {
-  const std::string source = printable_path(folder.path() / manifest_file);
-  try {
-    return parse_manifest(folder.read(manifest_file, max_manifest_bytes), source);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::missing) throw;
-    throw Error(ExitCode::data, source, " is missing, so the checkpoint is not complete");
-  }
-}
-
-std::string read_checked(const OpenFolder& folder, const std::string& name, const FileSum& sum) {
-  const std::filesystem::path path = folder.path() / name;
-  const auto refuse_size = [&](std::uint64_t size) {
-    throw Error(ExitCode::data, path, " is damaged: it has ", size, " bytes, and ", manifest_file, " says ", sum.bytes);
-  };
-  try {
-    const Descriptor file = folder.open(name);
-    if (const std::uint64_t size = file_size(file, path); size != sum.bytes) refuse_size(size);
-    std::string bytes = read_open_file(file, sum.bytes, path);
-    if (bytes.size() != sum.bytes) refuse_size(bytes.size());
-    const std::uint64_t found = crc64(bytes);
-    if (found != sum.crc64)
-      throw Error(ExitCode::data, path, " is damaged: its CRC-64 is ", json_hex(found), ", and ", manifest_file,
-                  " says ", json_hex(sum.crc64));
-    return bytes;
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::missing) throw;
-    throw Error(ExitCode::data, path, " is missing from the checkpoint");
-  }
-}
-
-nlohmann::ordered_json to_json(const RunState& state) {
-  return {{"version", current_version},
-          {"step", state.step},
-          {"max_iters", state.max_iters},
-          {"seconds", json_real(state.seconds)},
-          {"training_seconds", json_real(state.training_seconds)},
-          {"val_loss", json_real(state.val_loss)},
-          {"averaged_val_loss", json_real(state.averaged_val_loss)},
-          {"best_val_loss", json_real(state.best_val_loss)},
-          {"best_step", state.best_step},
-          {"evals_without_improvement", state.evals_without_improvement},
-          {"ended", enum_name(state.ended)},
-          {"data", {{"tokens", state.data.tokens}, {"crc64", json_hex(state.data.crc64)}}},
-          {"parameters", state.parameters},
-          {"start_symbol", state.start_symbol},
-          {"program_version", state.program_version},
-          {"libtorch_version", state.libtorch_version},
-          {"cpu_capability", state.cpu_capability},
-          {"device", state.device},
-          {"engine", state.engine},
-          {"threads", state.threads},
-          {"ranks", state.ranks},
-          {"teachers", to_json(state.teachers)}};
-}
-
-RunState run_state_from_json(const nlohmann::json& json, const std::string& source) {
-  const StrictObject object(json, source);
-  object.check_version("run state", current_version);
-  return {progress_from_json(object), conditions_from_json(object)};
+ResolvedConfig read_config(const fs::path& run) {
+  constexpr std::uint64_t longest = 64 << 20;
+  const fs::path path = run / "config.json";
+  return config_in(read_regular_file(path, longest), printable_path(path), run);
 }
 
 }  // namespace chargpt

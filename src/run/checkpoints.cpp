@@ -2,24 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
-#include "base/open_folder.h"
 #include "base/quote.h"
-#include "config/describe.h"
-#include "report/files/output_file.h"
 #include "report/format.h"
-#include "run/checkpoint.h"
-#include "run/checkpoint_folder.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
@@ -28,126 +21,67 @@
 namespace chargpt {
 namespace {
 
-/// Sums what `write` gives, so that the manifest tells what was meant rather than what the disk gives back.
-FileSum save(const OpenFolder& folder, const std::string& name, const std::function<void(const ByteSink&)>& write) {
-  std::filesystem::path path = folder.path() / name;  // first: errno is that of create()
-  OutputFile file(folder.create(name), std::move(path));
-  FileSum sum;
-  write([&](std::span<const std::byte> bytes) {
-    file.write(bytes);
-    sum.crc64 = crc64(bytes, sum.crc64);
-    sum.bytes += bytes.size();
-  });
-  file.sync_and_close();
-  return sum;
-}
-
-FileSum save_tensors(const OpenFolder& folder, const std::string& name, std::span<const TensorView> tensors) {
-  return save(folder, name, [&](const ByteSink& sink) { write_safetensors(sink, tensors); });
-}
-
-FileSum save_text(const OpenFolder& folder, const std::string& name, const std::string& text) {
-  return save(folder, name, [&](const ByteSink& sink) { sink(std::as_bytes(std::span(text))); });
-}
-
-void write_files(const OpenFolder& folder, const CheckpointToSave& checkpoint) {
-  Manifest manifest;
-  manifest[model_file] = save_tensors(folder, model_file, checkpoint.model);
-  manifest[optimizer_file] = save_tensors(folder, optimizer_file, checkpoint.optimizer);
-  if (!checkpoint.averaged.empty()) manifest[averaged_file] = save_tensors(folder, averaged_file, checkpoint.averaged);
-  manifest[state_file] = save_text(folder, state_file, json_text(to_json(checkpoint.state)));
-  manifest[vocabulary_file] = save_text(folder, vocabulary_file, json_text(checkpoint.vocabulary.to_json(), -1));
-  manifest[config_file] = save_text(folder, config_file, json_text(to_json(checkpoint.config)));
-  save_text(folder, manifest_file, manifest_text(manifest));
-  folder.sync();
-}
-
-CheckpointFolder write(const OpenFolder& run, const CheckpointToSave& checkpoint, const std::string& name) {
-  run.check();
-  std::optional<CheckpointFolder> folder;
-  try {
-    folder.emplace(CheckpointFolder::prepared(run));
-    write_files(folder->make(name), checkpoint);
-    folder->put(name);
-    return std::move(*folder);
-  } catch (const Error& failure) {
-    if (folder) folder->discard(temporary_name(name));
-    throw Error(failure.code(), "no checkpoint of step ", checkpoint.state.step, ": ", failure.what());
-  } catch (...) {
-    if (folder) folder->discard(temporary_name(name));
-    throw;
-  }
-}
-
-/// Whether the pointer holds just that, as far as can be seen.
-bool points_at(const CheckpointFolder& folder, const std::string& pointer, const std::optional<std::string>& name) {
-  try {
-    return folder.read_pointer(pointer) == name;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-/// Of a checkpoint that is new or was there before.
-void point_latest(const CheckpointFolder& folder, const std::string& name, bool is_new) {
-  try {
-    if (is_new) folder.settle(name);
-    if (!points_at(folder, "LATEST", name)) folder.write_pointer("LATEST", name);
-  } catch (const Error& failure) {
-    throw Error(failure.code(), name,
-                " is there, but LATEST does not name it, so the run stays at the one before: ", failure.what());
-  }
-}
-
-/// Makes BEST repeat what is so. Empty, or why it could not.
-std::string point_best(const CheckpointFolder& folder, const std::optional<std::string>& name) {
-  try {
-    if (!points_at(folder, "BEST", name)) name ? folder.write_pointer("BEST", *name) : folder.remove_pointer("BEST");
-    return "";
-  } catch (const Error& failure) {
-    return (name ? "the file BEST does not name " + *name + ", the best checkpoint ("
-                 : std::string("the file BEST is out of date: there is no best checkpoint (")) +
-           failure.what() + "); chargpt does not need the file, and repairs it with the next checkpoint";
-  }
-}
-
-/// Removes what is older than the newest `keep` of those up to this step, except the best. Those of later steps
-/// belong to a run that was resumed from before them: they go when this one has passed them.
-void prune(const CheckpointFolder& folder, const RunState& state, const std::optional<std::string>& best,
-           std::int64_t keep) {
-  std::vector<std::string> names = folder.names();
-  std::erase_if(names, [&](const std::string& name) { return *checkpoint_step(name) > state.step; });
-  const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(keep, 1));
-  names.resize(names.size() - std::min(kept, names.size()));
-  for (const std::string& name : names)
-    if (name != best) folder.remove(name);
-}
-
-/// What follows once LATEST stands; nothing of it can take the checkpoint back. Empty, or what could not be done.
-std::string tidy(const CheckpointFolder& folder, const RunState& state, std::optional<std::int64_t> keep) {
-  try {
-    const std::optional<std::string> best = best_of(folder, state);
-    std::string problem = point_best(folder, best);
-    if (keep) prune(folder, state, best, *keep);
-    return problem;
-  } catch (const Error& failure) {
-    return checkpoint_name(state.step) + " is saved, but older ones are not removed: " + failure.what();
-  }
-}
-
 namespace fs = std::filesystem;
+using Paths = std::vector<fs::path>;
 
-/// Damage that another checkpoint may not share; a newer format, a bug or lack of memory is none.
+std::int64_t step_of_file(const fs::path& file) {
+  return step_of(file.filename().string(), checkpoint_extension).value();
+}
+
+std::string name_of(const fs::path& file) {
+  return file.stem().string();
+}
+
+/// Damage that another checkpoint may not have; a newer format, a bug or lack of memory is none.
 bool is_damage(const Error& error) {
   if (dynamic_cast<const NewerFormat*>(&error) != nullptr) return false;
   return error.code() == ExitCode::data || error.code() == ExitCode::missing || error.code() == ExitCode::io;
 }
 
-/// Error io where that cannot be told: what cannot be looked at may well be there.
+/// None if it is damaged, or was removed meanwhile. Error io if the disk does not answer: it may be the best.
+std::optional<RunState> readable_state(const fs::path& file) {
+  try {
+    return read_state(file);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io) throw;
+    return std::nullopt;
+  }
+}
+
+/// The evaluated checkpoint with the least loss, and of those the first.
+struct Best {
+  fs::path file;
+  double loss = std::numeric_limits<double>::infinity();
+};
+
+Best best_of(const Paths& files) {
+  Best best;
+  for (const fs::path& file : files) {
+    const auto state = readable_state(file);
+    const double loss = state ? evaluated_loss(*state) : best.loss;
+    const bool is_earlier = loss == best.loss && !best.file.empty() && step_of_file(file) < step_of_file(best.file);
+    if (loss < best.loss || is_earlier) best = {file, loss};
+  }
+  return best;
+}
+
+/// Removes all but the best and the newest `keep`.
+void prune(const fs::path& run, std::int64_t keep) {
+  Paths files = list_checkpoints(run);
+  const fs::path best = best_of(files).file;
+  files.resize(files.size() - std::min(files.size(), static_cast<std::size_t>(std::max<std::int64_t>(keep, 1))));
+  for (const fs::path& file : files) {
+    std::error_code failed;
+    if (file != best && !fs::remove(file, failed) && failed)
+      throw Error(ExitCode::io, "cannot remove ", file, ": ", failed.message());
+  }
+}
+
+/// Links followed. Error io if the disk does not answer: what cannot be looked at may exist.
 fs::file_type type_of(const fs::path& path) {
-  std::error_code failure;
-  const fs::file_type type = fs::status(path, failure).type();
-  if (type == fs::file_type::none) fail_on("read", path, failure.value());
+  std::error_code failed;
+  const fs::file_type type = fs::status(path, failed).type();
+  if (type == fs::file_type::none) fail_on("read", path, failed.value());
   return type;
 }
 
@@ -160,107 +94,96 @@ std::optional<std::int64_t> asked_step(const std::string& which) {
   return step;
 }
 
-/// Names of checkpoints in the order they are tried, and what to say of it.
+/// Files in the order in which they are tried, and what to say about it.
 struct Order {
-  std::vector<std::string> names, notices{};
+  Paths files;
+  std::vector<std::string> notices{};
 };
 
-void put_first(const std::string& name, std::vector<std::string>& names) {
-  std::erase(names, name);
-  names.insert(names.begin(), name);
-}
-
-/// LATEST's checkpoint, or the newest where that is not there or not usable; then those that stand in for a damaged
-/// one: earlier ones, newest first, then later ones, newest first.
-Order order_for_last(const CheckpointFolder& folder, std::vector<std::string> names) {
-  Order order{std::move(names)};
-  const std::optional<std::string> latest = folder.read_pointer("LATEST");
-  const bool usable = latest && folder.find(*latest);
-  const std::string last = usable ? *latest : order.names.back();
-  if (latest && !usable)
-    order.notices.push_back("LATEST of " + printable_path(folder.path()) +
-                            " names no checkpoint that is there; using " + last + ", the newest");
-  std::ranges::reverse(order.names);
-  std::stable_partition(order.names.begin(), order.names.end(),
-                        [&](const std::string& name) { return *checkpoint_step(name) < *checkpoint_step(last); });
-  put_first(last, order.names);
-  return order;
-}
-
-/// The best checkpoint by the newest state first, then the order for the last one.
-Order order_for_best(const CheckpointFolder& folder, std::vector<std::string> names) {
-  Order order = order_for_last(folder, std::move(names));
-  const RunState state = newest_state(folder, order.names).value_or(RunState{});
-  if (const auto best = best_of(folder, state)) {
-    put_first(*best, order.names);
-    order.notices.clear();  // of the last
-  } else {
-    order.notices.insert(order.notices.begin(), why_no_best(folder, state) + "; using the last");
+/// The best first, then the newest.
+void put_best_first(Order& order, const fs::path& run) {
+  const Best best = best_of(order.files);
+  const auto last = readable_state(order.files.front());
+  if (best.file.empty()) {
+    order.notices.push_back("no checkpoint of " + printable_path(run) + " was evaluated; using the last");
+    return;
   }
-  return order;
+  if (last && last->best_val_loss < best.loss)
+    order.notices.push_back("the best checkpoint of " + printable_path(run) + ", " + checkpoint_name(last->best_step) +
+                            " with a validation loss of " + format_fixed(last->best_val_loss, 4) +
+                            ", is missing or damaged; using " + name_of(best.file) + " with " +
+                            format_fixed(best.loss, 4));
+  std::stable_partition(order.files.begin(), order.files.end(),
+                        [&](const fs::path& file) { return file == best.file; });
 }
 
-/// The one that `which` means first. Error missing where there is none.
-Order order_for(const CheckpointFolder& folder, const std::string& which) {
-  const fs::path run = folder.path().parent_path();
+/// Error missing if there is none.
+Order order_for(const fs::path& run, const std::string& which) {
+  Order order{list_checkpoints(run)};
+  if (order.files.empty())
+    throw Error(ExitCode::missing, run, " has no checkpoint yet: none was saved in ", run / "checkpoints");
   const std::optional<std::int64_t> step = asked_step(which);
-  const std::vector<std::string> names = folder.names();
-  if (names.empty()) throw Error(ExitCode::missing, run, " has no checkpoint yet: none was saved in ", folder.path());
-  if (!step) return which == "best" ? order_for_best(folder, names) : order_for_last(folder, names);
-  const std::string name = checkpoint_name(*step);
-  if (!folder.find(name))
-    throw Error(ExitCode::missing, run, " has no checkpoint ", name, "; there is ", joined(names, ", "));
-  return {.names = {name}};
-}
-
-Checkpoint read_by_name(const CheckpointFolder& folder, const std::string& name, bool with_optimizer) {
-  const auto found = folder.find(name);
-  if (!found) throw Error(ExitCode::missing, printable_path(folder.path() / name), " does not exist");
-  return read_checkpoint(*found, with_optimizer);
+  if (step) {
+    std::vector<std::string> names;
+    for (const fs::path& file : order.files) names.push_back(name_of(file));
+    std::erase_if(order.files, [&](const fs::path& file) { return step_of_file(file) != *step; });
+    if (order.files.empty())
+      throw Error(ExitCode::missing, run, " has no checkpoint ", checkpoint_name(*step), "; there is ",
+                  joined(names, ", "));
+    return order;
+  }
+  std::ranges::reverse(order.files);
+  if (which == "best") put_best_first(order, run);
+  return order;
 }
 
 /// The first of those after the damaged one that is whole.
-Checkpoint load_stand_in(const CheckpointFolder& folder, std::span<const std::string> order, const Error& damage,
-                         bool with_optimizer, std::vector<std::string>& notices) {
-  for (const std::string& name : order.subspan(1)) {
+Checkpoint load_stand_in(const Paths& files, const Error& damage, bool with_optimizer,
+                         std::vector<std::string>& notices) {
+  for (const fs::path& file : std::span(files).subspan(1)) {
     try {
-      Checkpoint checkpoint = read_by_name(folder, name, with_optimizer);
-      notices.push_back(damage_notice + order[0] + " cannot be used (" + damage.what() + "); using " + name +
-                        " instead");
+      Checkpoint checkpoint = read_checkpoint(file, with_optimizer);
+      notices.push_back(damage_notice + name_of(files[0]) + " cannot be used (" + damage.what() + "); using " +
+                        name_of(file) + " instead");
       return checkpoint;
     } catch (const Error& error) {
       if (!is_damage(error)) throw;
     }
   }
-  throw Error(damage.code(), damage.what(), "; no other checkpoint of ", printable_path(folder.path().parent_path()),
-              " is whole");
+  throw Error(damage.code(), damage.what(), "; no other checkpoint of ",
+              printable_path(files[0].parent_path().parent_path()), " is whole");
 }
 
-Checkpoint load_from_run(const OpenFolder& run, const std::string& which, bool with_optimizer,
+/// A checkpoint has the names of texts and teachers alone; the run's config.json has their paths.
+Checkpoint with_paths(Checkpoint checkpoint, const fs::path& run) {
+  try {
+    const Config config = read_config(run).config;
+    checkpoint.config.config.data.text = config.data.text;
+    checkpoint.config.config.train.teacher = config.train.teacher;
+  } catch (const Error& error) {  // missing or damaged: the checkpoint counts
+    if (error.code() == ExitCode::io) throw;
+  }
+  return checkpoint;
+}
+
+Checkpoint load_from_run(const fs::path& run, const std::string& which, bool with_optimizer,
                          std::vector<std::string>& notices) {
   refuse_newer_run(run);
-  const CheckpointFolder folder(run);
   constexpr int most_attempts = 5;
   for (int attempt = 1;; ++attempt) {
-    const auto [names, said] = order_for(folder, which);
+    const auto [files, said] = order_for(run, which);
     try {
-      Checkpoint checkpoint = read_by_name(folder, names[0], with_optimizer);
+      Checkpoint checkpoint = read_checkpoint(files[0], with_optimizer);
       notices.insert(notices.end(), said.begin(), said.end());
       return checkpoint;
     } catch (const Error& error) {
       if (!is_damage(error) || asked_step(which)) throw;
-      // A training process saved and pruned meanwhile?
-      const bool moved_on = order_for(folder, which).names[0] != names[0];
-      if (moved_on && attempt < most_attempts) continue;
+      // A training process may have saved and pruned meanwhile.
+      if (attempt < most_attempts && order_for(run, which).files[0] != files[0]) continue;
       notices.insert(notices.end(), said.begin(), said.end());
-      return load_stand_in(folder, names, error, with_optimizer, notices);
+      return load_stand_in(files, error, with_optimizer, notices);
     }
   }
-}
-
-bool is_checkpoint_folder(const fs::path& path) {
-  if (is_there(path / manifest_file)) return true;
-  return checkpoint_step(path.filename().string()).has_value() && !is_folder(path / "checkpoints");
 }
 
 /// A loss that is not a number was measured too.
@@ -274,75 +197,69 @@ std::string named(std::int64_t step) {
 
 }  // namespace
 
-SavedCheckpoint save_checkpoint(const OpenFolder& run, const CheckpointToSave& checkpoint, std::int64_t keep) {
-  const std::string name = checkpoint_name(checkpoint.state.step);
-  const CheckpointFolder folder = write(run, checkpoint, name);
-  point_latest(folder, name, /*is_new=*/true);
-  return {folder.path() / name, tidy(folder, checkpoint.state, keep)};
-}
-
-std::string go_on_from(const OpenFolder& run, const RunState& state) {
-  const CheckpointFolder folder(run);
-  point_latest(folder, checkpoint_name(state.step), /*is_new=*/false);
-  return tidy(folder, state, std::nullopt);
+SavedCheckpoint save_checkpoint(const fs::path& run, const CheckpointToSave& checkpoint, std::int64_t keep) {
+  const fs::path folder = run / "checkpoints";
+  SavedCheckpoint saved{folder / (checkpoint_name(checkpoint.state.step) + std::string(checkpoint_extension)), ""};
+  try {
+    if (make_folder(folder)) fsync_path(run);
+    write_checkpoint(saved.path, checkpoint);
+  } catch (const Error& failure) {
+    throw Error(failure.code(), "no checkpoint of step ", checkpoint.state.step, ": ", failure.what());
+  }
+  try {
+    prune(run, keep);
+  } catch (const Error& failure) {
+    saved.problem = name_of(saved.path) + " is saved, but older ones are not removed: " + failure.what();
+  }
+  return saved;
 }
 
 Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string& which, bool with_optimizer,
                            std::vector<std::string>* notices) {
   const fs::path path = without_final_slash(run_or_checkpoint);
-  std::vector<std::string> ignored;
   asked_step(which);
   const fs::file_type type = type_of(path);
   if (type == fs::file_type::not_found)
     throw Error(ExitCode::missing, "no run or checkpoint at ", printable_path(path), runs_near(path));
-  if (type != fs::file_type::directory)
-    throw Error(ExitCode::data, printable_path(path), " is a file, not a run or checkpoint folder");
-  if (is_checkpoint_folder(path)) return read_checkpoint(path, with_optimizer);
+  if (type != fs::file_type::directory) {
+    const fs::path run = run_place(path, "").run;
+    Checkpoint checkpoint = read_checkpoint(path, with_optimizer);
+    return run.empty() ? std::move(checkpoint) : with_paths(std::move(checkpoint), run);
+  }
+  std::vector<std::string> ignored;
   if (type_of(path / "checkpoints") == fs::file_type::directory)
-    return load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored);
-  throw Error(ExitCode::missing, printable_path(path),
-              " is neither a run (it has no folder checkpoints) nor a checkpoint (it has no ", manifest_file, ")",
-              runs_near(path));
+    return with_paths(load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored), path);
+  throw Error(ExitCode::missing, printable_path(path), " is not a run: it has no folder checkpoints", runs_near(path));
 }
 
-std::int64_t last_step(const fs::path& run) {
-  return *checkpoint_step(order_for(CheckpointFolder(run), "last").names[0]);
-}
-
-std::vector<fs::path> list_checkpoints(const fs::path& run) {
-  const auto opened = open_if_there(run);
-  std::vector<fs::path> paths;
-  if (!opened) return paths;
-  const CheckpointFolder folder(*opened);
-  for (const std::string& name : folder.names())
-    if (const auto found = folder.find(name)) paths.push_back(found->path());
-  return paths;
+Paths list_checkpoints(const fs::path& run) {
+  const fs::path folder = run / "checkpoints";
+  Paths files;
+  // A listing may miss both a file that is removed and the one that replaces it: an empty one is made again.
+  for (int attempt = 0; attempt < 3 && files.empty(); ++attempt)
+    for (const std::string& name : names_in(run, "checkpoints"))
+      if (step_of(name, checkpoint_extension) && type_at(folder / name) == fs::file_type::regular)
+        files.push_back(folder / name);
+  std::ranges::sort(files, {}, step_of_file);
+  return files;
 }
 
 nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint) {
-  using Json = nlohmann::ordered_json;
-  constexpr std::uint64_t longest = 1 << 20;
-  try {
-    const Json figures = foreign_json(OpenFolder(run_place(checkpoint.path, "best").run).read("figures.json", longest));
-    const Json about = figures.is_object() ? figures.value("checkpoint", Json()) : Json();
-    if (about.is_object() && about.value("step", Json()) == checkpoint.state.step) return figures;
-  } catch (const Error&) {
-  }
-  return nullptr;
+  nlohmann::ordered_json figures = run_fact(run_place(checkpoint.path, "").run, "figures");
+  return figures_step(figures) == checkpoint.state.step ? figures : nullptr;
 }
 
 Standing standing_of(const Checkpoint& checkpoint) {
   Standing standing{.step = checkpoint.state.step};
-  const std::filesystem::path run = run_place(checkpoint.path, "").run;
-  if (run == checkpoint.path) return standing;
+  const RunPlace place = run_place(checkpoint.path, "");
+  if (place.run.empty()) return standing;
   try {
-    const CheckpointFolder folder(run);
-    const std::string name = checkpoint_name(last_step(run));
-    const RunState last = read_checked_state(folder.path() / name);
+    const Paths files = list_checkpoints(place.run);
+    const RunState last = read_state(files.at(files.size() - 1));
     standing.last_step = last.step;
     standing.last_evaluated = was_evaluated(last);
-    if (const auto best = best_of(folder, last)) standing.best_step = *checkpoint_step(*best);
-  } catch (const Error&) {  // damaged, or replaced by a training meanwhile
+    if (const fs::path best = best_of(files).file; !best.empty()) standing.best_step = step_of_file(best);
+  } catch (const std::exception&) {  // damaged, or replaced by a training meanwhile
   }
   return standing;
 }

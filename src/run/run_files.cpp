@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
+#include <nlohmann/json.hpp>
 #include <system_error>
+#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -19,45 +22,69 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int current_version = 1;
-constexpr const char* mark_text = "{\"format\": \"chargpt run\", \"version\": 1}\n";
-constexpr std::uint64_t longest_mark = 4096;
-constexpr std::array files{"config.json",     "metrics.jsonl",  "figures.json", "text.json",
-                           "val_losses.json", "val_losses.f32", "page.html",    kept_text_name};
+constexpr std::uint64_t longest_mark = 1 << 22;
+constexpr std::array files{"config.json",     "metrics.jsonl",  "text.json", kept_text_name,
+                           "val_losses.json", "val_losses.f32", "page.html"};
 
-/// Of samples/step-00000250.txt; none if the name is not a sample's.
-std::optional<std::int64_t> sample_step(std::string_view name) {
-  return name.ends_with(".txt") ? checkpoint_step(name.substr(0, name.size() - 4)) : std::nullopt;
-}
-
-bool is_sample(std::string_view name) {
-  return sample_step(name).has_value();
-}
-
-/// Of the checkpoint that figures.json is about; 0 if there is none, or it cannot be read.
-std::int64_t figures_step(const OpenFolder& run) {
-  constexpr std::uint64_t longest = 1 << 20;
-  try {
-    return foreign_json(run.read("figures.json", longest)).at("checkpoint").at("step").get<std::int64_t>();
-  } catch (const std::exception&) {
-    return 0;
-  }
-}
-
-/// Whether the file of that name is the mark of a run. Error data where it is not JSON, NewerFormat where it is a newer
-/// program's.
-bool has_mark(const OpenFolder& folder) {
-  const std::string source = printable_path(folder.path() / run_mark);
-  const nlohmann::json json = parse_strict_json(folder.read(run_mark, longest_mark), source);
+/// Whether the file of that name is the mark of a run. Error data if it is not JSON, NewerFormat if a newer program
+/// wrote it.
+bool has_mark(const fs::path& folder) {
+  const std::string source = printable_path(folder / run_mark);
+  const nlohmann::json json = parse_strict_json(read_regular_file(folder / run_mark, longest_mark), source);
   const StrictObject object(json, source);
   if (object.text("format") != "chargpt run") return false;
   object.check_version("run format", current_version);
   return true;
 }
 
-/// Whether the mark is there, of a newer program too: run.json may be the name of another program's file. Errors: io.
-bool is_marked(const OpenFolder& folder) {
+/// What an interrupted start may leave: a lock with the number of a process, or nothing yet, and unfinished files.
+bool is_of_a_start(const fs::path& folder, const std::string& name) {
+  constexpr std::uint64_t longest_number = 16;
+  if (is_unfinished_file(name)) return true;
+  if (name != lock_name) return false;
   try {
-    return folder.type(run_mark) == fs::file_type::regular && has_mark(folder);
+    const std::string text = read_regular_file(folder / name, longest_number);
+    return text.empty() || is_number(text);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io) throw;
+    return error.code() == ExitCode::missing;  // gone since it was listed
+  }
+}
+
+using Type = fs::file_type;
+
+/// The type that an entry of that name should have; none if a run has no such name.
+Type expected_type(const std::string& folder, const std::string& name) {
+  if (folder == "samples") return step_of(name, ".txt") ? Type::regular : Type::none;
+  if (folder == "checkpoints") return step_of(name, checkpoint_extension) ? Type::regular : Type::none;
+  if (name == "samples" || name == "checkpoints") return Type::directory;
+  const bool is_own = name == lock_name || name == run_mark || std::ranges::find(files, name) != files.end();
+  return is_own ? Type::regular : Type::none;
+}
+
+constexpr const char* folders[] = {"", "samples", "checkpoints"};  // of a run; the first is the run itself
+
+void remove_file(const fs::path& file) {
+  std::error_code ignored;
+  if (type_at(file) == Type::regular) fs::remove(file, ignored);
+}
+
+}  // namespace
+
+std::int64_t figures_step(const nlohmann::ordered_json& figures) {
+  const auto about = figures.is_object() ? figures.value("checkpoint", nlohmann::ordered_json()) : nullptr;
+  const auto step = about.is_object() ? about.value("step", nlohmann::ordered_json()) : nullptr;
+  return step.is_number_integer() ? step.get<std::int64_t>() : 0;
+}
+
+std::vector<std::string> names_in(const fs::path& run, const std::string& folder) {
+  return folder.empty() || type_at(run / folder) == Type::directory ? entries_of(run / folder)
+                                                                    : std::vector<std::string>();
+}
+
+bool is_run(const fs::path& folder) {
+  try {
+    return type_at(folder / run_mark) == Type::regular && has_mark(folder);
   } catch (const NewerFormat&) {
     return true;
   } catch (const Error& error) {
@@ -66,68 +93,8 @@ bool is_marked(const OpenFolder& folder) {
   }
 }
 
-/// What a start that is under way, or was broken off, has in its folder before it is marked: a lock, which holds
-/// nothing but a process's number, or nothing yet, and what was written of a mark.
-bool is_of_a_start(const OpenFolder& folder, const std::string& name) {
-  constexpr std::uint64_t longest_number = 16;
-  constexpr std::string_view mark = mark_text;
-  try {
-    if (name == lock_name) {
-      const std::string text = folder.read(name, longest_number);
-      return text.empty() || is_number(text);
-    }
-    if (is_unfinished_file(name)) return mark.starts_with(folder.read(name, mark.size()));
-    return folder.type(name) == fs::file_type::not_found;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::io) throw;
-    return error.code() == ExitCode::missing;  // gone since it was listed; else larger, or no regular file
-  }
-}
-
-using Type = fs::file_type;
-
-// What an entry of that name should be; none where a run has no such name.
-Type type_in_run(const std::string& name) {
-  if (name == "samples" || name == "checkpoints") return Type::directory;
-  const bool is_own = name == lock_name || name == run_mark || std::ranges::find(files, name) != files.end();
-  return is_own ? Type::regular : Type::none;
-}
-Type type_in_samples(const std::string& name) {
-  return is_sample(name) ? Type::regular : Type::none;
-}
-Type type_in_checkpoints(const std::string& name) {
-  if (name == "LATEST" || name == "BEST") return Type::regular;
-  return checkpoint_step(name) ? Type::directory : Type::none;
-}
-
-void add_replaced(const OpenFolder& folder, const fs::path& shown, Type (*type_of)(const std::string& name),
-                  std::vector<std::string>& replaced) {
-  for (const std::string& name : folder.entries()) {
-    const Type expected = type_of(name), found = folder.type(name);
-    if (expected != Type::none && found != expected && found != Type::not_found)
-      replaced.push_back(printable((shown / name).native()));
-  }
-}
-
-/// None where a link or something else has that name.
-std::optional<OpenFolder> folder_in(const OpenFolder& run, const std::string& name) {
-  return run.type(name) == Type::directory ? run.find(name) : std::nullopt;
-}
-
-void remove_files(const OpenFolder& folder, bool (*chosen)(std::string_view name)) {
-  for (const std::string& name : folder.entries())
-    if (chosen(name) && folder.type(name) == Type::regular) folder.remove_file(name);
-}
-
-}  // namespace
-
-bool is_run(const fs::path& folder) {
-  const auto run = open_if_there(folder);
-  return run && is_marked(*run);
-}
-
-void refuse_newer_run(const OpenFolder& run) {
-  if (run.type(run_mark) != fs::file_type::regular) return;
+void refuse_newer_run(const fs::path& run) {
+  if (type_at(run / run_mark) != Type::regular) return;
   try {
     has_mark(run);
   } catch (const NewerFormat&) {
@@ -137,54 +104,70 @@ void refuse_newer_run(const OpenFolder& run) {
   }
 }
 
-void mark_run(const OpenFolder& run) {
-  if (!is_marked(run)) run.write(run_mark, mark_text);
+void mark_run(const fs::path& run, const std::string& program_version) {
+  const nlohmann::ordered_json mark = {{"format", "chargpt run"},
+                                       {"version", current_version},
+                                       {"program", program_version},
+                                       {"began", std::time(nullptr)}};
+  if (!is_run(run)) write_file_atomically(run / run_mark, json_text(mark));
+}
+
+nlohmann::ordered_json run_fact(const fs::path& run, const std::string& name) {
+  try {
+    const auto facts = foreign_json(read_regular_file(run / run_mark, longest_mark));
+    return facts.is_object() ? facts.value(name, nlohmann::ordered_json()) : nlohmann::ordered_json();
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io) throw;
+    return nullptr;
+  }
+}
+
+void keep_run_fact(const fs::path& run, const std::string& name, const nlohmann::ordered_json& value) {
+  const std::string text = read_regular_file(run / run_mark, longest_mark);
+  parse_strict_json(text, printable_path(run / run_mark));
+  nlohmann::ordered_json facts = nlohmann::ordered_json::parse(text);
+  if (value.is_null())
+    facts.erase(name);
+  else
+    facts[name] = value;
+  write_file_atomically(run / run_mark, json_text(facts));
 }
 
 void refuse_strangers(const fs::path& folder, const std::string& option) {
-  if (!is_there(folder)) return;
-  const OpenFolder open(folder);
+  if (is_there(folder) && !is_folder(folder))
+    throw Error(ExitCode::io, folder, " is a file; choose a folder with ", option);
   std::vector<std::string> strangers;
-  for (const std::string& name : open.entries())
-    if (!is_of_a_start(open, name)) strangers.push_back(printable(name));
+  for (const std::string& name : entries_of(folder))
+    if (!is_of_a_start(folder, name)) strangers.push_back(printable(name));
   if (!strangers.empty() && !is_run(folder))
-    throw Error(ExitCode::busy, folder, " holds files that no run wrote (", some_of(strangers),
+    throw Error(ExitCode::busy, folder, " contains files that chargpt did not write (", some_of(strangers),
                 "); choose another folder with ", option);
 }
 
 void refuse_replaced(const fs::path& run) {
-  const OpenFolder folder(run);
   std::vector<std::string> replaced;
-  add_replaced(folder, "", type_in_run, replaced);
-  if (folder.type(run_mark) == Type::regular && !is_marked(folder)) replaced.emplace_back(run_mark);
-  if (const auto samples = folder_in(folder, "samples")) add_replaced(*samples, "samples", type_in_samples, replaced);
-  if (const auto checkpoints = folder_in(folder, "checkpoints"))
-    add_replaced(*checkpoints, "checkpoints", type_in_checkpoints, replaced);
+  for (const std::string folder : folders)
+    for (const std::string& name : names_in(run, folder)) {
+      const Type expected = expected_type(folder, name), found = type_at(run / folder / name);
+      if (expected != Type::none && found != expected && found != Type::not_found)
+        replaced.push_back(printable((fs::path(folder) / name).native()));
+    }
+  if (type_at(run / run_mark) == Type::regular && !is_run(run)) replaced.emplace_back(run_mark);
   if (!replaced.empty())
-    throw Error(ExitCode::busy, run, " holds something else where a run's own files go (", some_of(replaced),
-                "): a symbolic link, or another kind of file; move it elsewhere");
+    throw Error(ExitCode::busy, run, " has a symbolic link, or another kind of file, in place of a run's own files (",
+                some_of(replaced), "); move it elsewhere");
 }
 
-void remove_unfinished_files(const OpenFolder& run) {
-  remove_files(run, is_unfinished_file);
-  if (const auto samples = folder_in(run, "samples")) remove_files(*samples, is_unfinished_file);
+void remove_unfinished_files(const fs::path& run) {
+  for (const std::string folder : folders)
+    for (const std::string& name : names_in(run, folder))
+      if (is_unfinished_file(name)) remove_file(run / folder / name);
 }
 
-void remove_later_files(const OpenFolder& run, std::int64_t step) {
-  if (const auto samples = folder_in(run, "samples"))
-    for (const std::string& name : samples->entries())
-      if (sample_step(name).value_or(0) > step && samples->type(name) == Type::regular) samples->remove_file(name);
-  if (figures_step(run) > step) run.remove_file("figures.json");
-}
-
-void remove_beginning(const OpenFolder& run) {
-  remove_unfinished_files(run);
-  remove_files(run, [](std::string_view name) {
-    return std::ranges::find(files, name) != files.end() || name.starts_with("events.out.tfevents.");
-  });
-  if (const auto samples = folder_in(run, "samples")) remove_files(*samples, is_sample);
-  for (const char* folder : {"samples", "checkpoints"}) run.remove_folder(folder);
-  run.remove_file(run_mark);
+void remove_later_files(const fs::path& run, std::int64_t step) {
+  for (const std::string& name : names_in(run, "samples"))
+    if (step_of(name, ".txt").value_or(0) > step) remove_file(run / "samples" / name);
+  if (figures_step(run_fact(run, "figures")) > step) keep_run_fact(run, "figures", nullptr);
 }
 
 }  // namespace chargpt

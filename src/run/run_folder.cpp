@@ -26,14 +26,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// False where it is there already.
-bool make_folder(const fs::path& path) {
+/// The wanted folder, made with those above it; runs/<name>-<n> with the first free n if none is wanted.
+fs::path made_folder(const std::string& wanted, const std::string& name) {
   std::error_code failed;
-  const bool made = fs::create_directory(path, failed);
-  if (failed)
-    throw Error(ExitCode::io, "cannot make the folder ", path, ": ", failed.message(),
-                "; choose another place with --run DIR");
-  return made;
+  const fs::path folder = wanted.empty() ? "runs" : wanted;
+  fs::create_directories(folder, failed);
+  if (!is_folder(folder))
+    throw Error(ExitCode::io, "cannot make the folder ", folder, ": ",
+                failed ? failed.message() : "a file has that name", "; choose another with --run DIR or --out DIR");
+  if (!wanted.empty()) return folder;
+  for (int n = 1;; ++n) {
+    const fs::path free = folder / (folder_name(name) + "-" + std::to_string(n));
+    if (make_folder(free)) return free;
+  }
 }
 
 bool has_checkpoint(const fs::path& run) {
@@ -47,9 +52,9 @@ bool has_checkpoint(const fs::path& run) {
 [[noreturn]] void refuse_run(const fs::path& run) {
   const std::string other = "choose another folder with --run DIR, or start over with --overwrite";
   if (!has_checkpoint(run))
-    throw Error(ExitCode::busy, run, " already holds a run, which ended before it saved a checkpoint: ", other);
-  throw Error(ExitCode::busy, run, " already holds a run: go on with `chargpt resume ", shell_quoted(run.native()),
-              "`, ", other);
+    throw Error(ExitCode::busy, run, " contains a run that stopped before its first checkpoint: ", other);
+  throw Error(ExitCode::busy, run, " already contains a run: continue it with `chargpt resume ",
+              shell_quoted(run.native()), "`, ", other);
 }
 
 /// Whether a file, or the link that it is named by, lies in a folder or below it.
@@ -80,13 +85,6 @@ void refuse_what_is_there(const fs::path& folder, const Overwrite& overwrite) {
   refuse_to_move(without_final_slash(folder), overwrite.files);
 }
 
-/// None where there is no run.
-std::unique_ptr<RunMovedAside> moved_aside(const std::string& wanted, const Overwrite& overwrite) {
-  if (wanted.empty() || !overwrite.allowed || !is_run(wanted)) return nullptr;
-  refuse_what_is_there(wanted, overwrite);
-  return std::make_unique<RunMovedAside>(without_final_slash(wanted));
-}
-
 /// Renames to a name that nothing has. Errno where it cannot be done.
 bool rename_to_free(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
@@ -94,6 +92,18 @@ bool rename_to_free(const fs::path& from, const fs::path& to) {
   std::error_code ignored;  // a file system without that
   if (fs::exists(fs::symlink_status(to, ignored))) errno = EEXIST;
   return errno != EEXIST && ::rename(from.c_str(), to.c_str()) == 0;
+}
+
+/// Renames a run that no process uses to RUN.old-N.
+fs::path moved_aside(const fs::path& run) {
+  const RunLock lock(run);
+  for (int n = 1;; ++n) {
+    const fs::path free = run.native() + ".old-" + std::to_string(n);
+    if (rename_to_free(run, free)) return free;
+    if (errno != EEXIST)
+      throw Error(ExitCode::io, "cannot rename ", run, " to ", free, ": ", std::generic_category().message(errno),
+                  "; choose another folder with --run DIR");
+  }
 }
 
 /// The holder's process id as it wrote it; for people only, so a file that says anything else says nothing.
@@ -158,10 +168,18 @@ std::string folder_name(std::string config_name) {
 
 RunPlace run_place(const fs::path& run_or_checkpoint, const std::string& which) {
   const fs::path path = without_final_slash(run_or_checkpoint);
-  const fs::path parent = path.parent_path();
-  if (parent.filename() != "checkpoints" || is_folder(path / "checkpoints")) return {path, which};
-  const fs::path run = parent.parent_path();
-  return {run.empty() ? fs::path(".") : run, path.filename().string()};
+  const fs::path folder = path.parent_path(), run = folder.parent_path();
+  if (step_of(path.filename().string(), checkpoint_extension) && folder.filename() == "checkpoints")
+    return {run.empty() ? fs::path(".") : run, path.stem().string()};
+  return is_file(path) ? RunPlace{} : RunPlace{path, which};
+}
+
+bool is_checkpoint_file(const fs::path& path) {
+  return path.extension() == checkpoint_extension && is_file(path);
+}
+
+bool is_run_or_checkpoint(const fs::path& path) {
+  return is_folder(path) || is_checkpoint_file(path);
 }
 
 void refuse_overwrite_without_run(bool overwrite, const std::string& run) {
@@ -171,113 +189,32 @@ void refuse_overwrite_without_run(bool overwrite, const std::string& run) {
 }
 
 void refuse_occupied(const fs::path& folder, const Overwrite& overwrite) {
-  if (!is_there(folder)) return;
-  make_folder(folder);  // makes none, as there is something; says so where that is a file
+  if (folder.empty()) return;
   refuse_what_is_there(folder, overwrite);
   if (is_locked(folder))
     throw Error(ExitCode::busy, folder,
                 " is in use by another process; wait for it, stop it, or choose another folder with --run");
 }
 
-MadeFolders::MadeFolders(const std::string& wanted, const std::string& name) : path_(wanted.empty() ? "runs" : wanted) {
-  std::vector<fs::path> missing;
-  for (fs::path at = path_; !at.empty() && !is_there(at); at = at.parent_path()) {
-    if (at.has_filename()) missing.insert(missing.begin(), at);
-    if (at == at.parent_path()) break;
-  }
+ResultsFolder::ResultsFolder(const std::string& wanted) : path_(made_folder(wanted, "compare")) {
+  if (is_run(path_)) throw Error(ExitCode::busy, path_, " contains a run; choose another folder with --out DIR");
   try {
-    for (const fs::path& folder : missing)
-      if (make_folder(folder)) made_.push_back(folder);
-    // What was there before: this says so where it is a file.
-    if (made_.empty() || made_.back() != path_) make_folder(path_);
-    if (!wanted.empty()) return;
-    int n = 0;
-    do {
-      path_ = fs::path("runs") / (folder_name(name) + "-" + std::to_string(++n));
-    } while (!make_folder(path_));
-    made_.push_back(path_);
-  } catch (...) {
-    remove_empty();
-    throw;
-  }
-}
-
-MadeFolders::~MadeFolders() {
-  remove_empty();
-}
-
-void MadeFolders::remove_empty() const {
-  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
-}
-
-ResultsFolder::ResultsFolder(const std::string& wanted) : made_(wanted, "compare") {
-  if (is_run(path())) throw Error(ExitCode::busy, path(), " holds a run; choose another folder with --out DIR");
-  try {
-    lock_.emplace(path());
+    lock_.emplace(path_);
   } catch (const Error& error) {
     if (error.code() != ExitCode::busy) throw;
-    throw Error(ExitCode::busy, "another compare is writing to ", path(),
+    throw Error(ExitCode::busy, "another compare is writing to ", path_,
                 "; wait for it, stop it, or choose another folder with --out DIR");
   }
 }
 
-// The lock's file goes with it: what is stopped before it has a result leaves an empty folder, which is removed.
-ResultsFolder::~ResultsFolder() {
-  std::error_code ignored;
-  fs::remove(path() / lock_name, ignored);
-}
-
-RunMovedAside::RunMovedAside(fs::path run) : run_(std::move(run)), lock_(run_) {
-  for (int n = 1;; ++n) {
-    moved_ = run_.native() + ".old-" + std::to_string(n);
-    if (rename_to_free(run_, moved_)) return;
-    if (errno != EEXIST)
-      throw Error(ExitCode::io, "cannot rename ", run_, " to ", moved_, ": ", std::generic_category().message(errno),
-                  "; choose another folder with --run DIR");
-  }
-}
-
-RunMovedAside::~RunMovedAside() {
-  if (!stays_) rename_to_free(moved_, run_);
-}
-
-NewRun::NewRun(std::unique_ptr<RunMovedAside> old, const std::string& wanted, const std::string& config_name)
-    : old_(std::move(old)), made_(wanted, config_name), folder_(made_.path()) {}
-
-// Delegates, so that the destructor undoes what is made before a refusal.
-NewRun::NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite)
-    : NewRun(moved_aside(wanted, overwrite), wanted, config_name) {
-  refuse_what_is_there(path(), {});
-  const bool had_lock = is_there(path() / lock_name);
-  try {
-    lock_.emplace(path());
-  } catch (const Error& error) {
-    if (!had_lock && error.code() == ExitCode::io) folder_.remove_file(lock_name);  // nobody can lock there
-    throw;
-  }
-  lock_is_new_ = !had_lock;
-  refuse_what_is_there(path(), {});  // another process may have begun one meanwhile
-}
-
-// The lock is held until its file is gone: who opened that file before finds that it is no longer the folder's.
-NewRun::~NewRun() {
-  try {
-    if (kept_ || !folder_.is_at_path()) return;
-    if (begun_) remove_beginning(folder_);
-    if (lock_is_new_) folder_.remove_file(lock_name);
-  } catch (const std::exception&) {  // what cannot be removed stays
-  }
-}
-
-void NewRun::begin() {
-  refuse_what_is_there(path(), {});  // what came while the first steps were measured
-  mark_run(path());
-  begun_ = true;
-}
-
-void NewRun::keep() {
-  kept_ = true;
-  if (old_) old_->stay();
+NewRun::NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite,
+               const std::string& program_version) {
+  refuse_occupied(wanted, overwrite);
+  if (!wanted.empty() && is_run(wanted)) old_ = moved_aside(without_final_slash(wanted));
+  path_ = made_folder(wanted, config_name);
+  lock_.emplace(path_);
+  refuse_what_is_there(path_, {});  // another process may have started a run meanwhile
+  mark_run(path_, program_version);
 }
 
 // The file stays when the lock is given up: removing it would let two processes lock two files of one name. Who removes
@@ -289,7 +226,7 @@ RunLock::RunLock(const std::filesystem::path& run) : lock_(locked(run)) {
 bool is_locked(const std::filesystem::path& run) {
   const std::filesystem::path path = run / lock_name;
   try {
-    const Descriptor file = open_regular_file(AT_FDCWD, path.native(), path);
+    const Descriptor file = open_regular_file(path);
     return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   } catch (const Error&) {  // what cannot be opened, or is no file, is no lock
     return false;

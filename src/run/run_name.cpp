@@ -29,13 +29,13 @@ void refuse_foreign_model(const fs::path& given) {
   const std::string shown = printable_path(given);
   if (extension == ".pt" || extension == ".pth")
     throw Error(ExitCode::usage, shown,
-                " is a PyTorch checkpoint; convert nanoGPT's with scripts/nanogpt_to_chargpt.py and chargpt import");
+                " is a PyTorch checkpoint; for nanoGPT's: python -m chargpt.nanogpt to-run ckpt.pt meta.pkl RUN");
   if (extension == ".gguf" || extension == ".bin" || extension == ".onnx")
     throw Error(ExitCode::usage, shown,
                 " is another program's model; chargpt reads its own runs, and chargpt import converts folders of "
-                "transformers and nanoGPT");
+                "transformers");
   const bool of_transformers = holds("config.json") && (holds("tokenizer.json") || holds("tokenizer_config.json"));
-  if (!is_run(given) && (of_transformers || holds("nanogpt.json")))
+  if (!is_run(given) && of_transformers)
     throw Error(ExitCode::usage, shown, " is a model of another program; chargpt import ", shell_quoted(given.native()),
                 " makes a run of it");
 }
@@ -86,7 +86,7 @@ std::string run_meant(const std::string& given) {
   const fs::path path = given, in_runs = usual_folder / path, folder = folder_of(path);
   fs::path meant = path;
   if (!is_there(path) && is_bare(path) && is_folder(in_runs)) meant = in_runs;
-  if (is_file(path) && (is_run(folder) || is_there(folder / manifest_file))) meant = folder;
+  if (is_file(path) && path.extension() != checkpoint_extension && is_run(folder)) meant = folder;
   refuse_foreign_model(meant);
   return meant.string();
 }

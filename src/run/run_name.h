@@ -7,8 +7,8 @@
 
 namespace chargpt {
 
-/// The run or checkpoint that a user means: `given` itself, or runs/`given` where nothing is called that; of one of its
-/// files, such as RUN/config.json or step-00000100/model.safetensors, the folder. Error usage for a model of another
+/// The run or checkpoint that a user means: `given` itself, or runs/`given` where nothing is called that; of a
+/// file in a run, such as RUN/config.json, the run. Error usage for a model of another
 /// program.
 std::string run_meant(const std::string& given);
 

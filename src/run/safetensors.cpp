@@ -1,7 +1,10 @@
 #include "run/safetensors.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <bit>
+#include <cinttypes>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -59,18 +62,18 @@ std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-/// The header's bytes; the sizes are compared by subtraction, as sums of hostile sizes may wrap.
-std::string_view header_text(std::span<const std::byte> bytes, const std::string& source) {
-  const std::string no_file = source + " is no safetensors file: ";
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.size() < size_field) throw Error(ExitCode::data, no_file, "shorter than 8 bytes");
-  const std::uint64_t size = from_little_endian(text.substr(0, size_field));
+/// Of the header, from the first 8 bytes of a file of `file_bytes`; compared by subtraction, as sums of hostile sizes
+/// may wrap.
+std::size_t header_bytes(std::string_view start, std::uint64_t file_bytes, const std::string& source) {
+  const std::string no_file = source + " is not a safetensors file: ";
+  if (start.size() < size_field) throw Error(ExitCode::data, no_file, "shorter than 8 bytes");
+  const std::uint64_t size = from_little_endian(start.substr(0, size_field));
   if (size > max_header_bytes)
     throw Error(ExitCode::data, no_file, "a header of ", size, " bytes; the limit is ", max_header_bytes);
-  if (size > text.size() - size_field)
-    throw Error(ExitCode::data, no_file, "a header of ", size, " bytes in a file of ", text.size(),
+  if (size > file_bytes - size_field)
+    throw Error(ExitCode::data, no_file, "a header of ", size, " bytes in a file of ", file_bytes,
                 "; it may have been cut short");
-  return text.substr(size_field, size);
+  return size;
 }
 
 TensorEntry entry_of(const std::string& name, const StrictObject& fields) {
@@ -124,50 +127,124 @@ void check_layout(const std::vector<TensorEntry>& tensors, std::uint64_t size, c
   if (place != size) throw Error(ExitCode::data, source, ": ", size - place, " bytes after the last tensor");
 }
 
-std::vector<TensorView> sorted(std::span<const TensorView> tensors) {
-  std::vector<TensorView> order(tensors.begin(), tensors.end());
-  std::ranges::sort(order, [](const TensorView& a, const TensorView& b) {
-    const ElementType *type_a = type_of(a.dtype), *type_b = type_of(b.dtype);
-    return type_a != type_b ? type_a > type_b : a.name < b.name;
-  });
-  return order;
+constexpr std::string_view zeros = "00000000";  // in place of a checksum while sums are computed
+
+std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t so_far = 0) {
+  return static_cast<std::uint32_t>(::crc32_z(so_far, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-std::string header_of(const std::vector<TensorView>& tensors, const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json header;
-  header[metadata_key] = {{"format", "pt"}};
-  for (const auto& [key, value] : metadata) header[metadata_key][key] = value;
-  std::uint64_t place = 0;
-  for (const TensorView& tensor : tensors) {
-    if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.bytes.size() || header.contains(tensor.name))
-      throw Error(ExitCode::internal, "tensor '", tensor.name, "' of dtype ", tensor.dtype, " with ",
-                  tensor.bytes.size(), " bytes cannot be written");
-    const std::uint64_t end = place + tensor.bytes.size();
-    header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {place, end}}};
-    place = end;
+std::string digits_of(std::uint32_t sum) {
+  return formatted("%08" PRIx32, sum);
+}
+
+/// Puts the digits of a checksum into a header, whose strings cannot contain its unescaped quotes.
+void set_sum(std::string& header, std::string_view sum, std::string_view digits) {
+  const std::string field = "\"" + std::string(sum) + "\":\"";
+  const std::size_t found = header.find(field);
+  if (found != std::string::npos) header.replace(found + field.size(), digits.size(), digits);
+}
+
+/// Whether a checksum covers a tensor.
+bool is_summed(std::string_view sum, const TensorView& tensor) {
+  return sum != "crc_read" || !tensor.name.starts_with(optimizer_prefix);
+}
+
+/// Header and layout of a file, checked.
+struct Header {
+  std::vector<TensorEntry> entries;  ///< in the order of their bytes
+  std::map<std::string, std::string> metadata;
+};
+
+Header parse_header(std::string_view json, std::uint64_t data_bytes, const std::string& source) {
+  Header header;
+  header.entries = read_header(json, source + ": the header", header.metadata);
+  std::ranges::sort(header.entries, {}, [](const TensorEntry& entry) { return std::pair(entry.begin, entry.end); });
+  check_layout(header.entries, data_bytes, source);
+  return header;
+}
+
+/// Appends exactly `count` bytes. Error data if the file ends before them.
+void read_more(const Descriptor& file, std::uint64_t count, const std::filesystem::path& path, std::string& bytes) {
+  const std::size_t begin = bytes.size();
+  bytes.resize(begin + count);
+  for (std::size_t at = begin; at < bytes.size();) {
+    const std::size_t got = read_some(file, std::span(bytes).subspan(at), path);
+    if (got == 0) throw Error(ExitCode::data, path, " was cut short while it was read");
+    at += got;
   }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  return text;
+}
+
+/// The size field and the header; the rest of the file may follow.
+std::string read_start(const Descriptor& file, std::uint64_t file_bytes, const std::filesystem::path& path) {
+  std::string bytes;
+  read_more(file, std::min<std::uint64_t>(size_field, file_bytes), path, bytes);
+  read_more(file, header_bytes(bytes, file_bytes, printable_path(path)), path, bytes);
+  return bytes;
+}
+
+Tensors tensors_in(std::string_view data, const Header& header) {
+  Tensors tensors;
+  for (const TensorEntry& entry : header.entries)
+    if (entry.end <= data.size())
+      tensors.add({entry.name, entry.dtype, entry.shape, as_bytes(data.substr(entry.begin, entry.end - entry.begin))});
+  return tensors;
 }
 
 }  // namespace
 
+void Tensors::add(TensorView tensor) {
+  indices_[tensor.name] = all_.size();
+  all_.push_back(std::move(tensor));
+}
+
+const TensorView* Tensors::find(const std::string& name) const {
+  const auto found = indices_.find(name);
+  return found == indices_.end() ? nullptr : &all_[found->second];
+}
+
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
     : SafetensorsFile(read_regular_file(path, UINT64_MAX, Links::follow), printable_path(path)) {}
 
+SafetensorsFile::SafetensorsFile(const Descriptor& file, const std::filesystem::path& path, std::string_view end) {
+  const std::uint64_t file_bytes = file_size(file, path);
+  std::string bytes = read_start(file, file_bytes, path);
+  const std::uint64_t data_bytes = file_bytes - bytes.size();
+  const std::string text = bytes.substr(size_field);
+  const Header header = parse_header(text, data_bytes, printable_path(path));
+  const auto last = std::ranges::find_if(
+      header.entries, [&](const TensorEntry& entry) { return !end.empty() && entry.name.starts_with(end); });
+  read_more(file, last == header.entries.end() ? data_bytes : last->begin, path, bytes);
+  own_ = std::make_unique<const std::string>(std::move(bytes));
+  bytes_ = *own_;
+  header_ = bytes_.substr(size_field, text.size());
+  tensors_ = tensors_in(bytes_.substr(size_field + text.size()), header);
+  metadata_ = header.metadata;
+}
+
 SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& source)
-    : bytes_(std::make_unique<const std::string>(std::move(bytes))) {
-  parse(std::as_bytes(std::span(*bytes_)), source);
+    : own_(std::make_unique<const std::string>(std::move(bytes))) {
+  parse(*own_, source);
 }
 
 SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::string& source) {
-  parse(bytes, source);
+  parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, source);
 }
 
-const TensorView* SafetensorsFile::find(const std::string& name) const {
-  const auto found = places_.find(name);
-  return found == places_.end() ? nullptr : &tensors_[found->second];
+void SafetensorsFile::parse(std::string_view bytes, const std::string& source) {
+  bytes_ = bytes;
+  header_ = bytes.substr(size_field, header_bytes(bytes, bytes.size(), source));
+  const std::string_view data = bytes.substr(size_field + header_.size());
+  Header header = parse_header(header_, data.size(), source);
+  tensors_ = tensors_in(data, header);
+  metadata_ = std::move(header.metadata);
+}
+
+std::map<std::string, std::string> read_metadata(const std::filesystem::path& path) {
+  const Descriptor file = open_regular_file(path);
+  const std::uint64_t file_bytes = file_size(file, path);
+  const std::string start = read_start(file, file_bytes, path);
+  return parse_header(std::string_view(start).substr(size_field), file_bytes - start.size(), printable_path(path))
+      .metadata;
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -176,7 +253,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return "(" + joined(sizes, ", ") + ")";
 }
 
-const TensorView& expect_tensor(const SafetensorsFile& file, const std::string& source, const std::string& name,
+const TensorView& expect_tensor(const Tensors& file, const std::string& source, const std::string& name,
                                 const std::string& dtype, const std::vector<std::int64_t>& shape) {
   const TensorView* found = file.find(name);
   const std::string expected = dtype + " " + shape_text(shape);
@@ -201,35 +278,74 @@ void expect_finite(std::span<const float> weights, const std::string& source, co
               ", so the model cannot be used; use another checkpoint (--checkpoint)");
 }
 
-void expect_no_more(const SafetensorsFile& file, const std::string& source, const std::set<std::string>& expected) {
-  for (const TensorView& tensor : file.tensors())
+void expect_no_more(const Tensors& file, const std::string& source, const std::set<std::string>& expected) {
+  for (const TensorView& tensor : file.all())
     if (!expected.contains(tensor.name))
       throw Error(ExitCode::data, source, " has a tensor that this model lacks: ", tensor.name,
                   "; it belongs to another model");
 }
 
-void SafetensorsFile::parse(std::span<const std::byte> bytes, const std::string& source) {
-  const std::string_view text = header_text(bytes, source);
-  const std::span<const std::byte> data = bytes.subspan(size_field + text.size());
-  std::vector<TensorEntry> entries = read_header(text, source + ": the header", metadata_);
-  std::ranges::sort(entries, {}, [](const TensorEntry& entry) { return std::pair(entry.begin, entry.end); });
-  check_layout(entries, data.size(), source);
-  for (TensorEntry& entry : entries) {
-    places_[entry.name] = tensors_.size();
-    tensors_.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape),
-                        data.subspan(entry.begin, entry.end - entry.begin)});
+std::vector<TensorView> reference_order(std::span<const TensorView> tensors) {
+  std::vector<TensorView> order(tensors.begin(), tensors.end());
+  std::ranges::sort(order, [](const TensorView& a, const TensorView& b) {
+    const ElementType *type_a = type_of(a.dtype), *type_b = type_of(b.dtype);
+    return type_a != type_b ? type_a > type_b : a.name < b.name;
+  });
+  return order;
+}
+
+std::string safetensors_header(std::span<const TensorView> tensors,
+                               const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json header;
+  header[metadata_key] = {{"format", "pt"}};
+  for (const auto& [key, value] : metadata) header[metadata_key][key] = value;
+  std::uint64_t begin = 0;
+  for (const TensorView& tensor : tensors) {
+    if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.bytes.size() || header.contains(tensor.name))
+      throw Error(ExitCode::internal, "tensor '", tensor.name, "' of dtype ", tensor.dtype, " with ",
+                  tensor.bytes.size(), " bytes cannot be written");
+    const std::uint64_t end = begin + tensor.bytes.size();
+    header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    begin = end;
   }
+  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  std::string size;
+  for (std::size_t i = 0; i < size_field; ++i) size += static_cast<char>(text.size() >> (8 * i) & 0xFFU);
+  return size + text;
+}
+
+std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata,
+                           std::span<const std::string_view> sums) {
+  for (const std::string_view sum : sums) metadata[std::string(sum)] = zeros;
+  const std::string zeroed = safetensors_header(tensors, metadata);
+  std::string header = zeroed;
+  for (const std::string_view sum : sums) {
+    std::uint32_t found = crc32_of(as_bytes(zeroed));
+    for (const TensorView& tensor : tensors)
+      if (is_summed(sum, tensor)) found = crc32_of(tensor.bytes, found);
+    set_sum(header, sum, digits_of(found));
+  }
+  return header;
+}
+
+void check_sum(const SafetensorsFile& file, std::string_view sum, const std::string& source) {
+  const auto said = file.metadata().find(std::string(sum));
+  if (said == file.metadata().end()) throw Error(ExitCode::data, source, " has no checksum '", sum, "'");
+  std::string zeroed(file.bytes().substr(0, size_field + file.header().size()));
+  for (const std::string_view each : {"crc_read", "crc_all"}) set_sum(zeroed, each, zeros);
+  std::uint32_t found = crc32_of(as_bytes(zeroed));
+  for (const TensorView& tensor : file.tensors().all())
+    if (is_summed(sum, tensor)) found = crc32_of(tensor.bytes, found);
+  if (said->second != digits_of(found))
+    throw Error(ExitCode::data, source, " is damaged: its checksum ", sum, " is ", digits_of(found),
+                ", and the file says ", printable(said->second, 20));
 }
 
 void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata) {
-  const std::vector<TensorView> order = sorted(tensors);
-  const std::string header = header_of(order, metadata);
-  std::string size;
-  for (std::size_t i = 0; i < size_field; ++i) size += static_cast<char>(header.size() >> (8 * i) & 0xFFU);
-  sink(as_bytes(size));
-  sink(as_bytes(header));
-  for (const TensorView& tensor : order) sink(tensor.bytes);
+  sink(as_bytes(safetensors_header(tensors, metadata)));
+  for (const TensorView& tensor : tensors) sink(tensor.bytes);
 }
 
 }  // namespace chargpt

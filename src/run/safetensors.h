@@ -4,13 +4,15 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/files.h"
 
 namespace chargpt {
 
@@ -21,36 +23,57 @@ struct TensorView {
   std::span<const std::byte> bytes;  ///< row-major, little-endian; of a file that was read perhaps not aligned: copy it
 };
 
-/// A parsed file; the views live as long as it does.
-class SafetensorsFile {
+/// Tensors by name, in the order of their bytes, which belong to somebody else.
+class Tensors {
  public:
-  /// Reads it into memory, where nobody can change it, and parses strictly: tensors lie one after the other and fill
-  /// the file, each as long as dtype and shape say. Error missing / io / data naming the file and what is wrong with
-  /// it.
-  explicit SafetensorsFile(const std::filesystem::path& path);
-  /// The same of bytes that were read. `source` names them in messages.
-  SafetensorsFile(std::string bytes, const std::string& source);
-  /// The same from memory that outlives this object (tests, fuzzing); `source` names it in messages.
-  SafetensorsFile(std::span<const std::byte> bytes, const std::string& source);
-  /// In the order of their bytes.
-  const std::vector<TensorView>& tensors() const { return tensors_; }
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// nullptr where there is none of that name.
+  void add(TensorView tensor);
+  bool empty() const { return all_.empty(); }
+  const std::vector<TensorView>& all() const { return all_; }
+  /// nullptr if there is none of that name.
   const TensorView* find(const std::string& name) const;
 
  private:
-  void parse(std::span<const std::byte> bytes, const std::string& source);
-  std::unique_ptr<const std::string> bytes_;  ///< in one place, wherever this object is moved
-  std::vector<TensorView> tensors_;
-  std::map<std::string, std::size_t> places_;  ///< of names in tensors_
+  std::vector<TensorView> all_;
+  std::map<std::string, std::size_t> indices_;  ///< of names in all_
+};
+
+/// A parsed file. Strict: the tensors fill the file without gaps, each as long as its dtype and shape say. Errors:
+/// missing, io, data naming the file and what is wrong with it.
+class SafetensorsFile {
+ public:
+  SafetensorsFile() = default;
+  /// Reads it into memory, where nobody can change it.
+  explicit SafetensorsFile(const std::filesystem::path& path);
+  /// Reads only what precedes the first tensor whose name starts with `end`.
+  SafetensorsFile(const Descriptor& file, const std::filesystem::path& path, std::string_view end);
+  /// Bytes that were read. `source` names them in messages.
+  SafetensorsFile(std::string bytes, const std::string& source);
+  /// Memory that outlives this object.
+  SafetensorsFile(std::span<const std::byte> bytes, const std::string& source);
+
+  const Tensors& tensors() const { return tensors_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// All that was read: the size of the header, the header, the tensors.
+  std::string_view bytes() const { return bytes_; }
+  /// The header alone.
+  std::string_view header() const { return header_; }
+
+ private:
+  void parse(std::string_view bytes, const std::string& source);
+  std::unique_ptr<const std::string> own_;  ///< stays in one place when this object is moved
+  std::string_view bytes_, header_;
+  Tensors tensors_;
   std::map<std::string, std::string> metadata_;
 };
+
+/// The metadata of a file, without its tensors. Errors as SafetensorsFile.
+std::map<std::string, std::string> read_metadata(const std::filesystem::path& path);
 
 /// "(65, 128)"
 std::string shape_text(const std::vector<std::int64_t>& shape);
 
 /// The tensor of that name. Error data, naming `source`, what is expected and what is there.
-const TensorView& expect_tensor(const SafetensorsFile& file, const std::string& source, const std::string& name,
+const TensorView& expect_tensor(const Tensors& file, const std::string& source, const std::string& name,
                                 const std::string& dtype, const std::vector<std::int64_t>& shape);
 
 /// Error diverged (80), naming `source` and the tensor, where one of a model's weights is NaN or infinite: whatever is
@@ -59,14 +82,29 @@ void expect_finite(std::span<const float> weights, const std::string& source, co
 
 /// After every tensor of a model was found: error data, naming `source`, where the file has another one than
 /// `expected`.
-void expect_no_more(const SafetensorsFile& file, const std::string& source, const std::set<std::string>& expected);
+void expect_no_more(const Tensors& file, const std::string& source, const std::set<std::string>& expected);
 
-/// Gives a file's bytes piece by piece, in order.
-using ByteSink = std::function<void(std::span<const std::byte>)>;
+/// The order in which the reference implementation writes tensors: by alignment, largest first, then by name.
+std::vector<TensorView> reference_order(std::span<const TensorView> tensors);
 
-/// The bytes that the reference implementation writes: tensors by alignment, largest first, then by name; the header
-/// padded to 8. `__metadata__` always has {"format":"pt"}. Error internal where a tensor's bytes are not those of dtype
-/// and shape, or a name is there twice.
+/// The size of the header and the header of a file with these tensors, in this order, padded to 8. `__metadata__`
+/// always has {"format":"pt"}. Error internal if a tensor's bytes are not those of dtype and shape, or a name is there
+/// twice.
+std::string safetensors_header(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);
+
+/// Tensors of a checkpoint that are read only to continue a training; they come last in its file.
+inline constexpr std::string_view optimizer_prefix = "optimizer.";
+
+// Checksums are fields of the metadata: CRC-32 (zlib's) in eight hexadecimal digits, computed with all of them as
+// zeros. "crc_all" is of the whole file, "crc_read" of what precedes the optimizer's tensors.
+
+/// safetensors_header() with `sums` added to the metadata.
+std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata,
+                           std::span<const std::string_view> sums);
+/// Error data, naming `source`, if a checksum is missing or differs from that of what was read.
+void check_sum(const SafetensorsFile& file, std::string_view sum, const std::string& source);
+
+/// Header and tensors, in this order.
 void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

@@ -51,17 +51,17 @@ bool names_descriptor(const fs::path& path) {
          (folder.filename() == "fd" && path.native().starts_with("/proc/"));
 }
 
-/// Whether a folder is what chargpt wrote, a run or an export, which is not a text to train on.
-bool is_marked(const fs::path& folder, const char* file, const char* mark) {
+bool is_marked_run(const fs::path& folder) {
   try {
-    return read_regular_file(folder / file, 4096).find(mark) != std::string::npos;
+    return read_regular_file(folder / "run.json", 1 << 22).find("chargpt run") != std::string::npos;
   } catch (const Error&) {  // most folders have no such file
     return false;
   }
 }
 
-bool is_marked_run(const fs::path& folder) {
-  return is_marked(folder, "run.json", "chargpt run");
+/// Also what chargpt has exported.
+bool is_model_of_transformers(const fs::path& folder) {
+  return is_there(folder / "config.json") && is_there(folder / "tokenizer.json");
 }
 
 /// Looks through a folder and those in it.
@@ -109,7 +109,7 @@ class Search {
     const fs::file_type itself = entry.symlink_status(failed).type();
     if (itself == fs::file_type::directory) {
       if (is_marked_run(entry.path())) return leave_out(name, "a run");
-      return is_marked(entry.path(), export_mark, "chargpt export") ? leave_out(name, "an export") : look_into(name);
+      return is_model_of_transformers(entry.path()) ? leave_out(name, "a model of transformers") : look_into(name);
     }
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
     if (type == fs::file_type::directory) return leave_out(name, "a link to a folder");

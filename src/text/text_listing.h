@@ -17,9 +17,6 @@ inline constexpr std::string_view standard_input_name = "-";
 /// The small text built into the program, for users who have no text at hand; a file of that name is
 /// "./builtin:sample".
 inline constexpr std::string_view sample_text_name = "builtin:sample";
-/// The file that marks a folder as an export.
-inline constexpr const char* export_mark = "export.json";
-
 /// pipe: readable, but only once and of no known size.
 enum class TextKind { sample, standard_input, file, pipe };
 
@@ -44,7 +41,7 @@ struct TextListing {
 };
 
 /// Looks up what `names` stand for: a file, pipe or device; a folder, which is all texts in it and in its folders; "-";
-/// the built-in sample. Of folders, hidden files and folders are left out, links to folders, runs and exports not
+/// the built-in sample. Of folders, hidden files and folders are left out, links to folders, runs and models not
 /// followed, and files that do not begin as UTF-8 text (in units of characters), pipes and the like are left out with a
 /// notice. Errors: usage for no names, an empty one, or a run; missing for what is not there and a folder without
 /// files; data for one without texts, or more than `most_entries` files and folders; io for what cannot be read.

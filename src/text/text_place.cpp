@@ -144,7 +144,8 @@ FoundText find_text(const KnownText& known, bool named, const ReadingProgress& p
   for (const TextListing& place : places) {
     try {
       Corpus corpus = load_listed(place, known.data, known.vocabulary, progress);
-      if (corpus.fingerprint() == known.fingerprint) return {std::move(corpus), place.names};
+      const bool is_it = known.fingerprint == Fingerprint{} ? named : corpus.fingerprint() == known.fingerprint;
+      if (is_it) return {std::move(corpus), place.names};
       difference = difference_of(known.fingerprint, corpus.fingerprint());
     } catch (const Error& error) {
       if (!refusal) refusal = error;
@@ -165,6 +166,8 @@ std::string text_difference(const KnownText& one, const KnownText& other) {
   Config then, now;
   then.data = one.data;
   now.data = other.data;
+  for (Config* config : {&then, &now})
+    for (std::string& text : config->data.text) text = name_of_path(text);  // checkpoints know no folders
   std::vector<std::string> lines = changed_options(then, now, "data");
   leave_out(lines, {"data.max_val_tokens"});  // scored is what all are scored on
   if (one.fingerprint != other.fingerprint || !(one.vocabulary == other.vocabulary))

@@ -23,7 +23,7 @@ template <class... Parts>
   throw Error(ExitCode::data, source, " is not a vocabulary: ", why...);
 }
 
-/// symbols[i] of a vocab.json, above the symbol before it.
+/// symbols[i] of a vocabulary in a file, above the symbol before it.
 char32_t parse_symbol(const json& symbols, std::size_t i, char32_t previous, const std::string& source) {
   const std::string place = line_of("symbols[", i, "]");
   if (!symbols[i].is_string()) refuse(source, place, " is of type ", symbols[i].type_name(), ", not a string");

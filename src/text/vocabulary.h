@@ -26,7 +26,7 @@ class Vocabulary {
   static Vocabulary of_characters(std::vector<char32_t> code_points);
   /// The same with an id between documents.
   Vocabulary with_documents() const;
-  /// `vocab.json` of a checkpoint; hostile until parsed. Error data, naming `source`.
+  /// The vocabulary in a checkpoint: untrusted input. Error data, naming `source`.
   static Vocabulary from_json(const nlohmann::json& json, const std::string& source);
   /// {"kind":"characters","symbols":[…]} in id order, or {"kind":"bytes"}; and "document", where there is that id.
   nlohmann::ordered_json to_json() const;

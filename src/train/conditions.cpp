@@ -54,7 +54,9 @@ RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std:
 }
 
 void refuse_another_text(const Checkpoint& checkpoint, const Corpus& corpus) {
-  if (checkpoint.vocabulary == corpus.vocabulary() && checkpoint.state.data == corpus.fingerprint()) return;
+  const bool unknown = checkpoint.state.data == Fingerprint{};  // imported without its text
+  if (checkpoint.vocabulary == corpus.vocabulary() && (unknown || checkpoint.state.data == corpus.fingerprint()))
+    return;
   throw Error(ExitCode::data, "the text is not the one that ", checkpoint.path.string(), " was trained on (",
               difference_of(checkpoint.state.data, corpus.fingerprint()), "); ",
               advice_for_another_text(checkpoint.path));

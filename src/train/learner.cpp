@@ -165,12 +165,12 @@ ParameterArena& Learner::current() {
 }
 
 bool Learner::load(const Checkpoint& checkpoint) {
-  arena.load_model(*checkpoint.model, (checkpoint.path / model_file).string());
-  arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / optimizer_file).string());
-  const bool lacks_averages = config.ema > 0 && !checkpoint.averaged;
+  const std::string source = checkpoint.path.string();
+  arena.load_model(checkpoint.model, source);
+  arena.load_optimizer(checkpoint.optimizer, checkpoint.state.step, source);
+  const bool lacks_averages = config.ema > 0 && checkpoint.averaged.empty();
   if (lacks_averages) start_averages(arena);
-  if (config.ema > 0 && checkpoint.averaged)
-    arena.load_averages(*checkpoint.averaged, (checkpoint.path / averaged_file).string());
+  if (config.ema > 0 && !lacks_averages) arena.load_averages(checkpoint.averaged, source);
   engine->take_over();
   return !lacks_averages;
 }

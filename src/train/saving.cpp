@@ -8,21 +8,19 @@
 
 namespace chargpt {
 
-Saver::Saver(std::filesystem::path run, const ResolvedConfig& config, const Vocabulary& vocabulary, Learner& learner,
-             const EventEmitter& emitter)
-    : run_(std::move(run)),
-      folder_(open_if_there(run_)),
-      config_(config),
-      vocabulary_(vocabulary),
-      learner_(learner),
-      emitter_(emitter) {}
+Saver::Saver(const ResolvedConfig& config, const Vocabulary& vocabulary, Learner& learner, const EventEmitter& emitter)
+    : config_(config), vocabulary_(vocabulary), learner_(learner), emitter_(emitter) {}
 
-void Saver::open() {
-  if (!folder_ && !run_.empty()) folder_ = std::make_unique<OpenFolder>(run_);
+void Saver::save_in(std::filesystem::path run) {
+  run_ = std::move(run);
+  folder_ = open_folder(run_);
 }
 
 void Saver::check() const {
-  if (folder_) folder_->check();
+  if (!run_.empty() && !is_at(run_, folder_))
+    throw Error(ExitCode::io, "the folder ", run_,
+                " was renamed or removed while it was in use, so nothing more is saved in it; if it was renamed, "
+                "resume it under its new name");
 }
 
 void Saver::go_on_from(const Checkpoint& checkpoint) {
@@ -35,8 +33,7 @@ void Saver::save(const RunState& state) {
     const SavedCheckpoint saved = write(state);
     last_checkpoint_ = saved.path;
     emitter_.emit(CheckpointEvent{state.step, saved.path, state.best_step == state.step});
-    pointers_behind_ = !saved.problem.empty();
-    if (pointers_behind_) emitter_.notice(saved.problem);
+    if (!saved.problem.empty()) emitter_.notice(saved.problem);
   }
   saved_step_ = state.step;
 }
@@ -47,8 +44,8 @@ SavedCheckpoint Saver::write(const RunState& state) {
   const std::vector<TensorView> weights = arena.model_tensors(), moments = arena.optimizer_tensors(),
                                 averaged = arena.averaged_tensors();
   const auto try_once = [&] {
-    return save_checkpoint(*folder_, {state, vocabulary_, config_, weights, moments, averaged},
-                           config_.config.train.keep);
+    check();
+    return save_checkpoint(run_, {state, vocabulary_, config_, weights, moments, averaged}, config_.config.train.keep);
   };
   try {
     return try_once();
@@ -58,10 +55,6 @@ SavedCheckpoint Saver::write(const RunState& state) {
     emitter_.notice(line_of(failure.what(), "; it was saved at the second attempt"));
     return saved;
   }
-}
-
-void Saver::finish(const RunState& state) {
-  if (pointers_behind_) chargpt::go_on_from(*folder_, state);
 }
 
 }  // namespace chargpt

@@ -4,9 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 
-#include "base/open_folder.h"
+#include "base/files.h"
 #include "run/checkpoint.h"
 #include "run/checkpoints.h"
 #include "text/corpus.h"
@@ -17,14 +16,13 @@ namespace chargpt {
 
 class Saver {
  public:
-  /// Saves `learner` and `config` as they are when it is told to; all must outlive it. `run` empty: nothing is saved.
-  /// It need not exist yet.
-  Saver(std::filesystem::path run, const ResolvedConfig& config, const Vocabulary& vocabulary, Learner& learner,
-        const EventEmitter& emitter);
+  /// Saves `learner` and `config` as they are when it is told to; all must outlive it.
+  Saver(const ResolvedConfig& config, const Vocabulary& vocabulary, Learner& learner, const EventEmitter& emitter);
+
+  /// The folder to save in; without one nothing is saved. Error io if it does not exist.
+  void save_in(std::filesystem::path run);
 
   const std::filesystem::path& run() const { return run_; }
-  /// To be called before anything is saved. Error io if the folder to save in does not exist.
-  void open();
   /// Error io if the folder was renamed or removed: there is no point in going on without it.
   void check() const;
 
@@ -33,23 +31,20 @@ class Saver {
   /// A checkpoint of `state`, unless nothing is saved. Error io where two attempts failed.
   void save(const RunState& state);
   bool has_saved(std::int64_t step) const { return saved_step_ == step; }
-  /// At the end: repairs the file BEST if a save could not.
-  void finish(const RunState& state);
   /// The newest checkpoint, or the one that the run goes on from; empty: there is none.
   const std::filesystem::path& last_checkpoint() const { return last_checkpoint_; }
 
  private:
   SavedCheckpoint write(const RunState& state);
 
-  const std::filesystem::path run_;
-  std::unique_ptr<OpenFolder> folder_;
+  std::filesystem::path run_;
+  Descriptor folder_{-1};  ///< of run_, to notice that it was renamed or removed
   const ResolvedConfig& config_;
   const Vocabulary& vocabulary_;
   Learner& learner_;
   const EventEmitter& emitter_;
   std::int64_t saved_step_ = RunProgress::no_step;
   std::filesystem::path last_checkpoint_;
-  bool pointers_behind_ = false;  ///< BEST does not name the best yet
 };
 
 }  // namespace chargpt

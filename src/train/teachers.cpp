@@ -72,10 +72,8 @@ struct Teachers::Teacher {
         network(model, static_cast<int>(threads)),
         shown(printable_path(checkpoint.path)) {}
 
-  void check(const Config& config, const Corpus& corpus, const fs::path& run) const {
+  void check(const Config& config, const Corpus& corpus) const {
     const ModelConfig& own = checkpoint.config.config.model;
-    if (!run.empty() && whole_path(run_place(checkpoint.path, "").run) == whole_path(run))
-      throw Error(ExitCode::usage, "train.teacher: ", shown, " is of this very run; name another run");
     if (!(checkpoint.vocabulary == corpus.vocabulary()))
       throw Error(ExitCode::data, "train.teacher: ", shown,
                   " has another vocabulary: ", difference_of(checkpoint.vocabulary, corpus.vocabulary()),
@@ -112,10 +110,17 @@ std::vector<std::string> settle_teachers(ResolvedConfig& resolved) {
   return notices;
 }
 
-Teachers::Teachers(const Config& config, const Corpus& corpus, const fs::path& run, std::int64_t threads) {
+void Teachers::refuse_own(const fs::path& run) const {
+  for (const auto& teacher : teachers_)
+    if (const fs::path its = run_place(teacher->checkpoint.path, "").run;
+        !its.empty() && whole_path(its) == whole_path(run))
+      throw Error(ExitCode::usage, "train.teacher: ", teacher->shown, " belongs to this run; name another run");
+}
+
+Teachers::Teachers(const Config& config, const Corpus& corpus, std::int64_t threads) {
   for (const std::string& path : config.train.teacher) {
     const Teacher& teacher = *teachers_.emplace_back(std::make_unique<Teacher>(path, threads));
-    teacher.check(config, corpus, run);
+    teacher.check(config, corpus);
     if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty())
       notices_.push_back("the teacher " + teacher.shown + " " + line);
   }

@@ -24,13 +24,16 @@ std::vector<std::string> settle_teachers(ResolvedConfig& config);
 
 class Teachers {
  public:
-  /// Those of `config`, for a run in `run` (empty: nowhere) that trains on `corpus`. Errors: usage for a teacher that
-  /// is of this very run, that sees its own targets, or whose windows are shorter than this run's; data for one of
-  /// another vocabulary; else as load_checkpoint and InferenceModel.
-  Teachers(const Config& config, const Corpus& corpus, const std::filesystem::path& run, std::int64_t threads);
+  /// Those of `config`, for a run that trains on `corpus`. Errors: usage for a teacher that sees its own targets, or
+  /// whose windows are shorter than this run's; data for one of another vocabulary; else as load_checkpoint and
+  /// InferenceModel.
+  Teachers(const Config& config, const Corpus& corpus, std::int64_t threads);
   ~Teachers();
   Teachers(const Teachers&) = delete;
   Teachers& operator=(const Teachers&) = delete;
+
+  /// Error usage if a teacher belongs to this run.
+  void refuse_own(const std::filesystem::path& run) const;
 
   bool empty() const { return teachers_.empty(); }
   /// What they are, in the order of train.teacher.

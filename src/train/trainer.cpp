@@ -51,22 +51,28 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       threads_(set_threads(options.threads)),
       device_(choose_device(options.device, options.engine)),
       corpus_(checked(std::move(corpus), config.config, options.engine, device_, threads_)),
-      teachers_(config.config, corpus_, options.run, threads_),
+      teachers_(config.config, corpus_, threads_),
       clock_(options.clock, options.process_started, ranks_),
       length_(std::move(config), corpus_.train().size(), options.settled, clock_),
       stop_(options.stop),
       emitter_(clock_, state_, ranks_.alone() ? stop_ : nullptr),  // several ranks end a step together, or not at all
       learner_(settings(), corpus_, device_, options.engine, ranks_),
       evaluator_(settings(), corpus_, learner_, emitter_),
-      saver_(options.run, length_.config(), corpus_.vocabulary(), learner_, emitter_),
+      saver_(length_.config(), corpus_.vocabulary(), learner_, emitter_),
       divergence_(learner_, state_, saver_, emitter_) {
   state_ = {{.max_iters = length_.steps()}, conditions_here(learner_, corpus_, threads_, options.program_version)};
   clock_.start();
+  if (!options.run.empty()) save_in(options.run);
   if (teachers_.empty()) return;
   state_.teachers = teachers_.weights();
   check_same_teachers(ranks_, state_.teachers);
   learner_.learn_from([this](const WindowBatch& windows, std::span<float> q) { teachers_.predict(windows, q); });
   notices_ = teachers_.notices();
+}
+
+void Trainer::save_in(const std::filesystem::path& run) {
+  teachers_.refuse_own(run);
+  saver_.save_in(run);
 }
 
 /// Takes over all of the checkpoint's progress; the parts drop what changed options have made void.
@@ -75,7 +81,6 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   const Config &asked = length_.asked().config, &earlier = checkpoint.config.config;
   refuse_another_text(checkpoint, corpus_);
   refuse_changed_teachers(checkpoint, state_);
-  if (!checkpoint.optimizer) throw Error(ExitCode::internal, source, " was loaded without its optimizer");
   RunProgress& progress = state_;
   progress = checkpoint.state;
   progress.ended = Ending::unknown;
@@ -178,7 +183,6 @@ void Trainer::check_same_start() {
 
 void Trainer::announce() {
   check_same_start();
-  saver_.open();
   const PlanEvent event = planned_ ? *planned_ : plan(/*measure=*/false);
   emitter_.emit(event);
   for (const std::string& line : event.notices) emitter_.notice(line);
@@ -204,7 +208,6 @@ Ending Trainer::run_to_end() {
   }
   state_.ended = *ending;
   if (evaluated || !agreed(ranks_, saver_.has_saved(state_.step))) save();
-  saver_.finish(state_);
   return state_.ended;
 }
 
@@ -366,9 +369,8 @@ void Trainer::init_from(const Checkpoint& checkpoint) {
 }
 
 void Trainer::use_weights(const Checkpoint& checkpoint) {
-  const bool averaged = checkpoint.averaged != nullptr;
-  learner_.arena.load_model(averaged ? *checkpoint.averaged : *checkpoint.model,
-                            (checkpoint.path / (averaged ? averaged_file : model_file)).string());
+  learner_.arena.load_model(checkpoint.averaged.empty() ? checkpoint.model : checkpoint.averaged,
+                            checkpoint.path.string());
   learner_.engine->take_over();
 }
 

@@ -26,7 +26,7 @@
 namespace chargpt {
 
 struct TrainerOptions {
-  std::filesystem::path run;  ///< run folder, already made and locked; empty: nothing is written
+  std::filesystem::path run;  ///< run folder, already made and locked; empty: see save_in()
   std::string device = "auto";
   std::string engine = "auto";
   std::int64_t threads = 0;
@@ -50,6 +50,8 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
+  /// The run folder, made and locked; without one nothing is written. Error usage if a teacher belongs to this run.
+  void save_in(const std::filesystem::path& run);
   /// Goes on from a checkpoint (weights, moments, step, best). Differences that break bit-exactness become notices, as
   /// do changed options; another text is an Error data.
   void resume_from(const Checkpoint& checkpoint);

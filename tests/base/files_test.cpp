@@ -55,7 +55,7 @@ TEST_CASE_METHOD(TestFolder, "a write that fails leaves the old file and nothing
 TEST_CASE_METHOD(TestFolder, "a stranger's file or link with a temporary name is neither written to nor followed") {
   write_file_atomically(path() / "elsewhere", "mine");
   const auto temporary = [&](int number) {
-    return path() / (".chargpt-" + std::to_string(::getpid()) + "-" + std::to_string(number) + ".tmp").c_str();
+    return path() / (".chargpt-" + std::to_string(::getpid()) + "-" + std::to_string(number) + ".partial").c_str();
   };
   constexpr int names = 1000;  // more than this process has used
   for (int number = 0; number < names; ++number) fs::create_symlink(path() / "elsewhere", temporary(number));

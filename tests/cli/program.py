@@ -18,6 +18,8 @@ import threading
 import time
 import unittest
 
+from checkpoints import checkpoint, checkpoints, part, tensors, weights
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.path.abspath(os.environ.get("CHARGPT", SOURCE / "build" / "chargpt"))
 ENGINE = os.environ.get("CHARGPT_ENGINE")  # where it is given, training commands are run with --engine
@@ -66,50 +68,14 @@ def rows(run):
     return [(row["kind"], *(row.get(key) for key in FIGURES)) for row in metrics(run) if row["kind"] in ("train", "eval")]
 
 
-def tensors(run, step):
-    """Weights and moments after a step, as bytes."""
-    folder = run / f"checkpoints/step-{step:08d}"
-    return [(folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
-
-
 def files(folder):
     """What the files in a folder and below hold, by their paths in it."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def safetensors(data):
-    """A file of tensors: its header, and where their values begin."""
-    begin = 8 + int.from_bytes(data[:8], "little")
-    return json.loads(data[8:begin]), begin
-
-
-def named_tensors(data):
-    """The bytes of each tensor in a file of them."""
-    header, begin = safetensors(data)
-    return {name: data[begin:][slice(*header[name]["data_offsets"])] for name in header if name != "__metadata__"}
-
-
 def data_of(page):
     """The figures that a page holds."""
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S)[1])
-
-
-def crc64(data):
-    """CRC-64 of xz (ECMA-182, reflected), one byte at a time."""
-    crc = 2**64 - 1
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0xC96C5795D7870F42 if crc & 1 else 0)
-    return crc ^ (2**64 - 1)
-
-
-def rewrite(checkpoint, name, data):
-    """Replaces a file of a checkpoint, and what its manifest says of it."""
-    (checkpoint / name).write_bytes(data)
-    manifest = json.loads((checkpoint / "MANIFEST.json").read_text())
-    manifest["files"][name] = {"bytes": len(data), "crc64": f"{crc64(data):016x}"}
-    (checkpoint / "MANIFEST.json").write_text(json.dumps(manifest))
 
 
 class Outcome:
@@ -280,19 +246,36 @@ class ProgramTest(unittest.TestCase):
 
     def last_step(self, run):
         """Of the last checkpoint; 0 where there is none yet."""
-        try:
-            return int((self.folder / run / "checkpoints/LATEST").read_text()[5:])
-        except FileNotFoundError:
-            return 0
+        return max(checkpoints(self.folder / run), default=0)
 
     def wait_for_save(self, run):
-        self.wait_for(lambda: (self.folder / run / "checkpoints/LATEST").exists())
+        self.wait_for(lambda: checkpoints(self.folder / run))
+
+    def step_of(self, run, which):
+        """Of the checkpoint that the program takes for best or last."""
+        return self.json("inspect", run, "--checkpoint", which)["step"]
+
+    def state(self, run):
+        """Of the last checkpoint."""
+        return part(checkpoint(self.folder / run, self.last_step(run)), "state")
+
+    def tensors(self, run, step):
+        return tensors(self.folder / run, step)
 
     def weights(self, run, step):
-        return (self.folder / run / f"checkpoints/step-{step:08}/model.safetensors").read_bytes()
+        """name -> digest of the trained weights."""
+        digests = self.tensors(run, step)
+        return {name: digests[name] for name in weights(self.folder / run, step)}
 
     def json_of(self, name):
         return json.loads((self.folder / name).read_text())
+
+    def figures_of(self, run):
+        """The final figures of a run; None if it has none."""
+        return self.json_of(f"{run}/run.json").get("figures")
+
+    def set_figures(self, run, figures):
+        self.write(f"{run}/run.json", {**self.json_of(f"{run}/run.json"), "figures": figures})
 
     def page_of(self, run, *more):
         """The figures of the page that is written into a run."""

@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 
+from checkpoints import name_of
 from program import QUICK, ProgramTest, last_wins, metrics
 
 TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
@@ -99,7 +100,7 @@ class RunsTest(CompareTest):
 
     def test_a_checkpoint_that_is_named_is_no_best_one(self):
         self.train("more", "ladder/bigram", 20, "--seed", 3, "--n_embd", "8", "--eval_interval", "10", "--keep", "5")
-        early = "more/checkpoints/step-00000010"
+        early = f"more/checkpoints/{name_of(10)}"
         outcome = self.json("compare", early, "b1")
         scored = {seed["scored"]: seed["step"] for row in outcome["results"] for seed in row["seeds"]}
         self.assertEqual(set(scored), {"named", "best"})

@@ -1,10 +1,10 @@
 """Why runs end: in the terminal, in `runs`, in metrics and JSON; what a stop does wherever it comes; that seconds are kept."""
 
-import shutil
 import subprocess
 import time
 
-from program import SAMPLE_TEXT, ProgramTest, metrics, tensors
+from checkpoints import checkpoint, name_of, remove
+from program import SAMPLE_TEXT, ProgramTest, metrics
 
 SMALL = ["nanogpt-cpu", "--text", SAMPLE_TEXT, "--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--batch_size", "4",
          "--threads", "1", "--tokens", "5", "--sample_tokens", "5"]
@@ -19,10 +19,10 @@ class EndingTest(ProgramTest):
 
     def test_fewer_steps_than_were_made_are_refused_where_a_run_goes_on(self):
         self.succeed("train", *SMALL, "--max_iters", "20", "--eval_interval", "10", "--keep", "5", "--run", "run")
-        shutil.rmtree(self.folder / "run/checkpoints/step-00000020")
+        remove(checkpoint(self.folder / "run", 20))
         for option, value in (("--max_iters", "5"), ("--max_epochs", "0.001")):
             self.assertRegex(self.fail_with(2, "resume", "run", option, value),
-                             r"run/checkpoints/step-00000010 has been trained for 10 steps, more than train.max_.* allows \([1-9]\); give a longer length")
+                             rf"run/checkpoints/{name_of(10)} has been trained for 10 steps, more than train.max_.* allows \([1-9]\); give a longer length")
 
     def test_what_comes_after_the_last_save_is_how_the_run_ended(self):
         self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
@@ -67,11 +67,10 @@ class EndingTest(ProgramTest):
         for engine in ("cpu", "libtorch"):
             with self.subTest(engine=engine):
                 run, whole = f"run-{engine}", f"whole-{engine}"
-                saved = (self.folder / run / "checkpoints/LATEST").exists
-                err = self.stopped_when(saved, *command, "--run", run, "--engine", engine)
+                err = self.stopped_when(lambda: self.last_step(run), *command, "--run", run, "--engine", engine)
                 self.assertIn("chargpt: stopping; a second signal ends at once", err)
                 self.assertIn(f"chargpt resume {run}", err)
                 self.assertEqual(self.how_it_ended(run), "stopped")
                 self.succeed("resume", run, "--engine", engine)
                 self.succeed(*command, "--run", whole, "--engine", engine)
-                self.assertEqual(tensors(self.folder / run, 3), tensors(self.folder / whole, 3))
+                self.assertEqual(self.tensors(run, 3), self.tensors(whole, 3))

@@ -4,15 +4,8 @@ import math
 import re
 import struct
 
-from program import QUICK, SMALL, TEXT, ProgramTest, UsingTest, metrics, rewrite, safetensors
-
-
-def poison(checkpoint):
-    """Every weight becomes NaN, and the manifest says so."""
-    data = bytearray((checkpoint / "model.safetensors").read_bytes())
-    _, begin = safetensors(data)
-    data[begin:] = struct.pack("<f", math.nan) * ((len(data) - begin) // 4)
-    rewrite(checkpoint, "model.safetensors", data)
+from checkpoints import checkpoint, damage, name_of, rewrite, weights
+from program import QUICK, SMALL, TEXT, ProgramTest, UsingTest, metrics
 
 
 class EvalTest(UsingTest):
@@ -114,14 +107,15 @@ class WhatAFigureIsOfTest(ProgramTest):
 
     def test_weights_that_are_not_numbers_are_refused_by_every_command_that_reads_them(self):
         self.train("r", "nanogpt-cpu", 3, *SMALL)
-        poison(self.folder / "r/checkpoints/step-00000003")
+        nan = struct.pack("<f", math.nan)
+        rewrite(checkpoint(self.folder / "r", 3), {name: nan * (len(value) // 4) for name, value in weights(self.folder / "r", 3).items()})
         for words in (["eval", "r"], ["sample", "r"], ["score", "r"], ["audit", "r"], ["attention", "r", "--prompt", "a"], ["explain", "r", "--prompt", "a"],
-                      ["page", "r"], ["export", "r", "--format", "nanogpt", "--out", "x"], ["bench", "sample", "r"], ["resume", "r", "--max_iters", "9"],
+                      ["page", "r"], ["export", "r", "--out", "x"], ["bench", "sample", "r"], ["resume", "r", "--max_iters", "9"],
                       ["train", "r/config.json", "--init_from", "r", "--run", "new"]):
             with self.subTest(words=words):
                 outcome = self.run_program(*words)
                 self.assertEqual(outcome.code, 80, outcome.err)
-                self.assertRegex(outcome.error, r"r/checkpoints/step-00000003\S*: tensor (lm_head|transformer)\.\S+ holds NaN at place 0, so the model cannot be "
+                self.assertRegex(outcome.error, rf"r/checkpoints/{name_of(3)}\S*: tensor (lm_head|transformer)\.\S+ holds NaN at place 0, so the model cannot be "
                                                 r"used; use another checkpoint")
 
 
@@ -150,10 +144,7 @@ class AveragedWeightsTest(ProgramTest):
         self.assertAlmostEqual(last["val_loss"], losses["trained"], places=6)
         self.assertAlmostEqual(last["averaged_val_loss"], losses["averaged"], places=6)
 
-    def test_every_file_is_verified(self):
-        averaged = self.folder / "r/checkpoints/step-00000040/averaged.safetensors"
+    def test_damage_is_found(self):
         self.assertTrue(self.json("inspect", "r", "--verify")["verified"])
-        data = bytearray(averaged.read_bytes())
-        data[-1] ^= 1
-        averaged.write_bytes(data)
-        self.assertIn("averaged.safetensors", self.fail_with(65, "inspect", "r/checkpoints/step-00000040", "--verify"))
+        damage(checkpoint(self.folder / "r", 40))
+        self.assertIn(name_of(40), self.fail_with(65, "inspect", f"r/checkpoints/{name_of(40)}", "--verify"))

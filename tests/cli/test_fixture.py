@@ -39,6 +39,4 @@ class FixtureTest(ProgramTest):
 
     def test_it_is_resumed_to_the_same_bits(self):
         self.succeed("resume", "run", "--max_iters", "30", "--quiet")
-        checkpoint = self.folder / "run/checkpoints/step-00000030"
-        found = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in self.expected["resumed"]}
-        self.assertEqual(found, self.expected["resumed"])
+        self.assertEqual(hashlib.sha256(json.dumps(self.tensors("run", 30), sort_keys=True).encode()).hexdigest(), self.expected["resumed"])

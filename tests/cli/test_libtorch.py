@@ -1,6 +1,5 @@
 """LibTorch's part of the program: when it is loaded, when never, and what is said where it is missing or cannot be."""
 
-import json
 import os
 import pathlib
 import re
@@ -50,8 +49,7 @@ class LibtorchTest(ProgramTest):
     def test_engines_have_their_names(self):
         for engine, name in (("auto", "cpu"), ("cpu", "cpu"), ("libtorch", "libtorch")):
             self.succeed("train", "nanogpt-cpu", "--run", engine, *QUICK, "--n_layer", "1", "--n_embd", "16", "--max_iters", "2", "--engine", engine, "--quiet")
-            state = json.loads(next((self.folder / engine).glob("checkpoints/*/state.json")).read_text())
-            self.assertEqual(state["engine"], name)
+            self.assertEqual(self.state(engine)["engine"], name)
         self.assertEqual(self.fail_with(2, "train", "ladder/bigram", "--run", "r", *QUICK, "--engine", "cpu"),
                          "--engine cpu does not support model.type = bigram; use --engine libtorch")
         for engine in ("tpu", "cuda"):

@@ -11,7 +11,8 @@ import subprocess
 import unittest
 
 from browser import Browser, is_there
-from program import SAMPLE_TEXT, TEXT, ProgramTest, data_of, metrics, rewrite, safetensors
+from checkpoints import checkpoint, rewrite, weights, weights_file
+from program import SAMPLE_TEXT, TEXT, ProgramTest, data_of, metrics
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 SMALL = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "12", "--dropout", "0"]
@@ -56,10 +57,9 @@ class PageModelTest(ProgramTest):
 
     def page_model(self, windows, prompt, rounded=False):
         """What page_model.js makes of the page of `run`."""
-        best = self.folder / "run/checkpoints" / (self.folder / "run/checkpoints/BEST").read_text().strip()
-        weights = [] if rounded else [best / "model.safetensors"]
+        exact = [] if rounded else [weights_file(checkpoint(self.folder / "run", self.step_of("run", "best")))]
         return json.loads(subprocess.run(
-            [NODE, pathlib.Path(__file__).with_name("page_model.js"), self.folder / "run/page.html", *weights], check=True, capture_output=True,
+            [NODE, pathlib.Path(__file__).with_name("page_model.js"), self.folder / "run/page.html", *exact], check=True, capture_output=True,
             input=json.dumps({"windows": windows, "prompt": prompt, "tokens": 60}).encode()).stdout)
 
     def assert_agrees(self, config, *options):
@@ -188,7 +188,8 @@ class PageFileTest(ProgramTest):
     def test_what_nests_without_end_is_no_figure(self):
         metrics = self.folder / "run/metrics.jsonl"
         metrics.write_text('{"kind":"plan","step":0,"train_tokens":' + "[" * 400_000 + "]" * 400_000 + "}\n" + metrics.read_text())
-        self.write("run/figures.json", '{"baselines":' + '{"a":' * 150_000 + "1" + "}" * 150_001)
+        mark = (self.folder / "run/run.json").read_text().rstrip().removesuffix("}")
+        self.write("run/run.json", mark + ',"figures":{"baselines":' + '{"a":' * 150_000 + "1" + "}" * 150_002)
         self.succeed("page", "run")
 
     def test_samples_and_steps_of_a_long_run_are_evenly_spaced_up_to_the_last(self):
@@ -216,12 +217,8 @@ class PageFileTest(ProgramTest):
         self.assertEqual([symbols[id] for id in (97, 200, 256)], ["a", "\ufffd", ""])
 
     def test_weights_are_the_nearest_numbers_of_half_precision(self):
-        best = self.folder / "run/checkpoints" / (self.folder / "run/checkpoints/BEST").read_text().strip()
-        data = bytearray((best / "model.safetensors").read_bytes())
-        header, begin = safetensors(data)
-        first = begin + header[self.page_of("run")["model"]["tensors"][0]["name"]]["data_offsets"][0]
-        data[first:first + 24] = struct.pack("<6f", -3e-5, 3e-5, -1e-7, -0.3, 1e9, -1e9)
-        rewrite(best, "model.safetensors", data)
+        run, step, first = self.folder / "run", self.step_of("run", "best"), self.page_of("run")["model"]["tensors"][0]["name"]
+        rewrite(checkpoint(run, step), {first: struct.pack("<6f", -3e-5, 3e-5, -1e-7, -0.3, 1e9, -1e9) + weights(run, step)[first][24:]})
         halves = base64.b64decode(self.page_of("run")["model"]["values"])[:12]
         self.assertEqual(halves, struct.pack("<6e", -3e-5, 3e-5, -1e-7, -0.3, 65504, -65504))
 
@@ -232,9 +229,9 @@ class PageFileTest(ProgramTest):
                          ["ladder/bigram", "sample.txt", "26,144", "2,905", "20 of 20"])
 
     def test_a_verdict_on_another_checkpoint_is_left_out(self):
-        best = int((self.folder / "run/checkpoints/BEST").read_text()[5:])
+        best = self.step_of("run", "best")
         for step, shown in ((best, "It wins."), (best + 1, "")):
-            self.write("run/figures.json", {"checkpoint": {"step": step}, "verdict": ["It wins."]})
+            self.set_figures("run", {"checkpoint": {"step": step}, "verdict": ["It wins."]})
             self.assertEqual(self.page_of("run")["verdict"], shown)
 
     def test_folders_of_texts_and_teachers_are_private(self):
@@ -243,7 +240,7 @@ class PageFileTest(ProgramTest):
         run, html = self.page_of("student")["runs"][0], (self.folder / "student/page.html").read_text()
         for folder in (self.folder, self.folder.resolve(), pathlib.Path(SAMPLE_TEXT).parent):
             self.assertNotIn(str(folder), html)
-        self.assertRegex(run["command"], r" --set 'train\.teacher=\[\"teacher/checkpoints/step-\d+\"\]' .*--text sample\.txt$")
+        self.assertRegex(run["command"], r" --set 'train\.teacher=\[\"teacher/checkpoints/step-\d+\.safetensors\"\]' .*--text sample\.txt$")
         self.assertEqual(run["config"]["data"]["text"], ["sample.txt"])
 
     def test_the_command_states_every_limit_of_a_length_that_is_not_the_presets(self):

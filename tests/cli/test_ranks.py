@@ -45,7 +45,7 @@ class RanksTest(RanksCase):
 
     def test_a_length_in_seconds_is_one_for_all_ranks(self):
         self.together(3, *last_wins([*self.training("run"), "--max_seconds", "3"]))
-        self.assertTrue((self.folder / "run" / "figures.json").exists())
+        self.assertTrue(self.figures_of("run"))
 
     def refused(self, code, part, *words):
         process = subprocess.run(["mpirun", *map(str, words)], cwd=self.folder, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
@@ -69,7 +69,7 @@ class RanksTest(RanksCase):
         process = subprocess.run(list(map(str, words)), cwd=self.folder, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
                                  capture_output=True, timeout=120, check=False)
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertTrue((self.folder / "run" / "figures.json").exists())
+        self.assertTrue(self.figures_of("run"))
 
     def test_a_program_without_mpi_says_so_instead_of_training_twice(self):
         (self.folder / "bin").mkdir()
@@ -104,15 +104,12 @@ class RanksTest(RanksCase):
                 self.together(2, *self.training(f"{name}-whole", iters=last + 10))
                 self.assertEqual(self.weights(name, last + 10), self.weights(f"{name}-whole", last + 10))
 
-    def ending(self, run):
-        return self.json_of(f"{run}/checkpoints/step-{self.last_step(run):08}/state.json")["ended"]
-
     def test_a_signal_saves_once_and_ends_all(self):
         self.ended_by(self.running("run"), signal.SIGUSR1, timeout=30)
-        self.assertEqual(self.ending("run"), "stopped")
+        self.assertEqual(self.state("run")["ended"], "stopped")
 
     def test_a_signal_to_one_rank_saves_and_ends_all(self):
         process = self.running("run")
         os.kill(self.rank_process(1), signal.SIGUSR1)
         self.ended(process, 128 + signal.SIGUSR1, timeout=30)
-        self.assertEqual(self.ending("run"), "stopped")
+        self.assertEqual(self.state("run")["ended"], "stopped")

@@ -4,7 +4,8 @@ import json
 import shutil
 import signal
 
-from program import SAMPLE_TEXT, ProgramTest, files, metrics, rewrite
+from checkpoints import checkpoint, checkpoints, copy, damage, name_of, part, remove, rewrite
+from program import SAMPLE_TEXT, ProgramTest, files, metrics
 
 SIZE = ["--n_layer", "2", "--n_embd", "16", "--block_size", "32", "--threads", "1"]
 
@@ -38,20 +39,20 @@ class ReproduceTest(ProgramTest):
         answer = self.reproduced("run", "--run", "again")
         self.assertEqual((answer["verdict"], answer["again"]), ("bits", "again"))
         self.assertEqual(self.json("eval", "again", "--quiet")["loss"], self.json("eval", "run", "--quiet")["loss"])
-        self.assertEqual(self.fail_with(2, "reproduce", "run/checkpoints/step-00000020"),
-                         "run/checkpoints/step-00000020 is one checkpoint, and reproduce repeats all of a training; give the run's folder, run")
+        self.assertEqual(self.fail_with(2, "reproduce", f"run/checkpoints/{name_of(20)}"),
+                         f"run/checkpoints/{name_of(20)} is one checkpoint, and reproduce repeats all of a training; give the run's folder, run")
         self.assertIn("again", self.fail_with(75, "reproduce", "run", "--run", "again"))
 
     def test_other_kernels_differ_by_rounding(self):
         levels = {"AVX512": "avx2", "AVX2": "default"}
-        state = self.json_of("run/checkpoints/step-00000060/state.json")
+        state = self.state("run")
         if state["cpu_capability"] not in levels:
             self.skipTest(f"there are no other kernels than {state['cpu_capability']}")
         answer = self.reproduced(code=1, env={"ATEN_CPU_CAPABILITY": levels[state["cpu_capability"]]})
         self.assertEqual(answer["verdict"], "rounding")
         self.assertIn("the CPU capability was", answer["conditions"][0])
         self.assertAlmostEqual(answer["difference"]["then"], answer["difference"]["now"], delta=1e-4)
-        self.assertTrue((self.folder / answer["again"] / "checkpoints/step-00000060").exists())
+        self.assertIn(60, checkpoints(self.folder / answer["again"]))
 
     def test_what_was_changed_in_a_run_is_found(self):
         metrics = self.copy() / "metrics.jsonl"
@@ -68,21 +69,20 @@ class ReproduceTest(ProgramTest):
         metrics.write_text("[]\n")
         self.assertIn("holds no losses", self.fail_with(65, "reproduce", "copy"))
 
-        figures = self.copy() / "figures.json"
-        told = json.loads(figures.read_text())
+        self.copy()
+        told = self.figures_of("copy")
         for loss in (1.2, told["loss"] + 0.001):
-            figures.write_text(json.dumps({**told, "loss": loss}))
-            self.assertRegex(self.fail_with(65, "reproduce", "copy"), rf"figures.json has a loss of {loss:.4f}, but the weights of step \d+ have")
-        weights = self.copy() / "checkpoints/step-00000020/model.safetensors"
-        weights.write_bytes(weights.read_bytes()[:-1] + b"\x00")
-        self.assertIn("step-00000020/model.safetensors is damaged", self.fail_with(65, "reproduce", "copy"))
+            self.set_figures("copy", {**told, "loss": loss})
+            self.assertRegex(self.fail_with(65, "reproduce", "copy"), rf"run.json has a loss of {loss:.4f}, but the weights of step \d+ have")
+        damage(checkpoint(self.copy(), 20))
+        self.assertRegex(self.fail_with(65, "reproduce", "copy"), rf"{name_of(20)}\S* is damaged")
         self.assertFalse([path for path in self.folder.glob("runs/*") if not (path / "checkpoints").exists()])
 
     def test_weights_of_another_training_are_found_though_the_losses_are_right(self):
         self.train("other", "default", 60, *SIZE, "--keep", "9", "--eval_interval", "20", "--seed", "3")
-        copy = self.copy()
-        shutil.rmtree(copy / "checkpoints/step-00000020")
-        shutil.copytree(self.folder / "other/checkpoints/step-00000020", copy / "checkpoints/step-00000020")
+        replaced = checkpoint(self.copy(), 20)
+        remove(replaced)
+        copy(checkpoint(self.folder / "other", 20), replaced)
         answer = self.reproduced("copy", code=1)
         self.assertEqual((answer["verdict"], answer["difference"]), ("differs", {"step": 20, "what": "weights", "then": None, "now": None}))
         self.assertIn("copy: different: the weights of step 20\n", self.run_program("reproduce", "copy", "--quiet").out)
@@ -112,10 +112,10 @@ class ReproduceTest(ProgramTest):
     def test_patience_that_did_not_end_a_run_of_so_many_seconds_does_not_end_its_repetition(self):
         # Nothing improves on the first evaluation, so it would end the repetition after the third.
         self.train("timed", "nanogpt-cpu", 60, *SIZE, "--learning_rate", "0", "--min_lr", "0", "--eval_interval", "10", "--max_seconds", "600")
-        checkpoint = self.folder / "timed/checkpoints/step-00000060"
-        config = json.loads((checkpoint / "config.json").read_text())
+        last = checkpoint(self.folder / "timed", 60)
+        config = part(last, "config")
         config["train"]["patience"] = 2
-        rewrite(checkpoint, "config.json", json.dumps(config).encode())
+        rewrite(last, config=config)
         answer = self.reproduced("timed")
         self.assertEqual((answer["verdict"], answer["same_weights"][-1]), ("bits", 60))
 

@@ -30,7 +30,7 @@ class RivalsTest(ProgramTest):
                          f"Frozen, in windows of 16: behind counted {order}-grams ({baselines['ngram']['loss_in_windows']:.4f}) by {behind:.4f}.")
         self.assertEqual(figures["verdict"][1], f"PPMd ({baselines['ppmd']['loss']:.4f}), which learns from the text it scores, is ahead by "
                                                 f"{figures['loss'] - baselines['ppmd']['loss']:.4f}.")
-        kept = self.json_of("run/figures.json")
+        kept = self.figures_of("run")
         self.assertEqual((kept["baselines"], kept["verdict"]), (baselines, figures["verdict"]))
 
     def test_the_verdict_fits_into_80_columns(self):
@@ -56,7 +56,7 @@ class RivalsTest(ProgramTest):
 
     def test_the_page_draws_the_strongest_of_each_class_and_says_the_verdict(self):
         data = self.page_of("run", "--no-model")
-        figures = self.json_of("run/figures.json")
+        figures = self.figures_of("run")
         ngram, rivals = figures["baselines"]["ngram"], figures["baselines"]
         self.assertEqual([(level["name"], level["y"]) for level in data["baselines"]],
                          [(f"counted {ngram['order']}-grams", ngram["loss_in_windows"]), ("PPMd", rivals["ppmd"]["loss"]), ("counted pairs", rivals["bigram"])])

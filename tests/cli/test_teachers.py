@@ -1,8 +1,8 @@
 """train --teacher: runs that learn from others."""
 
-import json
 import shutil
 
+from checkpoints import checkpoint, checkpoints
 from program import QUICK, SAMPLE_TEXT, SMALL, ProgramTest, last_wins, metrics
 
 
@@ -20,11 +20,10 @@ class TeachersTest(ProgramTest):
         self.assertIn("the targets are mixed with the mean of what 2 teachers predict (train.teacher_weight 0.75); all losses are of the text alone",
                       " ".join(told.err.split()))
         config = self.json_of("both/config.json")
-        expected = [str(next((self.folder.resolve() / run / "checkpoints").glob("step-*"))) for run in ("a", "runs/b")]
+        expected = [str(checkpoint(run, checkpoints(run)[0])) for run in (self.folder.resolve() / "a", self.folder.resolve() / "runs/b")]
         self.assertEqual(config["train"]["teacher"], expected)
         self.assertEqual(config["origin"]["train.teacher"], "--teacher")
-        state = json.loads(next((self.folder / "both/checkpoints").glob("step-*/state.json")).read_text())
-        self.assertEqual([teacher["checkpoint"] for teacher in state["teachers"]], expected)
+        self.assertEqual([teacher["checkpoint"] for teacher in self.state("both")["teachers"]], expected)
         self.write("mine.json", {"extends": "default", "train": {"teacher": ["a", "b"]}})
         self.succeed(*[word if word != "default" else "mine.json" for word in self.student("by-config")])
         self.train("alone", "default", 30, *SMALL)
@@ -37,7 +36,7 @@ class TeachersTest(ProgramTest):
         self.assertNotEqual(losses("both"), losses("alone"))
 
         # It is a run like any other.
-        self.assertEqual(self.json("eval", "both", "--quiet")["loss"], self.json_of("both/figures.json")["loss"])
+        self.assertEqual(self.json("eval", "both", "--quiet")["loss"], self.figures_of("both")["loss"])
         self.succeed("sample", "both", "--tokens", "5", "--quiet")
         self.succeed("page", "both", "-o", "both.html", "--quiet")
         self.assertEqual(self.json("reproduce", "both", "--quiet")["verdict"], "bits")
@@ -54,10 +53,8 @@ class TeachersTest(ProgramTest):
             self.assertRegex(self.fail_with(66, *words, "--quiet"),
                              r"train.teacher: no run or checkpoint at .*/a/checkpoints/step-\d+.*; a run needs its teachers: put this one back")
         self.train("a", "default", 30, *SMALL, "--seed", "9")
-        step = next((self.folder / "a/checkpoints").glob("step-*"))
-        was = next((self.folder / "elsewhere/checkpoints").glob("step-*")).name
-        if step.name != was:
-            step.rename(step.parent / was)
+        now, was = (checkpoints(self.folder / run)[0] for run in ("a", "elsewhere"))
+        checkpoint(self.folder / "a", now).rename(checkpoint(self.folder / "a", was))
         for words in (["resume", "whole", "--max_iters", "40"], ["reproduce", "whole"]):
             self.assertRegex(self.fail_with(65, *words, "--quiet"), "train.teacher: .* has other weights than when .*whole/checkpoints/step-")
         self.assertIn("changed: train.teacher", self.succeed("resume", "whole", "--max_iters", "40", "--teacher", "elsewhere").err)

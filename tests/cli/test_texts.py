@@ -1,14 +1,13 @@
 """Which text a command works on: moved, renamed or joined files, the sample inside the program, and files that are no texts."""
 
 import base64
-import json
 import os
 import select
 import shutil
 import subprocess
 import threading
 
-from program import QUICK, SAMPLE_TEXT, TEXT, ProgramTest, command, tensors
+from program import QUICK, SAMPLE_TEXT, TEXT, ProgramTest, command
 
 OWN = QUICK[2:]  # without --text
 
@@ -30,12 +29,12 @@ class TextThatMoved(ProgramTest):
 
     def test_a_resume_from_another_folder_comes_to_the_same_bits(self):
         self.trained(30)
-        undisturbed = tensors(self.folder / "here/run", 30)
+        undisturbed = self.tensors("here/run", 30)
         shutil.rmtree(self.folder / "here/run")
         self.trained(20)
         (self.folder / "here/my text.txt").rename(self.folder / "elsewhere/renamed.txt")
         self.succeed("resume", "here/run", "--text", "elsewhere/renamed.txt", "--max_iters", "30", "--quiet")
-        self.assertEqual(undisturbed, tensors(self.folder / "here/run", 30))
+        self.assertEqual(undisturbed, self.tensors("here/run", 30))
         # and the new name is known from here on
         self.assertEqual(self.json_of("here/run/config.json")["data"]["text"], ["elsewhere/renamed.txt"])
         self.inside("here")

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import time
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, command, last_wins, metrics, rows, safetensors, tensors
+from checkpoints import checkpoint, part, safetensors, weights_file
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, command, last_wins, metrics, rows
 
 SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "16", "--dropout", "0.1", "--warmup_iters", "2",
              "--lr_decay_iters", "30"]
@@ -18,7 +19,7 @@ SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size"
 class TrainTest(ProgramTest):
     def test_a_checkpoint_holds_nanogpt_names_and_a_tied_head_once(self):
         self.train("r", "nanogpt-cpu", 1, *SMALL_GPT, "--dropout", "0")
-        found, _ = safetensors(self.weights("r", 1))
+        found, _ = safetensors(weights_file(checkpoint(self.folder / "r", 1)).read_bytes())
         self.assertEqual([found["transformer.h.0.attn.c_attn.weight"][key] for key in ("dtype", "shape")], ["F32", [48, 16]])
         self.assertIn("transformer.wte.weight", found)
         self.assertNotIn("lm_head.weight", found)
@@ -76,12 +77,12 @@ class TrainTest(ProgramTest):
     def test_init_from_takes_weights_and_lets_the_vocabulary_grow(self):
         self.train("a", "ladder/bigram", 20)
         self.train("b", "ladder/bigram", 5, "--init_from", "a", text="μῆνιν ἄειδε θεὰ, and the rest in Latin letters. " * 200)
-        self.assertIn("θ", self.succeed("inspect", "b", "--json").out + (self.folder / "b/checkpoints/step-00000005/vocab.json").read_text())
+        self.assertIn("θ", part(checkpoint(self.folder / "b", 5), "vocabulary")["symbols"])
 
 
 class ResumeTest(ProgramTest):
     def assert_same_run(self, whole, parts, step):
-        self.assertEqual(*(tensors(self.folder / run, step) for run in (whole, parts)))
+        self.assertEqual(*(self.tensors(run, step) for run in (whole, parts)))
         self.assertEqual(*(rows(self.folder / run) for run in (whole, parts)))
 
     def test_resume_equals_an_uninterrupted_run_bit_for_bit(self):
@@ -117,7 +118,7 @@ class ResumeTest(ProgramTest):
                                              stderr=subprocess.PIPE, check=True).stderr.decode()
                     self.assertNotIn("not bit-exact", resumed)
                     self.train("whole", "nanogpt-cpu", step, *SMALL_GPT, *options)
-                    self.assertEqual(tensors(self.folder / "whole", step), tensors(self.folder / "parts", step))
+                    self.assertEqual(self.tensors("whole", step), self.tensors("parts", step))
                     for run in ("parts", "whole"):
                         shutil.rmtree(self.folder / run)
 

@@ -30,7 +30,7 @@ class WatchTest(ProgramTest):
     def test_a_baselines_name_sends_nothing_to_the_terminal(self):
         losses = [row.get("val_loss", row.get("loss")) for row in metrics(self.folder / "run") if row["kind"] in ("train", "eval")]
         below = min(losses) - 0.3 * (max(losses) - min(losses))  # in a row of its own
-        self.write("run/figures.json", {"baselines": {"ngram": {"order": "\x1b]0;owned\x07", "loss_in_windows": below}}})
+        self.set_figures("run", {"baselines": {"ngram": {"order": "\x1b]0;owned\x07", "loss_in_windows": below}}})
         shown = self.succeed("watch", "run", env=UTF8).out
         self.assertIn("-grams", shown)
         self.assertNotIn("\x1b", shown)

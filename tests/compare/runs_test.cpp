@@ -167,9 +167,10 @@ TEST_CASE_METHOD(Log, "rows of an earlier process are passed on by none, though 
   write("all", earlier + R"({"kind":"plan","step":10,"max_iters":200}
 {"kind":"train","step":11,"seconds":9.0}
 )");
-  run_all(planned(1), {}, hooks_of([](const PlannedRun&) {
-            return "mkdir -p checkpoints/step-00000010; cp ../earlier metrics.jsonl; exit 81";
-          }));
+  run_all(
+      planned(1), {}, hooks_of([](const PlannedRun&) {
+        return "mkdir checkpoints; touch checkpoints/step-00000010.safetensors; cp ../earlier metrics.jsonl; exit 81";
+      }));
   RunsHooks hooks = hooks_of([](const PlannedRun&) {
     return "while [ ! -e ../read ]; do sleep 0.01; done; cp ../all new; mv new metrics.jsonl; "
            "while [ ! -e ../seen ]; do sleep 0.01; done; touch figures.json";

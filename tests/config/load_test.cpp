@@ -290,8 +290,8 @@ TEST_CASE("an archive or weights in place of a config are called what they are")
   };
   CHECK(complaint("my.zip", "PK\3\4abc") ==
         " is a ZIP archive or an Office document, not a config; convert it to plain text and pass it with --text FILE");
-  CHECK(complaint("model.safetensors", std::string_view("\x40\0\0\0\0\0\0\0{\"a\":", 13)) ==
-        " is a safetensors file, not a config; use a plain text instead and pass it with --text FILE");
+  CHECK(complaint("model.safetensors", std::string_view("\x40\0\0\0\0\0\0\0{\"a\":", 13))
+            .starts_with(" is a checkpoint, not a config; to start from its weights: --init_from "));
   CHECK(error_of([] { load_config("my.txt"); }).line ==
         "my.txt is neither a preset nor a file; chargpt configs lists the presets; give a text with --text FILE");
   CHECK(complaint("mine.conf", "// a comment\n{ nonsense }").starts_with(":2: not JSON"));

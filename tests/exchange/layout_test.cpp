@@ -16,7 +16,7 @@ ForeignTensors foreign(const TestFolder& folder, const std::vector<TensorView>& 
         bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
       },
       tensors);
-  return {folder.write("model.safetensors", bytes), "config.json"};
+  return ForeignTensors(folder.write("model.safetensors", bytes));
 }
 
 template <class Number>

@@ -1,6 +1,7 @@
 """What the fault tests share: a run that takes a second, what it must come to, and a program whose file operations fail."""
 
 import atexit
+import bisect
 import collections
 import functools
 import hashlib
@@ -15,7 +16,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from program import PROGRAM, Outcome, ProgramTest, files, last_wins, metrics, mounts_are_allowed, rewrite, rows, tensors  # noqa: E402, F401
+from checkpoints import checkpoint, checkpoints, damage, is_whole, name_of, part, remove, rewrite, tensors, weights  # noqa: E402, F401
+from program import PROGRAM, Outcome, ProgramTest, files, last_wins, metrics, mounts_are_allowed, rows  # noqa: E402, F401
 
 TEXT = "".join("abcdefghijkl. \n"[(3 * i + i // 11) % 15] for i in range(3000))
 # lr_decay_iters is given, so that a run's length changes nothing of the steps before its end.
@@ -36,27 +38,31 @@ def drawn(what):
     return random.Random(f"{SEED} {what}")
 
 
-def state(folder):
-    """A checkpoint's state.json without the seconds spent, or its bytes where it is damaged."""
-    data = (folder / "state.json").read_bytes()
-    try:
-        return {key: value for key, value in json.loads(data).items() if not key.endswith("seconds")}
-    except ValueError:
-        return data
+def digests(path):
+    """name -> digest of a file, or of all files in a folder but .lock, which says who held it last."""
+    held = {path.name: path.read_bytes()} if path.is_file() else files(path)
+    return {name: hashlib.sha256(data).hexdigest() for name, data in held.items() if pathlib.Path(name).name != ".lock"}
+
+
+def state(run, step):
+    """Of a checkpoint, without the seconds spent."""
+    return {key: value for key, value in part(checkpoint(run, step), "state").items() if not key.endswith("seconds")}
+
+
+def best_of(run, steps):
+    """The step of the least validation loss, of those that have a checkpoint."""
+    def loss(step):
+        saved = state(run, step)
+        return min(float(saved[key]) for key in ("val_loss", "averaged_val_loss"))  # "inf": not evaluated
+    return min(set(steps) & set(checkpoints(run)), key=loss)
 
 
 def fingerprint(run):
-    """Of all that a later process can see of a run's checkpoints and rows, but for the seconds spent."""
+    """Of all that a later process can see of a run, but for the seconds spent."""
     metrics = (run / "metrics.jsonl").read_bytes()
-    lines, ends_whole = metrics.count(b"{"), metrics.endswith(b"\n")
-    digest = hashlib.sha256(f"{lines} {ends_whole}".encode())
-    for path in sorted((run / "checkpoints").rglob("*")):
-        digest.update(str(path.relative_to(run)).encode() + b"\0")
-        if path.name == "state.json":
-            digest.update(repr(state(path.parent)).encode())
-        elif path.is_file() and path.name != "MANIFEST.json":
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    seen = [metrics.count(b"{"), metrics.endswith(b"\n"), sorted(os.listdir(run / "checkpoints")),
+            [(step, state(run, step), tensors(run, step)) for step in checkpoints(run)]]
+    return hashlib.sha256(repr(seen).encode()).hexdigest()
 
 
 @functools.lru_cache(maxsize=1)
@@ -117,6 +123,14 @@ class FaultTest(ProgramTest):
         process.stdout = process.stdout or b""
         return Outcome(process)
 
+    def within(self, mebibytes, *arguments):
+        """The program where no more than so much may be mapped (ulimit -v)."""
+        return self.run_in(limit(resource.RLIMIT_AS, *2 * [int(mebibytes * 2**20)]), *arguments)
+
+    def least_memory(self):
+        """Mebibytes, to half a one, in which the program can be loaded."""
+        return bisect.bisect_left(range(2000), True, key=lambda most: self.within(most / 2, "--version").code == 0) / 2
+
     def spoiled(self, arguments, folder, operations="all", at=0, how="once", reason=0):
         """Runs the program while operation `at` of the set on `folder` fails."""
         if shim() is None:
@@ -133,32 +147,18 @@ class FaultTest(ProgramTest):
         lines = log.read_text().splitlines() if log.exists() else []
         return [Operation(int(number), *rest[:3]) for number, *rest in (line.split(" ") for line in lines)]
 
-    def chosen(self, run, which):
-        """The checkpoint that the program takes for best or last, as sample, eval and resume would; and what it says about that."""
-        told = self.json("inspect", run, "--checkpoint", which)
-        return pathlib.Path(told["path"]).name, told["notices"]
-
     def assert_stands_as(self, whole, run, unsaved=()):
-        """The run stands at some step, as one that kept every checkpoint stood there: last and best are that one's, bytes and all.
-        `unsaved`: steps whose save failed, as was said; where the best is among them the program takes the last.
-        Returns whether the file BEST says so too."""
-        last, notices = self.chosen(run, "last")
-        then = state(whole / "checkpoints" / last)
-        best, more = self.chosen(run, "best")
-        expected = f"step-{then['best_step']:08d}" if then["best_step"] > 0 else last
-        lost = then["best_step"] in unsaved and not (run / "checkpoints" / expected).exists()
-        if lost:
-            expected = last
-            self.assertIn("is not there; using the last", " ".join(more))
-        self.assertEqual(best, expected, f"the best at {last}: {notices + more}")
-        for name in {last, best}:
-            self.assertEqual(tensors(whole, int(name[5:])), tensors(run, int(name[5:])), name)
-            found = state(run / "checkpoints" / name)
-            for key, value in state(whole / "checkpoints" / name).items():
+        """Each checkpoint of the run is whole and is that of a run that kept all; last and best are there. `unsaved`: steps whose save failed, as was said."""
+        steps = checkpoints(run)
+        for step in steps:
+            self.assertTrue(is_whole(checkpoint(run, step)), step)
+            self.assertEqual(tensors(run, step), tensors(whole, step), step)
+            for key, value in state(whole, step).items():
                 if key in LOSSES:
-                    self.assertEqual(found[key], value, f"{key} of {name}")
-        pointer = run / "checkpoints/BEST"
-        return (pointer.read_text() if pointer.exists() else None) == (f"{best}\n" if then["best_step"] > 0 and not lost else None)
+                    self.assertEqual(state(run, step)[key], value, f"{key} of step {step}")
+        last, best = steps[-1], best_of(whole, range(steps[-1] + 1))
+        self.assertIn(best, {*steps, *unsaved})
+        self.assertEqual([self.step_of(run, which) for which in ("last", "best")], [last, best_of(run, steps)])
 
     def assert_same_training(self, whole, run, step):
         self.assertEqual(tensors(whole, step), tensors(run, step))

@@ -26,7 +26,7 @@ class ClockTest(FaultTest):
         self.assertEqual(seconds, sorted(seconds))
         self.assertGreater(seconds[0], 0)
         self.assertLess(seconds[-1], elapsed + 1 / os.sysconf("SC_CLK_TCK"))  # the system tells when a process began in such units
-        state = self.json_of(run / f"checkpoints/step-{self.last_step(run):08}/state.json")
+        state = self.state(run)
         self.assertLess(0, state["training_seconds"])
         self.assertLess(state["training_seconds"], state["seconds"])
         self.assertLess(state["seconds"], elapsed)
@@ -48,7 +48,7 @@ class ClockTest(FaultTest):
             self.assertNotIn("not bit-exact", outcome.err)
             self.assert_seconds_are_sane(run, elapsed)
         self.assert_same_training(whole, run, 8)
-        self.assertEqual(self.chosen("run", "last")[0], "step-00000008")
+        self.assertEqual(self.step_of("run", "last"), 8)
         events = sorted(run.glob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime_ns)
         self.assertEqual(len(events), 4)
         self.assertEqual(events, sorted(events), "TensorBoard reads them by their names")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import termios
 
-from harness import FaultTest
+from harness import FaultTest, checkpoints
 
 
 class StopTest(FaultTest):
@@ -22,14 +22,14 @@ class StopTest(FaultTest):
         process = self.started("--keep", "1000000")
         process.send_signal(signal.SIGSTOP)  # so that both are there before the program can act on one
         self.wait_for(lambda: " T " in pathlib.Path(f"/proc/{process.pid}/stat").read_text())
-        before = sorted(path.name for path in (self.folder / "run/checkpoints").glob("step-*"))
+        before = checkpoints(self.folder / "run")
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGCONT)
         err = process.communicate(timeout=60)[1]
         self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM), err)
         self.assertNotIn("go on by", err)
-        self.assertEqual(sorted(path.name for path in (self.folder / "run/checkpoints").glob("step-*")), before)
+        self.assertEqual(checkpoints(self.folder / "run"), before)
         self.succeed(*self.resuming("run", self.last_step("run") + 1))
 
     def test_closing_the_terminal_saves(self):

@@ -42,31 +42,16 @@ fs::path save_small_checkpoint(const fs::path& run) {
   return save_checkpoint(run, {state, Vocabulary::of_bytes(), ResolvedConfig(), model, optimizer}, 1).path;
 }
 
-/// Size and sum of a file are the right ones where the foreign ones are even: so that none, one or both are wrong.
-Manifest mixed(Manifest foreign, const Manifest& own) {
-  for (auto& [name, sum] : foreign) {
-    const auto right = own.find(name);
-    if (right == own.end()) continue;
-    if (sum.bytes % 2 == 0) sum.bytes = right->second.bytes;
-    if (sum.crc64 % 2 == 0) sum.crc64 = right->second.crc64;
-  }
-  return foreign;
-}
-
 }  // namespace
 
-ScratchRun::ScratchRun() : path_(folder_in_memory()), checkpoint_(save_small_checkpoint(path_)) {
-  sums_ = read_manifest(checkpoint_);
+ScratchRun::ScratchRun()
+    : path_(folder_in_memory()), checkpoint_(save_small_checkpoint(path_)), own_(read_file(checkpoint_)) {
   file("base.json", R"({"train":{"max_iters":7}})");
 }
 
 ScratchRun::~ScratchRun() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
-}
-
-void ScratchRun::put(const std::string& name, std::string_view bytes) const {
-  write_plainly(checkpoint_ / name, bytes);
 }
 
 fs::path ScratchRun::file(const std::string& name, std::string_view bytes) const {
@@ -81,30 +66,23 @@ void ScratchRun::open() const {
       load_checkpoint(path_, with_optimizer ? "last" : "best", with_optimizer, &notices);
       for (const std::string& notice : notices) promise_fit_for_people(notice);
     });
-  for (const FileReport& report : verify_checkpoint(checkpoint_))
-    if (!report.problem.empty()) promise_fit_for_people(report.problem);
+  attempt([&] { read_state(checkpoint_); });
 }
 
-void ScratchRun::open_with(const std::string& name, std::string_view bytes) const {
-  const bool has_own = sums_.contains(name);
-  const std::string own = has_own ? read_file(checkpoint_ / name) : "";
-  Manifest sums = sums_;
-  sums[name] = {bytes.size(), crc64(bytes)};
-  put(name, bytes);
-  put(manifest_file, manifest_text(sums));
+void ScratchRun::open_with(std::string_view bytes) const {
+  write_plainly(checkpoint_, bytes);
   open();
-  has_own ? put(name, own) : static_cast<void>(fs::remove(checkpoint_ / name));
-  put(manifest_file, manifest_text(sums_));
+  write_plainly(checkpoint_, own_);
 }
 
-void ScratchRun::open_with_manifest(std::string_view text) const {
-  put(manifest_file, text);
+void ScratchRun::open_with_field(const std::string& name, std::string_view text) const {
+  const SafetensorsFile file(std::as_bytes(std::span(own_)), "own");
+  std::map<std::string, std::string> metadata = file.metadata();
+  metadata[name] = text;
+  write_plainly(checkpoint_, checkpoint_header(file.tensors().all(), std::move(metadata)) +
+                                 std::string(file.bytes().substr(8 + file.header().size())));
   open();
-  attempt([&] {
-    put(manifest_file, manifest_text(mixed(parse_manifest(text, manifest_file), sums_)));
-    open();
-  });
-  put(manifest_file, manifest_text(sums_));
+  write_plainly(checkpoint_, own_);
 }
 
 std::string ScratchRun::metrics_resumed(std::string_view foreign, std::int64_t step) const {

@@ -17,11 +17,11 @@ class ScratchRun {
   ScratchRun(const ScratchRun&) = delete;
   ScratchRun& operator=(const ScratchRun&) = delete;
 
-  /// Opens the run as inspect, runs, sample and resume do, with `bytes` for a file of its checkpoint; the manifest's
-  /// sum is the right one, as a stranger would write it.
-  void open_with(const std::string& name, std::string_view bytes) const;
-  /// The same with a foreign manifest; also where its sums are partly the right ones.
-  void open_with_manifest(std::string_view text) const;
+  /// Opens the run as inspect, runs, sample and resume do, with `bytes` for its checkpoint.
+  void open_with(std::string_view bytes) const;
+  /// The same with `text` for one field of the checkpoint's metadata, and checksums that agree, as a stranger would
+  /// write it.
+  void open_with_field(const std::string& name, std::string_view text) const;
   /// Goes on with foreign metrics after a step, and writes a row of each kind; what is in the file then.
   std::string metrics_resumed(std::string_view foreign, std::int64_t step) const;
 
@@ -31,10 +31,9 @@ class ScratchRun {
 
  private:
   void open() const;
-  void put(const std::string& name, std::string_view bytes) const;
 
   std::filesystem::path path_, checkpoint_;
-  Manifest sums_;
+  std::string own_;  ///< the checkpoint as it was saved
 };
 
 }  // namespace chargpt

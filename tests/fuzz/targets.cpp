@@ -8,7 +8,7 @@
 
 #include "config/describe.h"
 #include "config/load.h"
-#include "exchange/formats.h"
+#include "exchange/huggingface.h"
 #include "network/parameter_list.h"
 #include "promise.h"
 #include "report/files/metrics.h"
@@ -33,7 +33,7 @@ std::string written(const SafetensorsFile& file) {
       [&bytes](std::span<const std::byte> piece) {
         bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
       },
-      file.tensors(), file.metadata());
+      file.tensors().all(), file.metadata());
   return bytes;
 }
 
@@ -44,23 +44,14 @@ SafetensorsFile parsed(std::string_view bytes) {
 void read_safetensors(std::string_view bytes) {
   const bool read = attempt([&] {
     const SafetensorsFile file = parsed(bytes);
-    for (const TensorView& tensor : file.tensors()) {
-      promise(file.find(tensor.name) == &tensor, "a tensor is found by its name");
+    for (const TensorView& tensor : file.tensors().all()) {
+      promise(file.tensors().find(tensor.name) == &tensor, "a tensor is found by its name");
       promise(tensor.bytes.size() <= bytes.size(), "a tensor lies in the file");
     }
     const std::string again = written(file);
     promise(written(parsed(again)) == again, "tensors come back from what is written");
   });
-  if (read)
-    for (const char* name : {model_file, optimizer_file, averaged_file}) scratch_run().open_with(name, bytes);
-}
-
-void read_manifest_text(std::string_view bytes) {
-  const bool read = attempt([&] {
-    const Manifest manifest = parse_manifest(bytes, "MANIFEST.json");
-    promise(parse_manifest(manifest_text(manifest), "again") == manifest, "a manifest comes back from its text");
-  });
-  if (read) scratch_run().open_with_manifest(bytes);
+  if (read) scratch_run().open_with(bytes);
 }
 
 RunState state_from(std::string_view text) {
@@ -77,7 +68,7 @@ void read_state_text(std::string_view bytes) {
     const std::string text = dumped(to_json(state_from(bytes)));
     promise(dumped(to_json(state_from(text))) == text, "a state comes back from its text");
   });
-  if (read) scratch_run().open_with(state_file, bytes);
+  if (read) scratch_run().open_with_field("state", bytes);
 }
 
 void read_vocabulary_text(std::string_view bytes) {
@@ -89,7 +80,7 @@ void read_vocabulary_text(std::string_view bytes) {
     promise(vocabulary.encode(vocabulary.decode(ids), "symbols") == ids, "symbols have the ids they came from");
     for (const char32_t symbol : vocabulary.code_points()) promise_fit_for_people(describe_character(symbol));
   });
-  if (read) scratch_run().open_with(vocabulary_file, bytes);
+  if (read) scratch_run().open_with_field("vocabulary", bytes);
 }
 
 /// Every option as a flag, over the defaults.
@@ -119,7 +110,7 @@ void read_config_text(std::string_view bytes) {
   if (bytes.find("extends") != std::string_view::npos) read_config_file(bytes);
   if (!read) return;
   read_config_file(bytes);
-  scratch_run().open_with(config_file, bytes);
+  scratch_run().open_with_field("config", bytes);
 }
 
 /// First byte: the step that a run is resumed from.
@@ -182,23 +173,24 @@ void promise_whole(const ImportedModel& model) {
   for (const std::string& notice : model.notices) promise_fit_for_people(notice);
 }
 
-/// Three files, one after the other behind NUL bytes: config.json, tokenizer.json (where that is empty the first is
-/// nanogpt.json) and model.safetensors.
+/// Three files, one after the other behind NUL bytes: config.json, tokenizer.json and model.safetensors.
 void read_foreign_model(std::string_view bytes) {
   const std::size_t first = bytes.find('\0'), second = bytes.find('\0', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return;
-  const bool is_nanogpt = second == first + 1;
-  scratch_run().file(is_nanogpt ? "nanogpt.json" : "config.json", bytes.substr(0, first));
+  scratch_run().file("config.json", bytes.substr(0, first));
   scratch_run().file("tokenizer.json", bytes.substr(first + 1, second - first - 1));
   scratch_run().file("model.safetensors", bytes.substr(second + 1));
-  attempt([&] { promise_whole(format_of(is_nanogpt ? "nanogpt" : "huggingface").read(scratch_run().path())); });
+  attempt([&] { promise_whole(read_huggingface(scratch_run().path())); });
 }
 
 constexpr std::array targets = {
-    FuzzTarget{"safetensors", read_safetensors}, FuzzTarget{"manifest", read_manifest_text},
-    FuzzTarget{"state", read_state_text},        FuzzTarget{"vocabulary", read_vocabulary_text},
-    FuzzTarget{"config", read_config_text},      FuzzTarget{"metrics", read_metrics_text},
-    FuzzTarget{"exchange", read_foreign_model},  FuzzTarget{"text", read_text},
+    FuzzTarget{"safetensors", read_safetensors},
+    FuzzTarget{"state", read_state_text},
+    FuzzTarget{"vocabulary", read_vocabulary_text},
+    FuzzTarget{"config", read_config_text},
+    FuzzTarget{"metrics", read_metrics_text},
+    FuzzTarget{"exchange", read_foreign_model},
+    FuzzTarget{"text", read_text},
 };
 
 }  // namespace

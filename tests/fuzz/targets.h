@@ -13,7 +13,7 @@ struct FuzzTarget {
   void (*read)(std::string_view bytes);
 };
 
-/// safetensors, manifest, state, vocabulary, config, metrics, exchange, text.
+/// safetensors, state, vocabulary, config, metrics, exchange, text.
 std::span<const FuzzTarget> fuzz_targets();
 
 }  // namespace chargpt

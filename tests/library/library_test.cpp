@@ -45,7 +45,7 @@ TEST_CASE_METHOD(Opened, "an opened model says what it is") {
   CHECK(model.parameters() > 1000);
   CHECK(model.vocabulary_size() > 20);
   CHECK(model.config().find("\"n_embd\": 16") != std::string::npos);
-  CHECK(model.checkpoint().ends_with("step-00000020"));
+  CHECK(model.checkpoint().ends_with("step-00000020.safetensors"));
   CHECK(model.notices().empty());
   CHECK(std::string(chargpt_version()).find('.') != std::string::npos);
   CHECK(chargpt_abi() == CHARGPT_ABI);

@@ -2,7 +2,6 @@
 #include "report/files/tensorboard.h"
 
 #include "base/files.h"
-#include "base/open_folder.h"
 #include "test_folder.h"
 
 using namespace chargpt;

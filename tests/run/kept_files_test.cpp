@@ -9,10 +9,10 @@ namespace chargpt {
 namespace {
 
 TEST_CASE_METHOD(TestFolder, "figures are those of the one checkpoint whose step they name") {
-  write("figures.json", R"({"loss": 1.5, "checkpoint": {"step": 4}})");
+  write("run.json", R"({"format": "chargpt run", "version": 1, "figures": {"loss": 1.5, "checkpoint": {"step": 4}}})");
   const auto figures_at = [&](std::int64_t step) {
     Checkpoint checkpoint;
-    checkpoint.path = path() / "checkpoints/step-00000004";
+    checkpoint.path = path() / "checkpoints/step-00000004.safetensors";
     checkpoint.state.step = step;
     return kept_figures(checkpoint);
   };

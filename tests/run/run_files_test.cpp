@@ -2,6 +2,7 @@
 #include "run/run_files.h"
 
 #include <atomic>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "failure.h"
@@ -34,12 +35,14 @@ Names files_in(const fs::path& folder) {
 TEST_CASE("names of checkpoints are exactly the step's, others are no checkpoints") {
   CHECK(checkpoint_name(2000) == "step-00002000");
   CHECK(checkpoint_name(123456789012) == "step-123456789012");
-  CHECK(checkpoint_step("step-00002000") == 2000);
-  CHECK(checkpoint_step("step-123456789012") == 123456789012);
+  CHECK(step_of("step-00002000.safetensors", ".safetensors") == 2000);
+  CHECK(step_of("step-123456789012.txt", ".txt") == 123456789012);
   for (const char* name :
        {"", "step-", "step-2000", "step-0000002000", "step--0000001", "step-00002000/", "step-0000x000",
         "../step-00002000", "step-99999999999999999999", "STEP-00002000", "step-+0002000"})
-    CHECK_FALSE(checkpoint_step(name));
+    CHECK_FALSE(step_of(name + std::string(".txt"), ".txt"));
+  CHECK_FALSE(step_of("step-00002000", ".txt"));
+  CHECK_FALSE(step_of("step-00002000.safetensors", ".txt"));
 }
 
 TEST_CASE_METHOD(TestFolder, "a folder is a run by its mark") {
@@ -47,7 +50,13 @@ TEST_CASE_METHOD(TestFolder, "a folder is a run by its mark") {
   CHECK_FALSE(is_run(path() / "nothing"));
   mark_run(path());
   CHECK(is_run(path()));
-  CHECK(read_file(path() / "run.json") == "{\"format\": \"chargpt run\", \"version\": 1}\n");
+  CHECK(run_fact(path(), "format") == "chargpt run");
+  CHECK(run_fact(path(), "figures").is_null());
+  keep_run_fact(path(), "figures", {{"loss", 1.5}});
+  CHECK(run_fact(path(), "figures").at("loss") == 1.5);
+  keep_run_fact(path(), "figures", nullptr);
+  CHECK(run_fact(path(), "figures").is_null());
+  CHECK(is_run(path()));
 }
 
 TEST_CASE_METHOD(TestFolder, "a folder that cannot be looked at is not taken for one that is no run") {
@@ -75,7 +84,7 @@ TEST_CASE_METHOD(TestFolder, "what only looks like a run is none") {
   CHECK_FALSE(is_run(path()));
   write("config.json", "{}");
   write("checkpoints/mine.pt");
-  write("checkpoints/step-00000100/model.safetensors");
+  write("checkpoints/step-00000100.safetensors");
   CHECK_FALSE(is_run(path()));
   SavedRun saved;
   saved.save(100);
@@ -96,36 +105,25 @@ TEST_CASE("links and other kinds of files in the place of a run's own are refuse
   fs::create_directories(folder / "samples/step-1.txt");
   folder.write("config.json");
   CHECK(refused(folder.path()).empty());
-  folder.write("checkpoints/step-00000001");
-  fs::create_directories(folder / "checkpoints/BEST");
-  CHECK(refused(folder.path()) == "checkpoints/BEST, checkpoints/step-00000001");
+  fs::create_directories(folder / "checkpoints/step-00000001.safetensors");
+  CHECK(refused(folder.path()) == "checkpoints/step-00000001.safetensors");
   fs::create_directories(folder / "samples/step-00000001.txt");
-  CHECK(refused(folder.path()) == "samples/step-00000001.txt, checkpoints/BEST, checkpoints/step-00000001");
+  CHECK(refused(folder.path()) == "samples/step-00000001.txt, checkpoints/step-00000001.safetensors");
   fs::remove_all(folder / "samples");
   fs::create_directory_symlink(elsewhere.path(), folder / "samples");
   fs::create_directories(folder / "metrics.jsonl");
   fs::create_symlink(elsewhere / "step-00000001.txt", folder / ".lock");
-  CHECK(refused(folder.path()) == ".lock, metrics.jsonl, samples and 2 more");
+  CHECK(refused(folder.path()) == ".lock, metrics.jsonl, samples and 1 more");
 }
 
 TEST_CASE_METHOD(TestFolder, "what a crash left of a run's files goes, and nothing else") {
-  for (const char* name : {".chargpt-17-3.tmp", "samples/.chargpt-1-2.tmp", ".lock", "metrics.jsonl", "thesis.tmp-17-3",
-                           ".thesis.tmp-17-3", "samples/.letter.tmp-1-2", "notes/.chargpt-1-2.tmp"})
+  for (const char* name : {".chargpt-17-3.partial", "samples/.chargpt-1-2.partial", ".lock", "metrics.jsonl",
+                           "thesis.tmp-17-3", ".thesis.tmp-17-3", "samples/.letter.tmp-1-2",
+                           "checkpoints/.chargpt-1-3.partial", "mine.partial", "notes/.chargpt-1-2.partial"})
     write(name);
   remove_unfinished_files(path());
-  CHECK(files_in(path()) == Names{".lock", ".thesis.tmp-17-3", "metrics.jsonl", "notes/.chargpt-1-2.tmp",
-                                  "samples/.letter.tmp-1-2", "thesis.tmp-17-3"});
-}
-
-TEST_CASE_METHOD(TestFolder, "of a run that made no step all goes that it wrote, and nothing else") {
-  for (const char* name :
-       {"config.json", "metrics.jsonl", "text.json", "events.out.tfevents.1795361460.host.chargpt",
-        "samples/step-00000000.txt", ".chargpt-1-2.tmp", "checkpoints/notes.txt", ".lock", "mine.txt"})
-    write(name);
-  mark_run(path());
-  remove_beginning(path());
-  CHECK(files_in(path()) == Names{".lock", "checkpoints/notes.txt", "mine.txt"});
-  CHECK_FALSE(fs::exists(path() / "samples"));
+  CHECK(files_in(path()) == Names{".lock", ".thesis.tmp-17-3", "metrics.jsonl", "mine.partial",
+                                  "notes/.chargpt-1-2.partial", "samples/.letter.tmp-1-2", "thesis.tmp-17-3"});
 }
 
 TEST_CASE_METHOD(TestFolder, "a start that was broken off leaves nothing that is in the way of another") {
@@ -133,12 +131,12 @@ TEST_CASE_METHOD(TestFolder, "a start that was broken off leaves nothing that is
   write(".lock", "");  // held by now, and without its number yet
   refuse_strangers(path(), "--run DIR");
   write(".lock", "4711");
-  write(".chargpt-4711-0.tmp", "{\"format\": \"char");
+  write(".chargpt-4711-0.partial", "{\"format\": \"char");
   refuse_strangers(path(), "--run DIR");
-  write(".chargpt-4711-1.tmp", "mine");
+  write("notes", "mine");
   CHECK(error_of([&] { refuse_strangers(path(), "--run DIR"); }).line ==
-        path().string() + " holds files that no run wrote (.chargpt-4711-1.tmp); choose another folder with --run DIR");
-  fs::remove(path() / ".chargpt-4711-1.tmp");
+        path().string() + " contains files that chargpt did not write (notes); choose another folder with --run DIR");
+  fs::remove(path() / "notes");
   write(".lock", "mine, and no process's number");
   CHECK(error_of([&] { refuse_strangers(path(), "--run DIR"); }).code == ExitCode::busy);
 }
@@ -146,22 +144,7 @@ TEST_CASE_METHOD(TestFolder, "a start that was broken off leaves nothing that is
 TEST_CASE_METHOD(TestFolder, "a file in the place of a run's folder is refused") {
   write_file_atomically(path() / "run", "hello");
   CHECK(error_of([&] { refuse_strangers(path() / "run", "--run DIR"); }) ==
-        Failure{ExitCode::io, "cannot open the folder " + (path() / "run").string() + ": Not a directory"});
-}
-
-TEST_CASE_METHOD(SavedRun, "a save under way in another process is in nobody's way, at any moment") {
-  save(100);
-  std::atomic<bool> ended = false;
-  std::thread saver([&] {
-    const fs::path unfinished = path() / "checkpoints/.tmp-step-00000200";
-    while (!ended) {
-      fs::create_directory(unfinished);
-      fs::remove(unfinished);
-    }
-  });
-  for (int time = 0; time < 2000; ++time) CHECK_NOTHROW(refuse_replaced(path()));
-  ended = true;
-  saver.join();
+        Failure{ExitCode::io, (path() / "run").string() + " is a file; choose a folder with --run DIR"});
 }
 
 TEST_CASE_METHOD(TestFolder, "a start under way in another process is no stranger, at any moment") {

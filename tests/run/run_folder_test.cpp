@@ -30,76 +30,44 @@ const std::set<std::string> old_run = {"config.json", "metrics.jsonl", "run.json
 
 }  // namespace
 
-TEST_CASE("the run of a checkpoint is two folders above it, which may be the working folder") {
-  CHECK(run_place("mine/checkpoints/step-00000020", "last").run == fs::path("mine"));
-  CHECK(run_place("checkpoints/step-00000020/", "last").run == fs::path("."));
-  CHECK(run_place("checkpoints/step-00000020/", "last").checkpoint == "step-00000020");
-  CHECK(run_place("mine", "last").checkpoint == "last");
+TEST_CASE_METHOD(TestFolder, "the run of a checkpoint is two folders above it; a file elsewhere has no run") {
+  CHECK(run_place("mine/checkpoints/step-00000020.safetensors", "last").run == fs::path("mine"));
+  CHECK(run_place("checkpoints/step-00000020.safetensors", "last").run == fs::path("."));
+  CHECK(run_place("checkpoints/step-00000020.safetensors", "last").checkpoint == "step-00000020");
+  CHECK(run_place("mine/", "last").checkpoint == "last");
+  CHECK(run_place(write("step-00000020.safetensors"), "last").run.empty());
 }
 
-TEST_CASE_METHOD(TestFolder, "a run that does not begin leaves nothing, not even the folders above it") {
-  { const NewRun run(path() / "a/b/run", "mine", /*overwrite=*/{}); }
-  CHECK(all_in(path()).empty());
+TEST_CASE_METHOD(TestFolder, "a new run gets a folder that is made, locked and marked") {
+  const NewRun run(path() / "a/b/run", "mine", /*overwrite=*/{});
+  CHECK(all_in(path() / "a/b/run") == std::set<std::string>{".lock", "run.json"});
+  CHECK(is_locked(run.path()));
+  CHECK(run.old_run().empty());
 }
 
-TEST_CASE_METHOD(TestFolder, "a folder that was there before stays, empty as it was") {
-  fs::create_directory(path() / "run");
-  { const NewRun run(path() / "run", "mine", /*overwrite=*/{}); }
-  CHECK(all_in(path()) == std::set<std::string>{"run"});
+TEST_CASE_METHOD(WorkingFolder, "without a name a run gets the first free number") {
+  fs::create_directories("runs/mine-1");
+  CHECK(NewRun("", "mine", /*overwrite=*/{}).path() == fs::path("runs/mine-2"));
 }
 
-TEST_CASE_METHOD(TestFolder, "a run that fails after it began and before its first step leaves nothing") {
-  {
-    NewRun run(path() / "run", "mine", /*overwrite=*/{});
-    run.begin();
-    write_file_atomically(run.path() / "config.json", "{}");
-    write_file_atomically(run.path() / "events.out.tfevents.1.host", "");
-  }
-  CHECK(all_in(path()).empty());
+TEST_CASE_METHOD(TestFolder, "a folder that is empty, or that an interrupted start left, is taken") {
+  write("run/.lock", "4711");
+  write("run/.chargpt-4711-0.partial", "{");
+  const NewRun run(path() / "run", "mine", /*overwrite=*/{});
+  CHECK(is_run(run.path()));
 }
 
-TEST_CASE_METHOD(TestFolder, "a run that has come to something stays") {
-  {
-    NewRun run(path() / "run", "mine", /*overwrite=*/{});
-    run.begin();
-    write_file_atomically(run.path() / "config.json", "{}");
-    run.keep();
-  }
-  CHECK(all_in(path()) == std::set<std::string>{"run", "run/.lock", "run/config.json", "run/run.json"});
-}
-
-TEST_CASE_METHOD(TestFolder, "a run is marked before anything else of it is there") {
-  NewRun run(path() / "run", "mine", /*overwrite=*/{});
-  CHECK(all_in(path() / "run") == std::set<std::string>{".lock"});
-  run.begin();
-  CHECK(all_in(path() / "run") == std::set<std::string>{".lock", "run.json"});
-}
-
-TEST_CASE_METHOD(TestFolder, "an overwritten run is renamed with all it holds, and comes back if no new one begins") {
-  const fs::path place = path() / "run";
-  write_old_run(place);
-  write_file_atomically(place / "notes.txt", "mine");
+TEST_CASE_METHOD(TestFolder, "an overwritten run is renamed with everything in it") {
+  const fs::path folder = path() / "run";
+  write_old_run(folder);
+  write_file_atomically(folder / "notes.txt", "mine");
   fs::create_directory(path() / "run.old-1");  // somebody's
-  { const NewRun run(place, "mine", {.allowed = true}); }
+  const NewRun run(folder / "", "mine", {.allowed = true});
+  CHECK(all_in(folder) == std::set<std::string>{".lock", "run.json"});
+  CHECK(run.old_run() == path() / "run.old-2");
   std::set<std::string> as_before = old_run;
   as_before.insert({".lock", "notes.txt"});
-  CHECK(all_in(place) == as_before);
-  {
-    NewRun run(place / "", "mine", {.allowed = true});
-    run.begin();
-    CHECK(all_in(place) == std::set<std::string>{".lock", "run.json"});
-    CHECK(run.old_run() == path() / "run.old-2");
-    CHECK(is_locked(run.old_run()));
-    CHECK(all_in(run.old_run()) == as_before);
-  }
-  CHECK(all_in(place) == as_before);
-  {
-    NewRun run(place, "mine", {.allowed = true});
-    run.begin();
-    run.keep();
-  }
-  CHECK(all_in(place) == std::set<std::string>{".lock", "run.json"});
-  CHECK(all_in(path() / "run.old-2") == as_before);
+  CHECK(all_in(run.old_run()) == as_before);
   CHECK(all_in(path() / "run.old-1").empty());
 }
 
@@ -151,45 +119,24 @@ TEST_CASE_METHOD(TestFolder, "an existing run is refused with the choices there 
   fs::create_directory(path() / "run");
   write_old_run(path() / "run");
   const std::string run = (path() / "run").string();
-  CHECK_THROWS_WITH(
-      NewRun(run, "mine", {}),
-      run +
-          " already holds a run, which ended before it saved a checkpoint: choose another folder with --run "
-          "DIR, or start over with --overwrite");
+  CHECK_THROWS_WITH(NewRun(run, "mine", {}), run +
+                                                 " contains a run that stopped before its first checkpoint: choose "
+                                                 "another folder with --run DIR, or start over "
+                                                 "with --overwrite");
   CHECK(all_in(path() / "run") == old_run);
 }
 
-TEST_CASE_METHOD(TestFolder, "a run that is renamed before its first step is left, and so is what has its name now") {
-  {
-    NewRun run(path() / "run", "mine", /*overwrite=*/{});
-    run.begin();
-    fs::rename(path() / "run", path() / "moved");
-    write_old_run(path() / "run");  // of somebody else
-  }
-  CHECK(all_in(path() / "run") == old_run);
-  CHECK(all_in(path() / "moved") == std::set<std::string>{".lock", "run.json"});
-}
-
-TEST_CASE_METHOD(TestFolder, "folders of results: a new one, gone again where nothing came into it") {
-  {
-    ResultsFolder results(path() / "a/b");
-    CHECK(fs::is_directory(path() / "a/b"));
-    CHECK(results.path() == path() / "a/b");
-  }
-  CHECK(all_in(path()).empty());
-  {
-    ResultsFolder results(path() / "a");
-    write_file_atomically(results.path() / "compare.json", "{}");
-  }
-  CHECK(all_in(path()) == std::set<std::string>{"a", "a/compare.json"});
-  ResultsFolder continued(path() / "a");
+TEST_CASE_METHOD(TestFolder, "a folder of results is never a run's, and one process writes there") {
+  const ResultsFolder results(path() / "a/b");
+  CHECK(results.path() == path() / "a/b");
+  CHECK_THROWS_WITH(ResultsFolder(path() / "a/b"), Catch::Contains("another compare is writing to"));
   mark_run(path() / "a");
-  CHECK_THROWS_WITH(ResultsFolder(path() / "a"), Catch::Contains("holds a run"));
+  CHECK_THROWS_WITH(ResultsFolder(path() / "a"), Catch::Contains("contains a run"));
 }
 
-TEST_CASE_METHOD(TestFolder, "a second start on a run that has not begun is refused and takes no lock of the first") {
+TEST_CASE_METHOD(TestFolder, "a second start in the same folder is refused") {
   const NewRun first(path() / "run", "mine", /*overwrite=*/{});
-  CHECK_THROWS_WITH(NewRun(path() / "run", "mine", {}), Catch::Contains("is in use by another process"));
+  CHECK_THROWS_WITH(NewRun(path() / "run", "mine", {}), Catch::Contains("contains a run"));
   CHECK_THROWS_WITH(NewRun(path() / "run", "mine", {.allowed = true}), Catch::Contains("is in use by another process"));
-  CHECK(all_in(path()) == std::set<std::string>{"run", "run/.lock"});
+  CHECK(all_in(path()) == std::set<std::string>{"run", "run/.lock", "run/run.json"});
 }

@@ -44,7 +44,7 @@ std::string refusal_of(const std::string& file) {
 std::string contents(const SafetensorsFile& file) {
   std::string text;
   for (const auto& [key, value] : file.metadata()) text += key + "=" + value + "\n";
-  for (const TensorView& tensor : file.tensors()) {
+  for (const TensorView& tensor : file.tensors().all()) {
     text += tensor.name + " " + tensor.dtype;
     for (const auto extent : tensor.shape) text += " " + std::to_string(extent);
     text += ": " + to_text(tensor.bytes) + "\n";
@@ -80,7 +80,7 @@ TEST_CASE("the writer gives the bytes of the reference implementation, whatever 
                                      {"ids", "I64", {2}, std::as_bytes(std::span(ids))}};
   for (int order = 0; order < 2; ++order) {
     std::string written;
-    write_safetensors([&](std::span<const std::byte> bytes) { written += to_text(bytes); }, tensors);
+    write_safetensors([&](std::span<const std::byte> bytes) { written += to_text(bytes); }, reference_order(tensors));
     CHECK(written == reference_file);
     std::reverse(tensors.begin(), tensors.end());
   }
@@ -90,9 +90,9 @@ TEST_CASE_METHOD(TestFolder, "the reader gives names, dtypes, shapes, bytes and 
   write_file_atomically(path() / "m", reference_file);
   const SafetensorsFile file(path() / "m");
   CHECK(file.metadata() == std::map<std::string, std::string>{{"format", "pt"}});
-  REQUIRE(file.tensors().size() == 7);
-  CHECK(file.tensors()[0].name == "ids");
-  const TensorView* b = file.find("b");
+  REQUIRE(file.tensors().all().size() == 7);
+  CHECK(file.tensors().all()[0].name == "ids");
+  const TensorView* b = file.tensors().find("b");
   REQUIRE(b != nullptr);
   CHECK(b->dtype == "F32");
   CHECK(b->shape == std::vector<std::int64_t>{2, 2});
@@ -100,9 +100,9 @@ TEST_CASE_METHOD(TestFolder, "the reader gives names, dtypes, shapes, bytes and 
   REQUIRE(b->bytes.size() == sizeof values);
   std::memcpy(values.data(), b->bytes.data(), sizeof values);
   CHECK(values == std::array<float, 4>{1, 2, 3, 4});
-  CHECK(file.find("s")->shape.empty());
-  CHECK(file.find("none")->bytes.empty());
-  CHECK(file.find("nothing") == nullptr);
+  CHECK(file.tensors().find("s")->shape.empty());
+  CHECK(file.tensors().find("none")->bytes.empty());
+  CHECK(file.tensors().find("nothing") == nullptr);
 }
 
 TEST_CASE("a file without tensors, and metadata of one's own, can be written and read") {
@@ -127,16 +127,16 @@ TEST_CASE("the writer refuses what it could not read back") {
 }
 
 TEST_CASE("sizes that do not fit the file are refused before anything is read by them") {
-  CHECK(refusal_of("") == "m is no safetensors file: shorter than 8 bytes");
-  CHECK(refusal_of("1234567") == "m is no safetensors file: shorter than 8 bytes");
+  CHECK(refusal_of("") == "m is not a safetensors file: shorter than 8 bytes");
+  CHECK(refusal_of("1234567") == "m is not a safetensors file: shorter than 8 bytes");
   CHECK(refusal_of(little_endian(1)) ==
-        "m is no safetensors file: a header of 1 bytes in a file of 8; it may have been cut short");
+        "m is not a safetensors file: a header of 1 bytes in a file of 8; it may have been cut short");
   CHECK(refusal_of(little_endian(UINT64_MAX) + "{}") ==
-        "m is no safetensors file: a header of 18446744073709551615 bytes; the limit is 10000000");
+        "m is not a safetensors file: a header of 18446744073709551615 bytes; the limit is 10000000");
   CHECK(refusal_of(little_endian(10'000'001) + "{}") ==
-        "m is no safetensors file: a header of 10000001 bytes; the limit is 10000000");
+        "m is not a safetensors file: a header of 10000001 bytes; the limit is 10000000");
   CHECK(refusal_of(little_endian(3) + "{}") ==
-        "m is no safetensors file: a header of 3 bytes in a file of 10; it may have been cut short");
+        "m is not a safetensors file: a header of 3 bytes in a file of 10; it may have been cut short");
 }
 
 TEST_CASE("a header that is no JSON object is refused") {
@@ -196,7 +196,7 @@ TEST_CASE("dtype, shape and offsets are of their types") {
 TEST_CASE("shapes are limited, their products checked") {
   std::string rank_16 = "[0";
   for (int i = 1; i < 16; ++i) rank_16 += ",1";
-  CHECK(SafetensorsFile(file_of(one_tensor("\"F32\"", rank_16 + "]", "[0,0]")), "m").tensors().size() == 1);
+  CHECK(SafetensorsFile(file_of(one_tensor("\"F32\"", rank_16 + "]", "[0,0]")), "m").tensors().all().size() == 1);
   CHECK(refusal_of(file_of(one_tensor("\"F32\"", rank_16 + ",1]", "[0,0]"))).find("at most 16 whole") !=
         std::string::npos);
   const std::string wrong_size = "m: tensor 'x' has 0 bytes, which is not what its shape and dtype take";
@@ -258,13 +258,29 @@ TEST_CASE("every flipped bit of a file is an Error or other contents of the same
     file[bit / 8] = static_cast<char>(file[bit / 8] ^ (1 << (bit % 8)));
     try {
       const std::string read = contents(SafetensorsFile(as_bytes(file), "m"));
-      if (bit / 8 >= data_begin) CHECK(read != whole);  // the format has no sum of its own; the manifest has
+      if (bit / 8 >= data_begin) CHECK(read != whole);  // the format itself has no checksum
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::data);
       ++refused;
     }
   }
   CHECK(refused > 2000);
+}
+
+TEST_CASE_METHOD(TestFolder, "of a file may be read what precedes a tensor, and its metadata alone") {
+  const fs::path file = write("m", reference_file);
+  const SafetensorsFile part(open_regular_file(file), file, "s");
+  CHECK(part.tensors().all().size() == 4);
+  CHECK(part.tensors().find("b")->bytes.size() == 16);
+  CHECK(part.bytes() == reference_file.substr(0, reference_file.size() - 9));
+  CHECK(contents(SafetensorsFile(open_regular_file(file), file, "")) ==
+        contents(SafetensorsFile(as_bytes(reference_file), "m")));
+  CHECK(read_metadata(file) == std::map<std::string, std::string>{{"format", "pt"}});
+  for (std::size_t size = 0; size < reference_file.size(); ++size) {
+    fs::resize_file(file, size);
+    CHECK(error_of([&] { read_metadata(file); }).code == ExitCode::data);
+    write("m", reference_file);
+  }
 }
 
 TEST_CASE_METHOD(TestFolder, "a file that is not there is missing, a folder is no file") {
@@ -279,9 +295,9 @@ TEST_CASE("a tensor that is missing or another is refused by name, with what is 
   write_safetensors([&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); },
                     tensors);
   const SafetensorsFile file(bytes, "m");
-  CHECK(expect_tensor(file, "m", "x", "F32", {2, 2}).bytes.size() == 16);
+  CHECK(expect_tensor(file.tensors(), "m", "x", "F32", {2, 2}).bytes.size() == 16);
   const auto refusal = [&](const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape) {
-    return message_of(ExitCode::data, [&] { expect_tensor(file, "m", name, dtype, shape); });
+    return message_of(ExitCode::data, [&] { expect_tensor(file.tensors(), "m", name, dtype, shape); });
   };
   CHECK(refusal("y", "F32", {2}) == "m has no tensor y (F32 (2)); it belongs to another model");
   CHECK(refusal("x", "F32", {4, 1}) ==

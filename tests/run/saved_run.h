@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "config/describe.h"
+#include "report/format.h"
 #include "run/checkpoint.h"
 #include "run/checkpoints.h"
 #include "run_state.h"
@@ -26,12 +27,13 @@ class SavedRun {
  public:
   explicit SavedRun(const std::string& name = "run") : path_(folder_ / name) {
     std::filesystem::create_directory(path_);
+    write_file_atomically(path_ / "config.json", json_text(to_json(config_)));
   }
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path step(std::int64_t step) const {
     const std::string digits = std::to_string(step);
-    return checkpoints() / ("step-" + std::string(8 - digits.size(), '0') + digits);
+    return checkpoints() / ("step-" + std::string(8 - digits.size(), '0') + digits + ".safetensors");
   }
 
   /// Weights are the step's number, so that checkpoints differ. The best so far where `best`, otherwise not evaluated.
@@ -79,14 +81,14 @@ class SavedRun {
   }
   std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (const auto& path : list_checkpoints(path_)) names.push_back(path.filename().string());
+    for (const auto& path : list_checkpoints(path_)) names.push_back(path.stem().string());
     return names;
   }
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const ResolvedConfig& config() const { return config_; }
 
   std::vector<std::string> notices;
-  bool averages_weights = false;  ///< what is saved has averaged.safetensors too
+  bool averages_weights = false;  ///< what is saved has averaged weights too
 
  private:
   TestFolder folder_;
@@ -97,17 +99,15 @@ class SavedRun {
   ResolvedConfig config_ = parse_config(R"({"name":"mine","train":{"learning_rate":0.003}})", "mine.json", ".");
 };
 
-/// All that a checkpoint holds beside its place.
+/// The content of a checkpoint beside its path.
 inline std::string contents(const Checkpoint& checkpoint) {
   std::string text =
       to_json(checkpoint.state).dump() + checkpoint.vocabulary.to_json().dump() + to_json(checkpoint.config).dump();
-  for (const auto* file : {checkpoint.model.get(), checkpoint.optimizer.get(), checkpoint.averaged.get()}) {
-    if (file == nullptr) continue;
-    for (const TensorView& tensor : file->tensors()) {
+  for (const Tensors* tensors : {&checkpoint.model, &checkpoint.averaged, &checkpoint.optimizer})
+    for (const TensorView& tensor : tensors->all()) {
       text += tensor.name + tensor.dtype + std::to_string(tensor.shape.size());
       text.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
     }
-  }
   return text;
 }
 

@@ -30,7 +30,8 @@ std::string said_when_poisoned(const std::filesystem::path& run_folder, std::int
 }  // namespace
 
 TEST_CASE_METHOD(TestFolder, "a step, an evaluation and a save of weights that are NaN end the run, and save nothing") {
-  const std::string kept = "; the last good checkpoint is " + (path() / "checkpoints/step-00000005").string() + ";";
+  const std::string kept =
+      "; the last good checkpoint is " + (path() / "checkpoints/step-00000005.safetensors").string() + ";";
   CHECK_THAT(said_when_poisoned(path(), 7),
              Catch::Contains("training diverged: step 8 has loss nan after a mean of ") &&
                  Catch::Contains(" and gradient norm nan (its windows start at ") && Catch::Contains(kept));

@@ -16,7 +16,7 @@ Checkpoint finished_run(const ResolvedConfig& config, const std::filesystem::pat
   return last_checkpoint(folder);
 }
 
-Floats saved(const SafetensorsFile& file, const std::string& name) {
+Floats saved(const Tensors& file, const std::string& name) {
   const TensorView* view = file.find(name);
   REQUIRE(view);
   Floats values(view->bytes.size() / sizeof(float));
@@ -55,11 +55,11 @@ TEST_CASE_METHOD(TestFolder, "a grown vocabulary: rows of embedding and head fol
   tuned.trainer.init_from(checkpoint);
   for (const std::string name : {"transformer.wte.weight", "lm_head.weight", "lm_head.bias"}) {
     INFO(name);
-    check_rows_by_symbol(weights(tuned, name), saved(*checkpoint.model, name), weights(fresh, name), grown.vocabulary(),
+    check_rows_by_symbol(weights(tuned, name), saved(checkpoint.model, name), weights(fresh, name), grown.vocabulary(),
                          checkpoint.vocabulary);
   }
   const std::string inner = "transformer.h.1.attn.c_attn.weight";
-  CHECK(weights(tuned, inner) == saved(*checkpoint.model, inner));
+  CHECK(weights(tuned, inner) == saved(checkpoint.model, inner));
   CHECK(tuned.trainer.state().step == 0);
   tuned.trainer.run();
   CHECK(tuned.recorder->noticed("which knows 14 of the text's 16 symbols"));
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(TestFolder, "the same vocabulary takes over every weight, and t
   tuned.trainer.init_from(checkpoint);
   for (const ParameterGroup& group : tuned.trainer.arena().groups()) {
     for (const ParameterSlot& slot : group.slots)
-      CHECK(weights(tuned, slot.name) == saved(*checkpoint.model, slot.name));
+      CHECK(weights(tuned, slot.name) == saved(checkpoint.model, slot.name));
     CHECK(group.moment1.empty());
   }
 }
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(TestFolder, "averaged weights are taken where they are the bett
     checkpoint.state.averaged_val_loss = checkpoint.state.val_loss + above;
     SmallRun tuned(small_config());
     tuned.trainer.init_from(checkpoint);
-    CHECK(weights(tuned, name) == saved(better ? *checkpoint.averaged : *checkpoint.model, name));
+    CHECK(weights(tuned, name) == saved(better ? checkpoint.averaged : checkpoint.model, name));
     tuned.trainer.run();
     CHECK(tuned.recorder->noticed("averaged weights from ") == better);
   }

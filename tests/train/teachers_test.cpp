@@ -83,7 +83,7 @@ TEST_CASE_METHOD(TwoTeachers, "teachers say the mean of their probabilities, wha
   const std::vector<std::int64_t> starts{3, 700, 41};
   const WindowBatch windows{.tokens = corpus.train(), .starts = starts, .T = 8};
   const std::vector<double> a = predicted(first, windows), b = predicted(second, windows);
-  Teachers one(config.config, corpus, {}, 1), three(config.config, corpus, {}, 3);
+  Teachers one(config.config, corpus, 1), three(config.config, corpus, 3);
   std::vector<float> q(a.size()), same(a.size());
   one.predict(windows, q);
   three.predict(windows, same);
@@ -148,9 +148,10 @@ TEST_CASE_METHOD(TestFolder, "a student resumes bit for bit, from the same check
 }
 
 TEST_CASE_METHOD(TwoTeachers, "a teacher's checkpoint is settled once, absolute, and found again from another folder") {
-  const ResolvedConfig config = student_of({first, second + "/checkpoints/step-00000040"});
-  CHECK(config.config.train.teacher == Strings{fs::canonical(load_checkpoint(first, "best").path).string(),
-                                               fs::canonical(second + "/checkpoints/step-00000040").string()});
+  const ResolvedConfig config = student_of({first, second + "/checkpoints/step-00000040.safetensors"});
+  CHECK(config.config.train.teacher ==
+        Strings{fs::canonical(load_checkpoint(first, "best").path).string(),
+                fs::canonical(second + "/checkpoints/step-00000040.safetensors").string()});
   ResolvedConfig again = config;
   settle_teachers(again);
   CHECK(again.config.train.teacher == config.config.train.teacher);
@@ -164,18 +165,18 @@ TEST_CASE_METHOD(TestFolder, "a run whose teacher is gone, or has other weights,
   const Checkpoint stopped = last_checkpoint(run.path());
 
   fs::rename(teacher, teacher + "-before");
-  CHECK_THAT(message_of(ExitCode::missing, [&] { SmallRun(stopped.config, run.path()); }),
+  CHECK_THAT(message_of(ExitCode::missing, [&] { SmallRun(config, run.path()); }),
              Catch::Contains("train.teacher: no run or checkpoint at") &&
                  Catch::Contains("put this one back, or name others with --teacher"));
 
   ResolvedConfig other = small_config();
   other.config.train.seed = 9;
   trained(teacher, other);
-  SmallRun second(stopped.config, run.path());
+  SmallRun second(config, run.path());
   CHECK_THAT(message_of(ExitCode::data, [&] { second.trainer.resume_from(stopped); }),
              Catch::Contains("has other weights than when"));
 
-  ResolvedConfig without = stopped.config;
+  ResolvedConfig without = config;
   without.config.train.teacher.clear();
   ResumedRun third(without, run.path(), stopped);
   CHECK(third.trainer.run() == Ending::finished);

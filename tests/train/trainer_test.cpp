@@ -175,23 +175,6 @@ TEST_CASE_METHOD(TestFolder, "a resumed run that diverges before it saves names 
              Catch::Contains("the last good checkpoint is " + stopped.path.string()));
 }
 
-TEST_CASE_METHOD(TestFolder, "a BEST that could not be written with the last checkpoint is written when the run ends") {
-  const std::filesystem::path best = path() / "checkpoints/BEST";
-  SmallRun run(small_config(), path());
-  // A folder of that name is in the way of the last save, and gone as soon as it is noticed.
-  hear<StepEvent>(run.trainer, [&](const StepEvent& event) {
-    if (event.step != 12) return;
-    std::filesystem::remove(best);
-    std::filesystem::create_directories(best / "in the way");
-  });
-  hear<NoticeEvent>(run.trainer, [&](const NoticeEvent& event) {
-    if (event.line.find("BEST") != std::string::npos) std::filesystem::remove_all(best);
-  });
-  CHECK(run.trainer.run() == Ending::finished);
-  CHECK(run.recorder->noticed("BEST"));
-  CHECK(read_file(best) == checkpoint_name(run.trainer.state().best_step) + "\n");
-}
-
 TEST_CASE("a model that sees its targets is flagged wherever its loss is shown", "[libtorch]") {
   ResolvedConfig config = small_config("average");
   config.config.model.causal = false;

@@ -20,7 +20,7 @@ struct Stop {
 struct Course {
   std::vector<std::string> steps, evaluations, samples, notices;
   nlohmann::ordered_json state;                ///< of the last checkpoint, without the seconds
-  std::map<std::string, std::string> tensors;  ///< of the last checkpoint: weights, moments and averages, by file name
+  std::map<std::string, std::string> tensors;  ///< of the last checkpoint: weights, moments and averages, by name
   std::int64_t best_step = 0;                  ///< of the checkpoint that is found as the best
 };
 
@@ -61,8 +61,8 @@ inline Course course_of(
   const Checkpoint last = last_checkpoint(folder.path());
   course.state = to_json(last.state);
   for (const char* measured : {"seconds", "training_seconds"}) course.state.erase(measured);
-  for (const auto& entry : fs::directory_iterator(last.path))
-    if (entry.path().extension() == ".safetensors") course.tensors[entry.path().filename()] = read_file(entry.path());
+  for (const TensorView& tensor : last.file.tensors().all())
+    course.tensors[tensor.name].assign(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   course.best_step = load_checkpoint(folder.path(), "best").state.step;
   return course;
 }

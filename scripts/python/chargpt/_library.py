@@ -191,7 +191,7 @@ class Model:
 
 
 def load(run: Union[str, os.PathLike[str]], *, checkpoint: str = "best", weights: str = "better", threads: int = 1) -> Model:
-    """Opens the model of a run, or of one checkpoint's folder.
+    """Opens the model of a run, or of one checkpoint's file.
 
     checkpoint: "best", "last" or "step-N". weights: "better", "trained" or "averaged". threads: of each call; 0: one per core.
     """

@@ -29,6 +29,7 @@
 #include "predict/generate.h"
 #include "report/format.h"
 #include "report/table.h"
+#include "run/run_folder.h"
 #include "run/run_name.h"
 #include "train/trainer.h"
 
@@ -244,7 +245,7 @@ double median_of(const std::vector<Times>& all, const Value& value) {
 
 nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   const std::string folder = arguments.subject.empty() ? run_left_out() : run_meant(arguments.subject);
-  if (!std::filesystem::is_directory(folder))
+  if (!is_run_or_checkpoint(folder))
     throw Error(ExitCode::usage, "bench sample measures a trained model; give a run's folder in place of '" +
                                      printable(arguments.subject) + "'");
   const std::vector<std::int64_t> threads = thread_counts(arguments.threads);
@@ -377,7 +378,7 @@ void add_bench(Options& options) {
   add_context_option(options, arguments.context);
   arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
   arguments.config.help_shows(options, subject, config_of(arguments), [](const std::string& what) {
-    return std::filesystem::is_directory(what) ? config_of_run(what) : load_config(what);
+    return is_run_or_checkpoint(what) ? config_of_run(what) : load_config(what);
   });
   add_device_option(options, arguments.device);
   options

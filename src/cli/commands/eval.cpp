@@ -105,7 +105,8 @@ bool finds_its_text(const LoadedRun& run) {
 /// Where a run no longer finds its text. One in a folder that cannot be written is scored all the same.
 void remember_place(LoadedRun& run, const Corpus& corpus) {
   for (const LoadedRun* member : run.members()) {
-    if (member->checkpoint.state.data != corpus.fingerprint() || finds_its_text(*member)) continue;
+    if (member->folder.empty() || member->checkpoint.state.data != corpus.fingerprint() || finds_its_text(*member))
+      continue;
     try {
       keep_text_place(member->folder, corpus.listing());
     } catch (const Error& error) {
@@ -185,6 +186,7 @@ void run_eval(const Arguments& arguments) {
                 "FILE");
   if (arguments.adapt.adaptation)
     for (const LoadedRun* member : run.members()) check_adapts(*member->model);
+  if (arguments.counts) refuse_counts_without_text(run);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split
                             : given                  ? "all"

@@ -1,5 +1,7 @@
-// `chargpt export RUN --format F --out DIR`: a trained model in another program's format.
+// `chargpt export RUN --format F --out PATH`: a trained model in another format.
 #include <cstdio>
+#include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -8,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/runs/loaded_run.h"
-#include "exchange/formats.h"
+#include "exchange/huggingface.h"
 #include "report/format.h"
 #include "report/log.h"
 
@@ -20,29 +22,46 @@ struct Arguments : ModelArguments {
   std::string format = "huggingface", out, license = "unknown";
 };
 
+/// One checkpoint file with the chosen weights and without the optimizer.
+void write_one_file(const LoadedRun& run, const std::filesystem::path& out) {
+  const Checkpoint& checkpoint = run.checkpoint;
+  RunState state = checkpoint.state;
+  std::vector<TensorView> weights = checkpoint.model.all();
+  if (run.model->weights() == Weights::averaged) {
+    state.val_loss = state.averaged_val_loss;
+    for (TensorView& tensor : weights)
+      if (const TensorView* const averaged = checkpoint.averaged.find(tensor.name)) tensor = *averaged;
+  }
+  state.averaged_val_loss = std::numeric_limits<double>::infinity();
+  refuse_existing(out);
+  write_checkpoint(out, {state, checkpoint.vocabulary, checkpoint.config, weights, {}});
+}
+
 void run_export(const Arguments& arguments) {
-  const Format& format = format_of(arguments.format);
-  if (arguments.license != "unknown" && format.name != "huggingface")
-    throw Error(ExitCode::usage, "--license is for --format huggingface, which writes a model card");
-  if (!arguments.out.ends_with(format.suffix))
-    throw Error(ExitCode::usage, "--out ", printable(arguments.out), " should end in ", format.suffix, ": --format ",
-                format.name, " is one file");
-  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use, format.with_optimizer);
-  OutputFolder folder(arguments.out, format.suffix.empty() ? OutputFolder::Kind::folder : OutputFolder::Kind::file);
-  const auto notices = format.write({run.checkpoint, *run.model, arguments.license}, folder);
-  folder.finish();
-  for (const std::string& notice : notices) log_note(notice);
+  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  const bool one_file = arguments.format == "safetensors";
+  const ExportedFolder folder =
+      one_file ? ExportedFolder() : as_huggingface({run.checkpoint, *run.model, arguments.license});
+  one_file ? write_one_file(run, arguments.out) : write_folder(arguments.out, folder.files);
+  std::vector<std::string> names;
+  std::int64_t bytes = one_file ? static_cast<std::int64_t>(std::filesystem::file_size(arguments.out)) : 0;
+  for (const ExportedFile& file : folder.files) {
+    names.push_back(file.name);
+    bytes += std::ssize(file.bytes);
+  }
+  for (const std::string& notice : folder.notices) log_note(notice);
   if (arguments.output.json)
-    return print_json({{"format", format.name},
+    return print_json({{"format", arguments.format},
                        {"path", arguments.out},
-                       {"files", folder.files()},
-                       {"bytes", folder.bytes()},
+                       {"files", names},
+                       {"bytes", bytes},
                        {"checkpoint", checkpoint_json(run)},
                        {"step", run.checkpoint.state.step},
                        {"weights", enum_name(run.model->weights())},
-                       {"notices", notices}});
-  std::printf("%s, %s: %s\n", printable_path(arguments.out).c_str(),
-              format_bytes(static_cast<std::int64_t>(folder.bytes())).c_str(), std::string(format.what).c_str());
+                       {"notices", folder.notices}});
+  std::printf("%s, %s: %s\n", printable_path(arguments.out).c_str(), format_bytes(bytes).c_str(),
+              one_file ? "a checkpoint in one file, without the optimizer"
+                       : "a folder that transformers loads (AutoModelForCausalLM, AutoTokenizer)");
 }
 
 }  // namespace
@@ -50,12 +69,11 @@ void run_export(const Arguments& arguments) {
 void add_export(Options& options) {
   Arguments& arguments = arguments_for(options, run_export);
   add_run_argument(options, arguments.run);
-  std::vector<std::string> names;
-  for (const Format& format : formats()) names.emplace_back(format.name);
-  options.add("--format", arguments.format, "file format").one_of(names);
-  options.add("--out", arguments.out, "the folder to write, or the file for a format of one file; it must not exist")
-      .required()
-      .value_name("PATH");
+  options
+      .add("--format", arguments.format,
+           "huggingface: a folder that transformers loads; safetensors: one checkpoint file without the optimizer")
+      .one_of({"huggingface", "safetensors"});
+  options.add("--out", arguments.out, "the folder or file to write; it must not exist").required().value_name("PATH");
   options.add("--license", arguments.license, "license tag: mit, apache-2.0, …").value_name("NAME");
   add_weights_options(options, arguments);
   add_output_arguments(options, arguments.output);

@@ -1,4 +1,4 @@
-// `chargpt import PATH`: a model that another program wrote, as a run.
+// `chargpt import PATH`: a model that transformers saved, as a run.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cli/runs/run_text.h"
 #include "cli/version.h"
-#include "exchange/formats.h"
+#include "exchange/huggingface.h"
 #include "network/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -32,17 +32,13 @@ struct Arguments {
   bool overwrite = false;
 };
 
-/// The one that recognises `path`. Errors: missing where there is nothing, data where none does.
-const Format& format_at(const fs::path& path) {
+void refuse_other_than_transformers(const fs::path& path) {
   if (!is_there(path)) throw Error(ExitCode::missing, printable_path(path), " does not exist");
-  std::string readable;
-  for (const Format& format : formats()) {
-    if (format.recognises == nullptr) continue;
-    if (format.recognises(path)) return format;
-    readable += (readable.empty() ? "" : "; ") + std::string(format.name) + ", " + std::string(format.what);
-  }
-  throw Error(ExitCode::data, printable_path(path),
-              is_run(path) ? " is a run already" : " is in no format that chargpt reads", "; import reads ", readable);
+  if (is_huggingface(path)) return;
+  throw Error(
+      ExitCode::data, printable_path(path),
+      is_run(path) ? " is a run already" : " is not a folder that transformers saved",
+      "; import reads those. For a checkpoint of nanoGPT: python -m chargpt.nanogpt to-run ckpt.pt meta.pkl RUN");
 }
 
 /// The text that the model was trained on goes into its config, so that eval, resume and train find it.
@@ -55,63 +51,45 @@ std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& mode
   return corpus;
 }
 
-bool is_resumable(const ImportedModel& model) {
-  return !model.optimizer.empty() && model.text != Fingerprint{};
-}
-
-/// The shortest command that trains on from an imported run.
-std::string command_to_train_on(const std::string& run, const ImportedModel& model) {
-  if (is_resumable(model)) return "chargpt resume " + shell_quoted(run);
-  return "chargpt train " + shell_quoted(run + "/config.json") + " --init_from " + shell_quoted(run) +
-         (model.text == Fingerprint{} ? " --text FILE" : "");
-}
-
 void run_import(const Arguments& arguments) {
   refuse_overwrite_without_run(arguments.overwrite, arguments.run);
   const fs::path path = arguments.path;
-  const Format& format = format_at(path);
-  ImportedModel model = format.read(path);
+  refuse_other_than_transformers(path);
+  ImportedModel model = read_huggingface(path);
   const std::optional<Corpus> corpus = given_text(arguments, model);
   Overwrite overwrite{.allowed = arguments.overwrite};
   if (corpus)
     for (const TextFile& file : corpus->listing().files) overwrite.files.push_back(file.path);
-  NewRun run(arguments.run, model.config.config.name, overwrite);
-  run.begin();
+  const NewRun run(arguments.run, model.config.config.name, overwrite, program_version());
   if (const fs::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
   write_imported_run(run.path(), model, program_version());
   if (corpus) tell(keep_text(run.path(), *corpus, model.config.config.data));
-  run.keep();
   for (const std::string& notice : model.notices) log_note(notice);
   const std::string folder = run.path().string();
   const std::int64_t parameters = count_parameters(model.config.config.model, model.vocabulary.size());
   if (arguments.output.json)
     return print_json({{"run", folder},
-                       {"format", format.name},
                        {"what", model.what},
                        {"parameters", parameters},
                        {"symbols", model.vocabulary.size()},
                        {"block_size", model.config.config.model.block_size},
-                       {"step", model.step},
-                       {"resumable", is_resumable(model)},
                        {"notices", model.notices}});
   print_lines(printable_path(folder) + ": " + model.what + ", " + format_count(parameters, "parameter") + ", " +
-              format_count(model.vocabulary.size(), "symbol") + "\n→ chargpt sample " + shell_quoted(folder) + "\n→ " +
-              printable(command_to_train_on(folder, model), 1000) + "\n");
-  if (!model.optimizer.empty() && !corpus)
-    log_note("the optimizer's state was imported too; import with --text FILE (its training text) to resume it");
+              format_count(model.vocabulary.size(), "symbol") + "\n→ chargpt sample " + shell_quoted(folder) +
+              "\n→ chargpt train " + shell_quoted(folder + "/config.json") + " --init_from " + shell_quoted(folder) +
+              (corpus ? "\n" : " --text FILE\n"));
 }
 
 }  // namespace
 
 void add_import(Options& options) {
   Arguments& arguments = arguments_for(options, run_import);
-  options.add("PATH", arguments.path, "what the other program wrote: a folder or a file").required();
+  options.add("PATH", arguments.path, "a folder that transformers saved").required();
   options.add("--run", arguments.run, "run folder (default runs/<name>-<n>)");
   options
       .add("--text", arguments.text,
-           "the texts that it was trained on, so that eval and resume find them: files, folders, or - for standard "
-           "input")
+           "the texts that it was trained on, so that eval finds them: files, folders, or - for standard input")
       .takes_words()
       .value_name("TEXT");
   options.flag("--overwrite", arguments.overwrite, "a run that is there is renamed to RUN.old-N; nothing is deleted");

@@ -70,6 +70,8 @@ void run_page(const Arguments& arguments) {
   refuse_twice(arguments.runs);
   std::vector<fs::path> runs;
   for (const std::string& run : arguments.runs) runs.push_back(run_place(run, arguments.checkpoint).run);
+  if (std::ranges::count(runs, fs::path()) > 0 && arguments.file.empty())
+    throw Error(ExitCode::usage, "a page of a checkpoint outside its run needs -o FILE");
   const bool several = runs.size() > 1, has_model = !arguments.no_model;
   Json checkpoint;
   Json data = {{"title", "chargpt: " + (several ? std::to_string(runs.size()) + " runs" : name_of_path(runs.front()))}};

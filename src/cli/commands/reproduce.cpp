@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "base/open_folder.h"
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -17,11 +16,12 @@
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/training/training.h"
+#include "cli/version.h"
 #include "compare/repetition.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
+#include "run/run_files.h"
 #include "run/run_folder.h"
 #include "train/conditions.h"
 #include "train/run_length.h"
@@ -49,7 +49,8 @@ Checkpoint last_of_whole_run(const fs::path& run) {
   return last;
 }
 
-/// Error data where RUN/figures.json names another loss than its checkpoint has on the text: one of them was changed.
+/// Error data if the run's final figures name another loss than its checkpoint has on the text: one of them was
+/// changed.
 void check_figures(const fs::path& run, const Corpus& corpus) {
   constexpr double rounding = 1e-4;
   LoadedRun best = load_run(run.string(), "best");
@@ -61,17 +62,16 @@ void check_figures(const fs::path& run, const Corpus& corpus) {
   const double claimed = figures["loss"];
   const double loss = measure(best, validation_of(corpus, best), beat).loss;
   if (!(std::abs(loss - claimed) <= rounding))
-    throw Error(ExitCode::data, run / "figures.json", " has a loss of ", format_fixed(claimed, 4),
+    throw Error(ExitCode::data, run / run_mark, " has a loss of ", format_fixed(claimed, 4),
                 ", but the weights of step ", best.checkpoint.state.step, " have ", format_fixed(loss, 4),
                 ": the run was changed after its training");
 }
 
-/// A repetition that has said all it can is removed, but for files that no run wrote; NewRun removes the rest.
-void remove_checkpoints(const fs::path& run) {
-  const OpenFolder folder(run);
-  const CheckpointFolder checkpoints(folder);
-  for (const std::string& name : checkpoints.names()) checkpoints.remove(name);
-  for (const char* pointer : {"LATEST", "BEST"}) checkpoints.remove_pointer(pointer);
+/// A repetition with the same bits has no more to say.
+void remove_repetition(const fs::path& run) {
+  std::error_code ignored;
+  fs::remove_all(run, ignored);
+  fs::remove(folder_of(run), ignored);  // runs/, if nothing else is there
 }
 
 std::string words(const Difference& difference) {
@@ -137,8 +137,8 @@ void reproduce(const Arguments& arguments) {
   Corpus corpus = text_of_run(last, data, run, arguments.output);
   check_figures(run, corpus);
 
-  NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/{});
-  TrainerOptions options = options_to_resume(trainer_options(arguments, again.path()), last.state);
+  refuse_occupied(arguments.again, /*overwrite=*/{});
+  TrainerOptions options = options_to_resume(trainer_options(arguments, {}), last.state);
   const RepeatedSteps steps{.last = last.state.step, .last_evaluation_only = limits_evaluations(last.config)};
   Repetition repetition(run, steps, *options.stop);
   if (!repetition.complaint().empty()) log_warning(repetition.complaint());
@@ -151,7 +151,8 @@ void reproduce(const Arguments& arguments) {
   Trainer trainer(std::move(config), std::move(corpus), options);
   refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
-  again.begin();
+  const NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/{}, program_version());
+  trainer.save_in(again.path());
   bool keeps = !arguments.again.empty();
   try {
     for (const std::string& line : conditions) log_note(line);
@@ -167,10 +168,10 @@ void reproduce(const Arguments& arguments) {
     repetition.compare_weights(again.path());
     keeps = keeps || repetition.verdict() != Verdict::bits;
   } catch (...) {
-    keeps ? again.keep() : remove_checkpoints(again.path());
+    if (!keeps) remove_repetition(again.path());
     throw;
   }
-  keeps ? again.keep() : remove_checkpoints(again.path());
+  if (!keeps) remove_repetition(again.path());
   say(arguments, run, repetition, keeps ? again.path() : fs::path(), conditions);
   if (repetition.verdict() != Verdict::bits) throw AnsweredNo{};
 }

@@ -31,11 +31,11 @@ struct Arguments : TrainingArguments {
 /// The run folder. Error usage for one checkpoint, with the way to resume from an earlier step.
 std::filesystem::path run_to_resume(const std::string& given) {
   const auto [run, checkpoint] = run_place(given, "");
-  if (checkpoint.empty() && !is_there(run / manifest_file)) return run;
+  if (!run.empty() && checkpoint.empty()) return run;
   throw Error(ExitCode::usage, printable(given),
               " is one checkpoint, and resume continues the last one of a run. To resume from an earlier step: cp -r ",
-              checkpoint.empty() ? "RUN" : shell_quoted(run.native()),
-              " NEW, remove the later folders of NEW/checkpoints, chargpt resume NEW");
+              run.empty() ? "RUN" : shell_quoted(run.native()),
+              " NEW, remove the later files of NEW/checkpoints, chargpt resume NEW");
 }
 
 /// Weights fit one model and one text: changing either takes a new run. Where the text is does not matter; its contents
@@ -69,12 +69,13 @@ void refuse_what_is_no_run(const std::filesystem::path& run) {
 }
 
 /// An imported run may have come without the state of its optimizer, or without its text.
-void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint& checkpoint) {
-  const bool has_moments = !checkpoint.optimizer->tensors().empty(), has_text = checkpoint.state.data != Fingerprint{};
+void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint& checkpoint, bool given_text) {
+  const bool has_moments = !checkpoint.optimizer.empty(),
+             has_text = given_text || checkpoint.state.data != Fingerprint{};
   if (has_moments && has_text) return;
   const std::string name = run.string();
   const char* const missing =
-      has_moments ? "its text; import it again with --text FILE, or" : "optimizer state, so it cannot be resumed;";
+      has_moments ? "its text; give it with --text FILE, or" : "optimizer state, so it cannot be resumed;";
   throw Error(ExitCode::data, name, " was imported without ", missing,
               " start a new run from its weights: chargpt train ", shell_quoted(name + "/config.json"), " --init_from ",
               shell_quoted(name), has_text ? "" : " --text FILE");
@@ -124,8 +125,8 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   std::optional<RunLock> lock;
   if (group.first()) lock.emplace(run);
   const Checkpoint checkpoint = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
-  refuse_incomplete_import(run, checkpoint);
   const ResolvedConfig config = config_to_resume(checkpoint.config, arguments);
+  refuse_incomplete_import(run, checkpoint, config.config.data.text != checkpoint.config.config.data.text);
   Corpus corpus = shared_text(arguments, run, checkpoint, config.config, group);
   const std::int64_t step = checkpoint.state.step;
   if (!group.first())
@@ -134,7 +135,6 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   remove_unfinished_files(run);
   const auto trainer = trainer_at(checkpoint, arguments, run, config, std::move(corpus), group);
   tell(keep_text(run, trainer->corpus(), trainer->config().config.data));
-  if (const std::string problem = go_on_from(run, checkpoint.state); !problem.empty()) log_warning(problem);
   remove_later_files(run, step);
   train_to_end(*trainer, run, arguments, step, group);
 }

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/open_folder.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"

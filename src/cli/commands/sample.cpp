@@ -287,6 +287,7 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
 }
 
 void mix_with_counts(const Arguments& arguments, LoadedRun& run) {
+  refuse_counts_without_text(run);
   check_one_text(run, ", so they share no training split; leave out --counts");
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
   WorkLine line(arguments.output);

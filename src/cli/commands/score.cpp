@@ -307,6 +307,7 @@ void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& s
 /// Error usage where several runs have no one validation split to be scored, or no one train split to count.
 void check_texts(const Arguments& arguments, LoadedRun& run) {
   if (arguments.file.empty()) check_one_text(run, "; to score them together, give a new text FILE");
+  if (arguments.counts) refuse_counts_without_text(run);
   if (arguments.counts) check_one_text(run, ", so they share no training split; leave out --counts");
 }
 
@@ -338,7 +339,7 @@ void run_score(const Arguments& arguments) {
 bool is_text(const std::string& word, bool alone) {
   if (word == standard_input_name || word == sample_text_name || (!alone && is_file(word))) return true;
   const std::filesystem::path run = run_meant(word);
-  return alone ? is_file(run) : !is_run(run) && !is_there(run / manifest_file);
+  return alone ? is_file(run) : !is_run(run);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "cli/runs/run_text.h"
 #include "cli/training/chosen_config.h"
 #include "cli/training/training.h"
+#include "cli/version.h"
 #include "config/describe.h"
 #include "evaluate/split_check.h"
 #include "report/files/metrics.h"
@@ -155,28 +156,21 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   limit_evaluations_of_long_split(config, corpus.val().size());
   group.check(config.config, corpus);
   const Overwrite overwrite = overwrite_of(arguments, config.config);
-  if (arguments.dry_run) refuse_occupied(arguments.run, overwrite);
+  if (group.first()) refuse_occupied(arguments.run, overwrite);
   if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), group);
   if (!group.first()) return train_with_first(arguments, config, std::move(corpus), group);
 
   tell(split_notice(corpus, check_split(corpus)));
   auto start = starting_point(arguments);
-  NewRun run(arguments.run, config.config.name, overwrite);
-  const TrainerOptions options = trainer_options(arguments, run.path(), group);
-  Trainer trainer(config, std::move(corpus), options);
+  Trainer trainer(config, std::move(corpus), trainer_options(arguments, {}, group));
   if (start) trainer.init_from(*start);
   start.reset();  // its memory is free before training
-  run.begin();
+  const NewRun run(arguments.run, config.config.name, overwrite, program_version());
+  trainer.save_in(run.path());
   if (const std::filesystem::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
   tell(keep_text(run.path(), trainer.corpus(), trainer.config().config.data));
-  try {
-    train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, group);
-  } catch (...) {
-    if (trainer.state().step > 0 || !list_checkpoints(run.path()).empty()) run.keep();
-    throw;
-  }
-  run.keep();
+  train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, group);
 }
 
 void run_train(const Arguments& arguments) {

@@ -58,6 +58,7 @@ struct Watched {
 /// Error missing, as every command says it, if there is no run.
 fs::path run_of(const std::string& argument) {
   const fs::path run = run_place(argument, "").run;
+  if (run.empty()) throw Error(ExitCode::usage, printable(argument), " is one checkpoint; watch reads a run folder");
   if (!is_run(run)) load_checkpoint(argument, "last");
   refuse_newer_run(run);
   return run;

@@ -114,6 +114,7 @@ Json outcome_json(const RunState& state, const DataConfig& data, const std::stri
 // The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its
 // last save.
 std::string ending_of(const fs::path& run, const RunState& state) {
+  if (run.empty()) return std::string(enum_name(state.ended));
   if (is_locked(run)) return "running";
   const Ending last = ending_in_metrics(run);
   return std::string(enum_name(last == Ending::unknown ? state.ended : last));
@@ -123,7 +124,7 @@ Json describe_differences(std::span<const std::string> paths) {
   std::vector<Config> configs;
   Json runs = Json::array(), differences = Json::array();
   for (const std::string& path : paths) {
-    if (!fs::is_directory(path)) {
+    if (!is_run_or_checkpoint(path)) {
       configs.push_back(load_config(path).config);
       runs.push_back(nullptr);
       continue;

@@ -158,7 +158,7 @@ std::string adapt_line(const Figures& figures) {
 /// `all`: tokens held out.
 Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t all, const LoadedRun& run) {
   Scored scored{.tokens = tokens, .split = split, .held_out = true, .checkpoint = run.checkpoint.path.string()};
-  if (run.checkpoint.averaged) scored.weights = enum_name(run.model->weights());
+  if (!run.checkpoint.averaged.empty()) scored.weights = enum_name(run.model->weights());
   if (tokens.size() < all) scored.part_of = all;
   return scored;
 }
@@ -262,9 +262,9 @@ nlohmann::ordered_json to_json(const Figures& figures) {
   if (figures.adapted) json["adaptation"] = to_json(*figures.adapted);
   for (const Figures::Member& member : figures.members)
     json["members"].push_back({{"run", member.name}, {"loss", member.loss}});
+  json["baselines"] = figures.baselines ? to_json(*figures.baselines) : nlohmann::ordered_json();
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
-    json["baselines"] = to_json(*figures.baselines);
     json["verdict"] = verdict(figures);
   }
   return json;

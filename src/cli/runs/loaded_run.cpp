@@ -29,11 +29,11 @@ namespace {
 
 /// Notes which weights are used, if a checkpoint has averaged ones too.
 void announce(const Checkpoint& checkpoint, Weights used) {
-  if (!checkpoint.averaged) return;
+  if (checkpoint.averaged.empty()) return;
   const RunState& state = checkpoint.state;
   const auto loss = [](double value) { return std::isfinite(value) ? format_fixed(value, 4) : "not evaluated"; };
-  log_note("using the ", enum_name(used), " weights of ", checkpoint.path.filename().string(),
-           " (validation loss: trained ", loss(state.val_loss), ", averaged ", loss(state.averaged_val_loss), ")");
+  log_note("using the ", enum_name(used), " weights of ", checkpoint_name(state.step), " (validation loss: trained ",
+           loss(state.val_loss), ", averaged ", loss(state.averaged_val_loss), ")");
 }
 
 /// "'é' (U+00E9) is a symbol of a alone"; empty where the vocabularies are equal.
@@ -57,7 +57,7 @@ void refuse_other_symbols(const LoadedRun& first, const LoadedRun& other) {
 }
 
 constexpr const char* runs_help =
-    "run folder, or one checkpoint folder in it; several are one model, the mean of their probabilities (default: the "
+    "run folder, or one checkpoint file; several are one model, the mean of their probabilities (default: the "
     "newest in runs/)";
 
 }  // namespace
@@ -70,7 +70,7 @@ nlohmann::ordered_json checkpoint_json(const LoadedRun& run) {
                                  {"last_step", nullptr},
                                  {"last_evaluated", standing.last_evaluated}};
   if (standing.last_step != RunProgress::no_step) json["last_step"] = standing.last_step;
-  if (run.checkpoint.averaged) json["weights"] = enum_name(run.model->weights());
+  if (!run.checkpoint.averaged.empty()) json["weights"] = enum_name(run.model->weights());
   return json;
 }
 
@@ -142,7 +142,7 @@ void add_model_arguments(Options& options, ModelArguments& arguments) {
 }
 
 void check_choice(const std::filesystem::path& run, const std::string& which) {
-  if (which.empty() || !is_there(run / manifest_file)) return;
+  if (which.empty() || !is_file(run)) return;
   throw Error(ExitCode::usage, run.string(), " is one checkpoint, and --checkpoint ", which,
               " is given too; leave that out, or give the run's folder");
 }
@@ -226,10 +226,13 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
 
 void refuse_twice(const std::vector<std::string>& runs) {
   std::set<std::filesystem::path> seen;
-  for (const std::string& run : runs)
-    if (std::error_code ignored;
-        !seen.insert(std::filesystem::weakly_canonical(run_place(run, "").run, ignored)).second)
-      throw Error(ExitCode::usage, run, " is of a run given before; give each run, or one of its checkpoints, once");
+  for (const std::string& given : runs) {
+    const std::filesystem::path run = run_place(given, "").run;
+    std::error_code ignored;
+    if (!seen.insert(std::filesystem::weakly_canonical(run.empty() ? std::filesystem::path(given) : run, ignored))
+             .second)
+      throw Error(ExitCode::usage, given, " is of a run given before; give each run, or one of its checkpoints, once");
+  }
 }
 
 LoadedRun load_runs(const JoinedArguments& arguments) {

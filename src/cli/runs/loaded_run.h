@@ -139,7 +139,7 @@ ResolvedConfig config_of_run(const std::string& run);
 /// RUN of a command: one of runs/ by its name alone. Left out, `run` becomes the newest in runs/ (newest_run), which a
 /// line on stderr names.
 Option& add_run_argument(Options& options, std::string& run,
-                         const std::string& help = "run folder, or one checkpoint folder in it");
+                         const std::string& help = "run folder, or one checkpoint file");
 /// RUN… of a command that takes several as one. Left out, they become the newest in runs/, which a line names.
 Option& add_runs_argument(Options& options, std::vector<std::string>& runs);
 /// The same before another argument, declared next: `rest` takes the last word where `is_rest` says so of it; `alone`:

@@ -87,10 +87,20 @@ Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const s
                    const OutputArguments& output) {
   const bool named = data.text != checkpoint.config.config.data.text;
   if (named) tell_terminal(data.text);
+  if (!named && run.empty())
+    throw Error(ExitCode::missing, checkpoint.path,
+                " is a checkpoint outside a run, so its text is unknown; use the run's folder, or eval --text FILE");
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
   FoundText found = find_text(known, named, reading_progress(output));
   if (found.names != data.text) log_note("the text of ", run.string(), " is at ", joined(found.names, ", "));
   return std::move(found.corpus);
+}
+
+void refuse_counts_without_text(LoadedRun& run) {
+  for (const LoadedRun* member : run.members())
+    if (member->folder.empty())
+      throw Error(ExitCode::usage, "--counts counts the training text, and ", member->checkpoint.path,
+                  " is a checkpoint outside a run, which has none; use the run's folder, or leave out --counts");
 }
 
 Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output) {

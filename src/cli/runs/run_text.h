@@ -34,6 +34,9 @@ void tell(const std::string& line);
 /// The notices of a text (a byte order mark removed, say) to stderr.
 void log_notices(const Corpus& corpus);
 
+/// Error usage if counts of the training text are asked of a checkpoint outside a run, which has none.
+void refuse_counts_without_text(LoadedRun& run);
+
 /// The text that a checkpoint's run was trained on; see find_text. If it is not where the config says, a note says
 /// where it is. `data`: the checkpoint's, or the user's change of it; a text named there is then the only one looked
 /// at.

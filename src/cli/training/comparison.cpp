@@ -47,10 +47,9 @@ void refuse_another_text(const CommonText& common, const std::string& run, const
 CommonText common_text(const std::vector<std::string>& runs, const OutputArguments& output) {
   std::optional<CommonText> common;
   for (const std::string& name : runs) {
-    const auto [run, which] = run_place(name, "best");
-    const Checkpoint checkpoint = load_checkpoint(run, which);
+    const Checkpoint checkpoint = load_checkpoint(name, "best");
     const DataConfig& data = checkpoint.config.config.data;
-    if (!common) common = {name, data, text_of_run(checkpoint, data, run, output)};
+    if (!common) common = {name, data, text_of_run(checkpoint, data, run_place(name, "").run, output)};
     refuse_another_text(*common, name, checkpoint);
   }
   log_notices(common->corpus);
@@ -102,7 +101,8 @@ void print(const Table& table, bool markdown) {
 }  // namespace
 
 bool names_run(const std::string& word) {
-  return std::ranges::count(presets(), word, &Preset::name) == 0 && is_folder(word) && is_run(run_place(word, "").run);
+  return std::ranges::count(presets(), word, &Preset::name) == 0 &&
+         (is_checkpoint_file(word) || (is_folder(word) && is_run(word)));
 }
 
 Comparison compare_runs(const std::vector<std::string>& runs, const TrainingArguments& arguments) {

@@ -21,6 +21,7 @@
 #include "report/files/tensorboard.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "run/run_files.h"
 #include "text/documents.h"
 
 namespace chargpt {
@@ -77,7 +78,7 @@ Figures final_figures(const Trainer& trainer, LoadedRun& best, ProgressPrinter& 
   return figures;
 }
 
-/// Figures of the best checkpoint on the validation split and a sample of it, on stdout and in RUN/figures.json. Throws
+/// Figures of the best checkpoint on the validation split and a sample of it, on stdout and in RUN/run.json. Throws
 /// Stopped if a signal came meanwhile: the run itself is whole.
 void print_result(const Trainer& trainer, const std::filesystem::path& run, bool as_json, ProgressPrinter& progress) {
   if (trainer.config().config.train.max_seconds > 0)
@@ -91,7 +92,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
     json["run"] = run.string();
     json["ended"] = enum_name(state.ended);
     json["seconds"] = state.seconds;
-    write_file_atomically(run / "figures.json", json_text(json));
+    keep_run_fact(run, "figures", json);
     const std::string sample = final_sample(best, trainer.config().config.sample);
     progress.finish();
     add_text(json, "sample", sample);

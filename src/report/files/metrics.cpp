@@ -191,8 +191,10 @@ void MetricsWriter::on(const EndEvent& event) {
 }
 
 void SampleFileWriter::on(const SampleEvent& event) {
+  if (!is_at(run_, folder_)) return;  // the next save says so and ends the run
   try {
-    run_.make("samples").write(formatted("step-%08" PRId64 ".txt", event.step), event.text);
+    make_folder(run_ / "samples");
+    write_file_atomically(run_ / "samples" / formatted("step-%08" PRId64 ".txt", event.step), event.text);
   } catch (const Error& failure) {
     if (!complain_ || failure.code() != ExitCode::io) throw;
     complain_(failure.what());

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "base/open_folder.h"
+#include "base/files.h"
 #include "report/events.h"
 #include "report/files/output_file.h"
 
@@ -44,12 +44,13 @@ class SampleFileWriter : public Listener {
   /// Makes samples/ in `run` with the first sample. A sample that cannot be written is left out and `complain` told
   /// (without it, Error io).
   explicit SampleFileWriter(const std::filesystem::path& run, Complaint complain = {})
-      : run_(run), complain_(std::move(complain)) {}
+      : run_(run), folder_(open_folder(run)), complain_(std::move(complain)) {}
   /// A sample of the same step is replaced.
   void on(const SampleEvent& event) override;
 
  private:
-  OpenFolder run_;
+  std::filesystem::path run_;
+  Descriptor folder_;  ///< of run_, which another run may have replaced
   Complaint complain_;
 };
 

@@ -1,0 +1,102 @@
+#include "run/state.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/names.h"
+#include "run/strict_json.h"
+
+namespace chargpt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Gives `field` the name and the value of each field, in the order of the file.
+template <class State, class Field>
+void visit_fields(State& state, const Field& field) {
+  field("step", state.step);
+  field("max_iters", state.max_iters);
+  field("seconds", state.seconds);
+  field("training_seconds", state.training_seconds);
+  field("val_loss", state.val_loss);
+  field("averaged_val_loss", state.averaged_val_loss);
+  field("best_val_loss", state.best_val_loss);
+  field("best_step", state.best_step);
+  field("evals_without_improvement", state.evals_without_improvement);
+  field("ended", state.ended);
+  field("data", state.data);
+  field("parameters", state.parameters);
+  field("start_symbol", state.start_symbol);
+  field("program_version", state.program_version);
+  field("libtorch_version", state.libtorch_version);
+  field("cpu_capability", state.cpu_capability);
+  field("device", state.device);
+  field("engine", state.engine);
+  field("threads", state.threads);
+  field("ranks", state.ranks);
+  field("teachers", state.teachers);
+}
+
+struct Writer {
+  Json& json;
+  void operator()(const char* name, std::int64_t value) const { json[name] = value; }
+  void operator()(const char* name, double value) const { json[name] = json_real(value); }
+  void operator()(const char* name, const std::string& value) const { json[name] = value; }
+  void operator()(const char* name, Ending value) const { json[name] = enum_name(value); }
+  void operator()(const char* name, const Fingerprint& data) const {
+    json[name] = {{"tokens", data.tokens}, {"crc64", json_hex(data.crc64)}};
+  }
+  void operator()(const char* name, const std::vector<TeacherWeights>& teachers) const {
+    json[name] = Json::array();
+    for (const TeacherWeights& teacher : teachers)
+      json[name].push_back({{"checkpoint", teacher.checkpoint}, {"crc64", json_hex(teacher.crc64)}});
+  }
+};
+
+struct Reader {
+  const StrictObject& object;
+  /// A number's default is its least value.
+  void operator()(const char* name, std::int64_t& value) const { value = object.integer(name, value); }
+  void operator()(const char* name, double& value) const { value = object.real(name); }
+  void operator()(const char* name, std::string& value) const { value = object.text(name); }
+  void operator()(const char* name, Ending& value) const {
+    const std::optional<Ending> ended = enum_value<Ending>(object.text(name));
+    if (!ended) object.refuse(name, "a reason to end");
+    value = *ended;
+  }
+  void operator()(const char* name, Fingerprint& value) const {
+    const StrictObject data = object.object(name);
+    value = {data.integer("tokens", 0), data.hex("crc64")};
+  }
+  void operator()(const char* name, std::vector<TeacherWeights>& teachers) const {
+    if (!object.field(name).is_array()) object.refuse(name, "a list");
+    for (const nlohmann::json& each : object.field(name)) {
+      const StrictObject teacher(each, object.source());
+      teachers.push_back({teacher.text("checkpoint"), teacher.hex("crc64")});
+    }
+  }
+};
+
+}  // namespace
+
+Json to_json(const RunState& state) {
+  Json json;
+  visit_fields(state, Writer{json});
+  return json;
+}
+
+RunState run_state_from_json(const nlohmann::json& json, const std::string& source) {
+  RunState state;
+  const StrictObject object(json, source);
+  visit_fields(state, Reader{object});
+  return state;
+}
+
+double evaluated_loss(const RunState& state) {
+  double loss = std::numeric_limits<double>::infinity();
+  for (const double each : {state.val_loss, state.averaged_val_loss})
+    if (each < loss) loss = each;  // false for a NaN
+  return loss;
+}
+
+}  // namespace chargpt
