@@ -20,9 +20,6 @@ set_target_properties(libchargpt PROPERTIES EXPORT_NAME chargpt)
 set_target_properties(libchargpt_static PROPERTIES EXPORT_NAME static)
 
 install(TARGETS chargpt)
-if(TARGET chargpt-torch)  # it finds LibTorch where it was built with it
-  set_target_properties(chargpt-torch PROPERTIES INSTALL_RPATH "${LibTorch_LIBRARY_DIRS}")
-endif()
 foreach(module chargpt-torch chargpt-mpi)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})  # where chargpt looks for it

@@ -264,9 +264,10 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-fs::file_type type_at(const fs::path& path) {
+fs::file_type type_at(const fs::path& path, Links links) {
   std::error_code failed;
-  const fs::file_type type = fs::symlink_status(path, failed).type();
+  const fs::file_type type =
+      (links == Links::follow ? fs::status(path, failed) : fs::symlink_status(path, failed)).type();
   if (type == fs::file_type::none) fail_on("read", path, failed.value());
   return type;
 }
@@ -315,6 +316,11 @@ std::string name_of_path(const fs::path& path) {
   if (!name.empty() && name != "." && name != "..") return name.string();
   std::error_code failed;
   return fs::weakly_canonical(path.empty() ? "." : path, failed).filename().string();
+}
+
+std::vector<std::string> names_of_paths(std::vector<std::string> paths) {
+  for (std::string& path : paths) path = name_of_path(path);
+  return paths;
 }
 
 bool is_unfinished_file(std::string_view name) {

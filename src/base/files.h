@@ -88,8 +88,9 @@ bool is_there(const std::filesystem::path& path);
 bool is_file(const std::filesystem::path& path);  ///< a regular one
 bool is_folder(const std::filesystem::path& path);
 
-/// The type of what has that name, links not followed; not_found if there is none. Errors: io.
-std::filesystem::file_type type_at(const std::filesystem::path& path);
+/// The type of what has that name; not_found if there is none. Links::refuse: of a link itself. Error io if the disk
+/// does not answer: what cannot be looked at may exist.
+std::filesystem::file_type type_at(const std::filesystem::path& path, Links links = Links::refuse);
 /// Names in a folder, in ascending order; none if there is no such folder. Errors: io.
 std::vector<std::string> entries_of(const std::filesystem::path& path);
 /// False if the folder exists already. Errors: io.
@@ -114,6 +115,8 @@ std::filesystem::path without_final_slash(const std::filesystem::path& path);
 /// What a file or folder is called: the last name of its path, or, where that is "." or "..", of what the system finds
 /// there.
 std::string name_of_path(const std::filesystem::path& path);
+/// The same of each: without the folders, which are private.
+std::vector<std::string> names_of_paths(std::vector<std::string> paths);
 
 /// ".chargpt-PROCESS-NUMBER.partial": what was being written whole (base/files.h) when a process ended.
 bool is_unfinished_file(std::string_view name);

@@ -1,5 +1,5 @@
 // Strict JSON that people write: every value knows its line, and what is wrong comes with how to mend it. What programs
-// write is read by run/strict_json.h. Knows no option: what a value means is decided elsewhere.
+// write is read by run/strict_json.h. Independent of options: other files decide what a value means.
 #pragma once
 
 #include <string>

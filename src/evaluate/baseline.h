@@ -1,4 +1,5 @@
-// What counting and compressing give on a split: the figures a model has to beat. Knows no model. Unit: nats per token.
+// Losses of counting and compressing on a split, which a model has to beat. Independent of models. Unit: nats per
+// token.
 #pragma once
 
 #include <cstdint>

@@ -165,7 +165,7 @@ std::string model_card(const ExportedModel& model) {
 /// were set, which must have an effect.
 Json config_to_train(const ExportedModel& model) {
   ResolvedConfig config = model.checkpoint.config;
-  for (std::string& text : config.config.data.text) text = name_of_path(text);
+  config.config.data.text = names_of_paths(config.config.data.text);
   for (std::string& teacher : config.config.train.teacher) teacher = teacher_name(teacher);
   for (auto& [option, origin] : config.origin) {
     const std::size_t path =
@@ -212,11 +212,8 @@ ExportedFolder as_huggingface(const ExportedModel& model) {
 
 // A link that leads nowhere exists too.
 void refuse_existing(const fs::path& path) {
-  std::error_code failed;
-  const fs::file_type type = fs::symlink_status(path, failed).type();
-  if (type == fs::file_type::not_found) return;
-  if (type == fs::file_type::none) fail_on("use", path, failed.value());
-  throw Error(ExitCode::busy, path, " already exists; choose another path or remove it");
+  if (type_at(path) != fs::file_type::not_found)
+    throw Error(ExitCode::busy, path, " already exists; choose another path or remove it");
 }
 
 void write_folder(const fs::path& path, const std::vector<ExportedFile>& files) {

@@ -106,7 +106,7 @@ Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
 
 /// Texts and teachers without the folders that they lie in, whose names are private.
 Config without_folders(Config config) {
-  for (std::string& text : config.data.text) text = name_of_path(text);
+  config.data.text = names_of_paths(config.data.text);
   for (std::string& teacher : config.train.teacher) {  // a run, or RUN/checkpoints/step-N
     const fs::path path(teacher), checkpoints = path.parent_path();
     const bool in_run = checkpoints.filename() == "checkpoints";

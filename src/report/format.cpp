@@ -114,8 +114,8 @@ std::string format_loss(double nats) {
   return format_fixed(nats, 4) + " (" + format_fixed(nats / std::numbers::ln2, 3) + " bits, ppl " + shown + ")";
 }
 
-std::string json_text(const nlohmann::ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+std::string json_text(const nlohmann::ordered_json& json, int indent, const char* end) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + end;
 }
 
 nlohmann::ordered_json foreign_json(std::string_view text) {

@@ -39,9 +39,9 @@ std::string format_loss(double nats);
 /// The label beside every loss of a model that sees its own targets.
 inline constexpr const char* leaks_label = "leaks: sees its own targets";
 
-/// The document and a line end; `indent` -1: on one line. Bytes that are not UTF-8 become U+FFFD, so that
-/// a path with such bytes does not fail the whole document.
-std::string json_text(const nlohmann::ordered_json& json, int indent = 2);
+/// The document, and `end`; `indent` -1: on one line. Bytes that are not UTF-8 become U+FFFD, so that a path with such
+/// bytes does not fail the whole document.
+std::string json_text(const nlohmann::ordered_json& json, int indent = 2, const char* end = "\n");
 
 /// What a file says that anything may have written; is_discarded() where it is not JSON, or nests deeper than 16
 /// levels: to copy JSON of any depth takes a stack of any size.

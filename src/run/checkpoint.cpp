@@ -23,7 +23,7 @@ using Metadata = std::map<std::string, std::string>;
 
 constexpr const char* format_key = "chargpt";
 constexpr std::int64_t current_format = 1;
-constexpr std::string_view averaged_prefix = "averaged.", sum_read = "crc_read", sum_all = "crc_all";
+constexpr std::string_view averaged_prefix = "averaged.";
 
 /// Of metadata. Error data if it is not there.
 const std::string& field_of(const Metadata& metadata, const std::string& name, const std::string& source) {
@@ -74,21 +74,26 @@ void check(const Checkpoint& checkpoint) {
                 " id between documents, and the config says that the text has ", expected ? "some" : "none");
 }
 
-/// The tensors whose names start with `prefix`, without it.
-void take(const Tensors& from, std::string_view prefix, Tensors& to) {
-  for (TensorView tensor : from.all())
-    if (tensor.name.starts_with(prefix)) {
+/// Puts each tensor where its name says that it belongs, without the prefix that says it.
+void sort_tensors(Checkpoint& checkpoint) {
+  for (TensorView tensor : checkpoint.file.tensors().all()) {
+    Tensors* part = &checkpoint.model;
+    for (const auto& [prefix, own] :
+         {std::pair(averaged_prefix, &checkpoint.averaged), std::pair(optimizer_prefix, &checkpoint.optimizer)}) {
+      if (!tensor.name.starts_with(prefix)) continue;
       tensor.name.erase(0, prefix.size());
-      to.add(std::move(tensor));
+      part = own;
+      break;
     }
+    part->add(std::move(tensor));
+  }
 }
 
 Checkpoint checkpoint_of(SafetensorsFile file, const fs::path& path, bool whole) {
   const std::string source = printable_path(path);
   const Metadata& metadata = file.metadata();
   check_format(metadata, source);
-  check_sum(file, sum_read, source);
-  if (whole) check_sum(file, sum_all, source);
+  check_sums(file, whole, source);
   RunState state = state_in(metadata, path);
   const std::string vocabulary = source + ": vocabulary";
   Checkpoint checkpoint{
@@ -99,11 +104,7 @@ Checkpoint checkpoint_of(SafetensorsFile file, const fs::path& path, bool whole)
       std::move(file),
       {}};
   check(checkpoint);
-  for (const TensorView& tensor : checkpoint.file.tensors().all())
-    if (!tensor.name.starts_with(averaged_prefix) && !tensor.name.starts_with(optimizer_prefix))
-      checkpoint.model.add(tensor);
-  take(checkpoint.file.tensors(), averaged_prefix, checkpoint.averaged);
-  take(checkpoint.file.tensors(), optimizer_prefix, checkpoint.optimizer);
+  sort_tensors(checkpoint);
   return checkpoint;
 }
 
@@ -115,23 +116,18 @@ void append(std::span<const TensorView> tensors, std::string_view prefix, std::v
   }
 }
 
-/// Paths may contain bytes that are not UTF-8, which JSON cannot.
-std::string line_of_json(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
 /// Folders are private: a checkpoint has the names of files alone.
 ResolvedConfig without_folders(ResolvedConfig config) {
-  for (std::string& text : config.config.data.text) text = name_of_path(text);
-  for (std::string& teacher : config.config.train.teacher) teacher = name_of_path(teacher);
+  config.config.data.text = names_of_paths(config.config.data.text);
+  config.config.train.teacher = names_of_paths(config.config.train.teacher);
   return config;
 }
 
 Metadata metadata_of(const CheckpointToSave& checkpoint) {
   return {{format_key, std::to_string(current_format)},
-          {"config", line_of_json(to_json(without_folders(checkpoint.config)))},
-          {"vocabulary", line_of_json(checkpoint.vocabulary.to_json())},
-          {"state", line_of_json(to_json(checkpoint.state))}};
+          {"config", json_text(to_json(without_folders(checkpoint.config)), -1, "")},
+          {"vocabulary", json_text(checkpoint.vocabulary.to_json(), -1, "")},
+          {"state", json_text(to_json(checkpoint.state), -1, "")}};
 }
 
 }  // namespace
@@ -148,17 +144,12 @@ std::optional<std::int64_t> step_of(std::string_view name, std::string_view exte
   return step && *step >= 0 && name == checkpoint_name(*step) ? step : std::nullopt;
 }
 
-std::string checkpoint_header(std::span<const TensorView> tensors, Metadata metadata) {
-  constexpr std::string_view sums[] = {sum_read, sum_all};
-  return checked_header(tensors, std::move(metadata), sums);
-}
-
 void write_checkpoint(const fs::path& path, const CheckpointToSave& checkpoint) {
   std::vector<TensorView> tensors;
   append(checkpoint.model, "", tensors);
   append(checkpoint.averaged, averaged_prefix, tensors);
   append(checkpoint.optimizer, optimizer_prefix, tensors);
-  const std::string header = checkpoint_header(tensors, metadata_of(checkpoint));
+  const std::string header = checked_header(tensors, metadata_of(checkpoint));
   write_file_atomically(path, [&](const ByteSink& sink) {
     sink(std::as_bytes(std::span(header)));
     for (const TensorView& tensor : tensors) sink(tensor.bytes);
@@ -168,10 +159,6 @@ void write_checkpoint(const fs::path& path, const CheckpointToSave& checkpoint) 
 Checkpoint read_checkpoint(const fs::path& path, bool with_optimizer) {
   const Descriptor file = open_regular_file(path, Links::follow);
   return checkpoint_of(SafetensorsFile(file, path, with_optimizer ? "" : optimizer_prefix), path, with_optimizer);
-}
-
-Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::string& source) {
-  return checkpoint_of(SafetensorsFile(bytes, source), source, true);
 }
 
 RunState read_state(const fs::path& path) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,16 +43,12 @@ std::string checkpoint_name(std::int64_t step);
 std::optional<std::int64_t> step_of(std::string_view name, std::string_view extension);
 inline constexpr std::string_view checkpoint_extension = ".safetensors";
 
-/// The header of a file with these tensors and metadata, and with its checksums.
-std::string checkpoint_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata);
 /// Writes a file that is complete or absent. Errors: io.
 void write_checkpoint(const std::filesystem::path& path, const CheckpointToSave& checkpoint);
 
 /// Reads a file, the optimizer's part only `with_optimizer`, and compares checksums. Errors: missing, io, data naming
 /// the file and what is wrong with it; NewerFormat if a newer program wrote it.
 Checkpoint read_checkpoint(const std::filesystem::path& path, bool with_optimizer);
-/// The same of a file in memory, which must outlive the checkpoint. `source` names it in messages.
-Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::string& source);
 
 /// The state alone, by the file's header, whose checksum is not compared. Errors as read_checkpoint.
 RunState read_state(const std::filesystem::path& path);

@@ -48,41 +48,38 @@ std::optional<RunState> readable_state(const fs::path& file) {
   }
 }
 
-/// The evaluated checkpoint with the least loss, and of those the first.
-struct Best {
+/// A checkpoint file and its state; none if it is damaged, or was removed meanwhile.
+struct Listed {
   fs::path file;
-  double loss = std::numeric_limits<double>::infinity();
+  std::optional<RunState> state;
+
+  double loss() const { return state ? evaluated_loss(*state) : std::numeric_limits<double>::infinity(); }
 };
 
-Best best_of(const Paths& files) {
-  Best best;
-  for (const fs::path& file : files) {
-    const auto state = readable_state(file);
-    const double loss = state ? evaluated_loss(*state) : best.loss;
-    const bool is_earlier = loss == best.loss && !best.file.empty() && step_of_file(file) < step_of_file(best.file);
-    if (loss < best.loss || is_earlier) best = {file, loss};
-  }
-  return best;
+std::vector<Listed> with_states(const Paths& files) {
+  std::vector<Listed> listed;
+  for (const fs::path& file : files) listed.push_back({file, readable_state(file)});
+  return listed;
+}
+
+/// The evaluated checkpoint with the least loss, and of those the first; nullptr if none was evaluated.
+const Listed* best_of(const std::vector<Listed>& listed) {
+  const auto rank = [](const Listed& one) { return std::pair(one.loss(), step_of_file(one.file)); };
+  const auto best = std::ranges::min_element(listed, {}, rank);
+  return best == listed.end() || std::isinf(best->loss()) ? nullptr : &*best;
 }
 
 /// Removes all but the best and the newest `keep`.
 void prune(const fs::path& run, std::int64_t keep) {
   Paths files = list_checkpoints(run);
-  const fs::path best = best_of(files).file;
+  const std::vector<Listed> listed = with_states(files);
+  const Listed* const best = best_of(listed);
   files.resize(files.size() - std::min(files.size(), static_cast<std::size_t>(std::max<std::int64_t>(keep, 1))));
   for (const fs::path& file : files) {
     std::error_code failed;
-    if (file != best && !fs::remove(file, failed) && failed)
+    if ((best == nullptr || file != best->file) && !fs::remove(file, failed) && failed)
       throw Error(ExitCode::io, "cannot remove ", file, ": ", failed.message());
   }
-}
-
-/// Links followed. Error io if the disk does not answer: what cannot be looked at may exist.
-fs::file_type type_of(const fs::path& path) {
-  std::error_code failed;
-  const fs::file_type type = fs::status(path, failed).type();
-  if (type == fs::file_type::none) fail_on("read", path, failed.value());
-  return type;
 }
 
 /// The step that `which` names; none for "best" and "last". Error usage for anything else.
@@ -102,19 +99,19 @@ struct Order {
 
 /// The best first, then the newest.
 void put_best_first(Order& order, const fs::path& run) {
-  const Best best = best_of(order.files);
-  const auto last = readable_state(order.files.front());
-  if (best.file.empty()) {
+  const std::vector<Listed> listed = with_states(order.files);
+  const Listed* const best = best_of(listed);
+  if (best == nullptr) {
     order.notices.push_back("no checkpoint of " + printable_path(run) + " was evaluated; using the last");
     return;
   }
-  if (last && last->best_val_loss < best.loss)
+  if (const auto& last = listed.front().state; last && last->best_val_loss < best->loss())
     order.notices.push_back("the best checkpoint of " + printable_path(run) + ", " + checkpoint_name(last->best_step) +
                             " with a validation loss of " + format_fixed(last->best_val_loss, 4) +
-                            ", is missing or damaged; using " + name_of(best.file) + " with " +
-                            format_fixed(best.loss, 4));
+                            ", is missing or damaged; using " + name_of(best->file) + " with " +
+                            format_fixed(best->loss(), 4));
   std::stable_partition(order.files.begin(), order.files.end(),
-                        [&](const fs::path& file) { return file == best.file; });
+                        [&](const fs::path& file) { return file == best->file; });
 }
 
 /// Error missing if there is none.
@@ -218,7 +215,7 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
                            std::vector<std::string>* notices) {
   const fs::path path = without_final_slash(run_or_checkpoint);
   asked_step(which);
-  const fs::file_type type = type_of(path);
+  const fs::file_type type = type_at(path, Links::follow);
   if (type == fs::file_type::not_found)
     throw Error(ExitCode::missing, "no run or checkpoint at ", printable_path(path), runs_near(path));
   if (type != fs::file_type::directory) {
@@ -227,7 +224,7 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
     return run.empty() ? std::move(checkpoint) : with_paths(std::move(checkpoint), run);
   }
   std::vector<std::string> ignored;
-  if (type_of(path / "checkpoints") == fs::file_type::directory)
+  if (type_at(path / "checkpoints", Links::follow) == fs::file_type::directory)
     return with_paths(load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored), path);
   throw Error(ExitCode::missing, printable_path(path), " is not a run: it has no folder checkpoints", runs_near(path));
 }
@@ -254,12 +251,13 @@ Standing standing_of(const Checkpoint& checkpoint) {
   const RunPlace place = run_place(checkpoint.path, "");
   if (place.run.empty()) return standing;
   try {
-    const Paths files = list_checkpoints(place.run);
-    const RunState last = read_state(files.at(files.size() - 1));
+    const std::vector<Listed> listed = with_states(list_checkpoints(place.run));
+    if (listed.empty() || !listed.back().state) return standing;
+    const RunState& last = *listed.back().state;
     standing.last_step = last.step;
     standing.last_evaluated = was_evaluated(last);
-    if (const fs::path best = best_of(files).file; !best.empty()) standing.best_step = step_of_file(best);
-  } catch (const std::exception&) {  // damaged, or replaced by a training meanwhile
+    if (const Listed* const best = best_of(listed)) standing.best_step = step_of_file(best->file);
+  } catch (const Error&) {  // the disk does not answer
   }
   return standing;
 }

@@ -16,9 +16,23 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
+#include "report/format.h"
 #include "run/strict_json.h"
 
 namespace chargpt {
+
+/// A tensor as the header has it.
+struct TensorEntry {
+  std::string name, dtype;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0, end = 0;  ///< bytes of the data section
+};
+
+struct SafetensorsHeader {
+  std::vector<TensorEntry> entries;  ///< in the order of their bytes
+  std::map<std::string, std::string> metadata;
+};
+
 namespace {
 
 constexpr std::size_t size_field = 8, max_tensor_rank = 16;
@@ -50,13 +64,6 @@ std::optional<std::uint64_t> tensor_bytes(std::string_view dtype, const std::vec
     if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) return std::nullopt;
   return bytes;
 }
-
-/// A tensor as the header has it; not yet compared with the file's size.
-struct TensorEntry {
-  std::string name, dtype;
-  std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0, end = 0;  ///< bytes of the data section
-};
 
 std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
@@ -138,25 +145,41 @@ std::string digits_of(std::uint32_t sum) {
 }
 
 /// Puts the digits of a checksum into a header, whose strings cannot contain its unescaped quotes.
-void set_sum(std::string& header, std::string_view sum, std::string_view digits) {
-  const std::string field = "\"" + std::string(sum) + "\":\"";
+void set_sum(std::string& header, const std::string& name, std::string_view digits) {
+  const std::string field = "\"" + name + "\":\"";
   const std::size_t found = header.find(field);
   if (found != std::string::npos) header.replace(found + field.size(), digits.size(), digits);
 }
 
-/// Whether a checksum covers a tensor.
-bool is_summed(std::string_view sum, const TensorView& tensor) {
-  return sum != "crc_read" || !tensor.name.starts_with(optimizer_prefix);
-}
-
-/// Header and layout of a file, checked.
-struct Header {
-  std::vector<TensorEntry> entries;  ///< in the order of their bytes
-  std::map<std::string, std::string> metadata;
+struct Sums {
+  std::uint32_t read = 0, all = 0;
 };
 
-Header parse_header(std::string_view json, std::uint64_t data_bytes, const std::string& source) {
-  Header header;
+/// Of the size field and the header, both checksums as zeros, and of the tensors.
+Sums sums_of(std::string start, std::span<const TensorView> tensors) {
+  for (const char* name : {sum_of_read, sum_of_all}) set_sum(start, name, zeros);
+  Sums sums{.read = crc32_of(as_bytes(start))};
+  sums.all = sums.read;
+  bool is_read = true;
+  for (const TensorView& tensor : tensors) {
+    is_read = is_read && !tensor.name.starts_with(optimizer_prefix);
+    sums.all = crc32_of(tensor.bytes, sums.all);
+    if (is_read) sums.read = sums.all;
+  }
+  return sums;
+}
+
+/// Error data unless the metadata has this checksum.
+void check_sum(const SafetensorsFile& file, const std::string& name, std::uint32_t sum, const std::string& source) {
+  const auto said = file.metadata().find(name);
+  if (said == file.metadata().end()) throw Error(ExitCode::data, source, " has no checksum '", name, "'");
+  if (said->second != digits_of(sum))
+    throw Error(ExitCode::data, source, " is damaged: its checksum ", name, " is ", digits_of(sum),
+                ", and the file says ", printable(said->second, 20));
+}
+
+SafetensorsHeader parse_header(std::string_view json, std::uint64_t data_bytes, const std::string& source) {
+  SafetensorsHeader header;
   header.entries = read_header(json, source + ": the header", header.metadata);
   std::ranges::sort(header.entries, {}, [](const TensorEntry& entry) { return std::pair(entry.begin, entry.end); });
   check_layout(header.entries, data_bytes, source);
@@ -182,7 +205,7 @@ std::string read_start(const Descriptor& file, std::uint64_t file_bytes, const s
   return bytes;
 }
 
-Tensors tensors_in(std::string_view data, const Header& header) {
+Tensors tensors_in(std::string_view data, const SafetensorsHeader& header) {
   Tensors tensors;
   for (const TensorEntry& entry : header.entries)
     if (entry.end <= data.size())
@@ -203,40 +226,32 @@ const TensorView* Tensors::find(const std::string& name) const {
 }
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
-    : SafetensorsFile(read_regular_file(path, UINT64_MAX, Links::follow), printable_path(path)) {}
+    : SafetensorsFile(open_regular_file(path, Links::follow), path, "") {}
 
 SafetensorsFile::SafetensorsFile(const Descriptor& file, const std::filesystem::path& path, std::string_view end) {
   const std::uint64_t file_bytes = file_size(file, path);
   std::string bytes = read_start(file, file_bytes, path);
-  const std::uint64_t data_bytes = file_bytes - bytes.size();
-  const std::string text = bytes.substr(size_field);
-  const Header header = parse_header(text, data_bytes, printable_path(path));
+  const std::size_t start = bytes.size();
+  SafetensorsHeader header =
+      parse_header(std::string_view(bytes).substr(size_field), file_bytes - start, printable_path(path));
   const auto last = std::ranges::find_if(
       header.entries, [&](const TensorEntry& entry) { return !end.empty() && entry.name.starts_with(end); });
-  read_more(file, last == header.entries.end() ? data_bytes : last->begin, path, bytes);
+  read_more(file, last == header.entries.end() ? file_bytes - start : last->begin, path, bytes);
   own_ = std::make_unique<const std::string>(std::move(bytes));
-  bytes_ = *own_;
-  header_ = bytes_.substr(size_field, text.size());
-  tensors_ = tensors_in(bytes_.substr(size_field + text.size()), header);
-  metadata_ = header.metadata;
-}
-
-SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& source)
-    : own_(std::make_unique<const std::string>(std::move(bytes))) {
-  parse(*own_, source);
+  keep(*own_, start, header);
 }
 
 SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::string& source) {
-  parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, source);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t start = size_field + header_bytes(text, text.size(), source);
+  keep(text, start, parse_header(text.substr(size_field, start - size_field), text.size() - start, source));
 }
 
-void SafetensorsFile::parse(std::string_view bytes, const std::string& source) {
+void SafetensorsFile::keep(std::string_view bytes, std::size_t start, const SafetensorsHeader& header) {
   bytes_ = bytes;
-  header_ = bytes.substr(size_field, header_bytes(bytes, bytes.size(), source));
-  const std::string_view data = bytes.substr(size_field + header_.size());
-  Header header = parse_header(header_, data.size(), source);
-  tensors_ = tensors_in(data, header);
-  metadata_ = std::move(header.metadata);
+  header_ = bytes.substr(size_field, start - size_field);
+  tensors_ = tensors_in(bytes.substr(start), header);
+  metadata_ = header.metadata;
 }
 
 std::map<std::string, std::string> read_metadata(const std::filesystem::path& path) {
@@ -308,38 +323,27 @@ std::string safetensors_header(std::span<const TensorView> tensors,
     header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
     begin = end;
   }
-  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = json_text(header, -1, "");
   text.resize((text.size() + 7) / 8 * 8, ' ');
   std::string size;
   for (std::size_t i = 0; i < size_field; ++i) size += static_cast<char>(text.size() >> (8 * i) & 0xFFU);
   return size + text;
 }
 
-std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata,
-                           std::span<const std::string_view> sums) {
-  for (const std::string_view sum : sums) metadata[std::string(sum)] = zeros;
-  const std::string zeroed = safetensors_header(tensors, metadata);
-  std::string header = zeroed;
-  for (const std::string_view sum : sums) {
-    std::uint32_t found = crc32_of(as_bytes(zeroed));
-    for (const TensorView& tensor : tensors)
-      if (is_summed(sum, tensor)) found = crc32_of(tensor.bytes, found);
-    set_sum(header, sum, digits_of(found));
-  }
+std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata) {
+  for (const char* name : {sum_of_read, sum_of_all}) metadata[name] = zeros;
+  std::string header = safetensors_header(tensors, metadata);
+  const Sums sums = sums_of(header, tensors);
+  set_sum(header, sum_of_read, digits_of(sums.read));
+  set_sum(header, sum_of_all, digits_of(sums.all));
   return header;
 }
 
-void check_sum(const SafetensorsFile& file, std::string_view sum, const std::string& source) {
-  const auto said = file.metadata().find(std::string(sum));
-  if (said == file.metadata().end()) throw Error(ExitCode::data, source, " has no checksum '", sum, "'");
-  std::string zeroed(file.bytes().substr(0, size_field + file.header().size()));
-  for (const std::string_view each : {"crc_read", "crc_all"}) set_sum(zeroed, each, zeros);
-  std::uint32_t found = crc32_of(as_bytes(zeroed));
-  for (const TensorView& tensor : file.tensors().all())
-    if (is_summed(sum, tensor)) found = crc32_of(tensor.bytes, found);
-  if (said->second != digits_of(found))
-    throw Error(ExitCode::data, source, " is damaged: its checksum ", sum, " is ", digits_of(found),
-                ", and the file says ", printable(said->second, 20));
+void check_sums(const SafetensorsFile& file, bool whole, const std::string& source) {
+  const std::size_t start = size_field + file.header().size();
+  const Sums sums = sums_of(std::string(file.bytes().substr(0, start)), file.tensors().all());
+  check_sum(file, sum_of_read, sums.read, source);
+  if (whole) check_sum(file, sum_of_all, sums.all, source);
 }
 
 void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,

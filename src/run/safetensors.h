@@ -37,6 +37,8 @@ class Tensors {
   std::map<std::string, std::size_t> indices_;  ///< of names in all_
 };
 
+struct SafetensorsHeader;
+
 /// A parsed file. Strict: the tensors fill the file without gaps, each as long as its dtype and shape say. Errors:
 /// missing, io, data naming the file and what is wrong with it.
 class SafetensorsFile {
@@ -46,9 +48,7 @@ class SafetensorsFile {
   explicit SafetensorsFile(const std::filesystem::path& path);
   /// Reads only what precedes the first tensor whose name starts with `end`.
   SafetensorsFile(const Descriptor& file, const std::filesystem::path& path, std::string_view end);
-  /// Bytes that were read. `source` names them in messages.
-  SafetensorsFile(std::string bytes, const std::string& source);
-  /// Memory that outlives this object.
+  /// Memory that outlives this object. `source` names it in messages.
   SafetensorsFile(std::span<const std::byte> bytes, const std::string& source);
 
   const Tensors& tensors() const { return tensors_; }
@@ -59,7 +59,7 @@ class SafetensorsFile {
   std::string_view header() const { return header_; }
 
  private:
-  void parse(std::string_view bytes, const std::string& source);
+  void keep(std::string_view bytes, std::size_t start, const SafetensorsHeader& header);
   std::unique_ptr<const std::string> own_;  ///< stays in one place when this object is moved
   std::string_view bytes_, header_;
   Tensors tensors_;
@@ -95,14 +95,15 @@ std::string safetensors_header(std::span<const TensorView> tensors, const std::m
 /// Tensors of a checkpoint that are read only to continue a training; they come last in its file.
 inline constexpr std::string_view optimizer_prefix = "optimizer.";
 
-// Checksums are fields of the metadata: CRC-32 (zlib's) in eight hexadecimal digits, computed with all of them as
-// zeros. "crc_all" is of the whole file, "crc_read" of what precedes the optimizer's tensors.
+// Checksums are fields of the metadata: CRC-32 (zlib's) in eight hexadecimal digits, computed with both as zeros.
+inline constexpr const char* sum_of_read = "crc_read";  ///< of what precedes the first of the optimizer's tensors
+inline constexpr const char* sum_of_all = "crc_all";    ///< of the whole file
 
-/// safetensors_header() with `sums` added to the metadata.
-std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata,
-                           std::span<const std::string_view> sums);
-/// Error data, naming `source`, if a checksum is missing or differs from that of what was read.
-void check_sum(const SafetensorsFile& file, std::string_view sum, const std::string& source);
+/// safetensors_header() with both checksums added to the metadata.
+std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata);
+/// Error data, naming `source`, if a checksum is missing or differs from that of what was read; sum_of_all is compared
+/// if the `whole` file was.
+void check_sums(const SafetensorsFile& file, bool whole, const std::string& source);
 
 /// Header and tensors, in this order.
 void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,

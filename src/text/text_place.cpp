@@ -166,8 +166,8 @@ std::string text_difference(const KnownText& one, const KnownText& other) {
   Config then, now;
   then.data = one.data;
   now.data = other.data;
-  for (Config* config : {&then, &now})
-    for (std::string& text : config->data.text) text = name_of_path(text);  // checkpoints know no folders
+  for (Config* config : {&then, &now})  // a checkpoint has the names alone
+    config->data.text = names_of_paths(config->data.text);
   std::vector<std::string> lines = changed_options(then, now, "data");
   leave_out(lines, {"data.max_val_tokens"});  // scored is what all are scored on
   if (one.fingerprint != other.fingerprint || !(one.vocabulary == other.vocabulary))

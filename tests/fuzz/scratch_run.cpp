@@ -79,7 +79,7 @@ void ScratchRun::open_with_field(const std::string& name, std::string_view text)
   const SafetensorsFile file(std::as_bytes(std::span(own_)), "own");
   std::map<std::string, std::string> metadata = file.metadata();
   metadata[name] = text;
-  write_plainly(checkpoint_, checkpoint_header(file.tensors().all(), std::move(metadata)) +
+  write_plainly(checkpoint_, checked_header(file.tensors().all(), std::move(metadata)) +
                                  std::string(file.bytes().substr(8 + file.header().size())));
   open();
   write_plainly(checkpoint_, own_);

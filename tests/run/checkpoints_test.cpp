@@ -213,7 +213,7 @@ void rewrite(const fs::path& path, const std::string& name, const std::string& t
   const SafetensorsFile file(path);
   std::map<std::string, std::string> metadata = file.metadata();
   metadata[name] = text;
-  const std::string header = checkpoint_header(file.tensors().all(), metadata);
+  const std::string header = checked_header(file.tensors().all(), metadata);
   write_file_atomically(path, header + std::string(file.bytes().substr(8 + file.header().size())));
 }
 

@@ -130,7 +130,7 @@ def _read_weights(path: str, state: Any, expected: dict[str, tuple[int, ...]]) -
 
 
 def _read_optimizer(path: str, optimizer: Any, expected: dict[str, tuple[int, ...]]) -> tuple[int, dict[str, Any]]:
-    """The step and the moments, by the names of our checkpoints; none where nothing was trained, or people shared the model alone."""
+    """The step and the moments under the names of our checkpoints; (0, {}) for a file without an optimizer, as people share models."""
     if optimizer is None or (type(optimizer) is dict and optimizer.get("state") == {}):
         return 0, {}
     matrices, vectors = matrices_then_vectors(expected)
@@ -160,7 +160,7 @@ def _read_optimizer(path: str, optimizer: Any, expected: dict[str, tuple[int, ..
 def _read_checkpoint(path: str) -> dict[str, Any]:
     """Of dictionaries, numbers and tensors alone."""
     import torch
-    warnings.simplefilter("ignore")  # of torch about old or odd pickles: what is not plain is refused
+    warnings.simplefilter("ignore")  # torch warns about old pickles, and everything but plain data is refused here
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except OSError:
