@@ -1,195 +1,209 @@
 #!/usr/bin/env python3
-"""One check of scripts/check_gpu.sh, which calls this with a limit of time and keeps what it prints. Ends with 0 where it held; its last line,
-which begins with "= ", is for the list.
+"""Checks and measures chargpt on one GPU in nine minutes. Each result is a line of FOLDER/results.txt as soon as it exists.
 
-    gpu.py tests PROGRAM                                  the [cuda] cases of a test program: there are some, and they pass
-    gpu.py train CHARGPT CONFIG RUN DEVICE [OPTION…]      trains; the loss falls, and is the CPU's where that was measured
-    gpu.py repeat CHARGPT CONFIG RUN [OPTION…]            two short runs have the same weights
-    gpu.py resume CHARGPT RUN DEVICE [OPTION…]            from the checkpoint before the last the run ends in the same weights
-    gpu.py sample CHARGPT RUN                             one seed, one text, by the CPU
-    gpu.py evaluate CHARGPT RUN                           the loss of the last checkpoint that the run found is the CPU's
-    gpu.py go_on CHARGPT RUN                              the run goes on on the CPU
-    gpu.py losses CHARGPT CONFIG RUN DEVICE [OPTION…]     the first steps' losses are the CPU's
-    gpu.py refused CHARGPT RUN STATUS [OPTION…]           train ends at once with that exit status, one line, and no run folder
-    gpu.py speed CONFIG [OPTION…]                         scripts/measure/bench_pytorch.py
-    gpu.py seeds CHARGPT CONFIG FOLDER [OPTION…]          the losses of five seeds
+    scripts/check/gpu.py [PART...] [--build FOLDER] [--out FOLDER] [--device cuda:N] [--seconds 540]
+    scripts/check/gpu.py --device cpu       a rehearsal: tiny models, few steps, LibTorch on the CPU
+
+Parts, in this order: machine, tests ([cuda] cases), losses (ten steps beside the CPU's), repeat (bit for bit), train (nanogpt-gpu; sample,
+evaluate, resume, continue on the CPU), refused, precision (a step in three precisions), pytorch (a step beside the peer's, eager and compiled),
+seeds (three of the preset gpu). What no time is left for is listed as left out. Needs a build against a CUDA LibTorch
+(scripts/check/cuda_build.sh --build) and, for pytorch, a python3 whose torch uses the GPU. Exit status: 0 all held, 1 not, 69 no GPU.
 """
 
+import argparse
+import glob
 import json
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Losses on two devices: of the same weights, of the first step, and after ten, by when rounding has grown. A whole run's, beside three seeds on a CPU.
-SAME_WEIGHTS, FIRST_UPDATE, TENTH_UPDATE, WHOLE_RUN = 1e-4, 1e-4, 2e-2, 0.03
+# Nats between a GPU and a CPU: of equal weights, and after ten updates, when rounding has grown. The preset gpu's most, three seeds.
+SAME_WEIGHTS, TENTH_UPDATE, GPU_PRESET = 1e-4, 2e-2, 1.45
 
 
-def held(detail):
-    print(f"= {detail}")
+class Failed(Exception):
+    pass
 
 
 def require(condition, detail):
     if not condition:
-        held(detail)  # "= " marks the line that the list shows, here why it did not hold
-        sys.exit(1)
+        raise Failed(detail)
 
 
-def run(*command):
-    print("$", *command, flush=True)
-    process = subprocess.run([str(word) for word in command], cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace", check=False)
-    print(process.stdout, flush=True)
-    if process.returncode:
-        sys.exit(process.returncode)
-    return process.stdout
+def run(*command, status=0, most=240):
+    """Its standard output; what it wrote goes to the log of the part."""
+    command = [str(word) for word in command]
+    limit = min(most, deadline - time.monotonic())
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False, timeout=max(1, limit))
+    except subprocess.TimeoutExpired as slow:
+        raise Failed(f"still running after {limit:.0f} s: {' '.join(command)}") from slow
+    print("$", *command, "\n" + done.stdout[-20000:] + done.stderr[-20000:], file=log, flush=True)
+    require(done.returncode == status, f"exit {done.returncode} of {' '.join(command)}: {done.stderr.strip()[-300:]}")
+    return done.stdout if status == 0 else done.stderr
+
+
+def chargpt(*arguments, **keywords):
+    return run(given.build / "chargpt", *arguments, **keywords)
+
+
+def train(name, preset, *more, on=(), **keywords):
+    folder = given.out / name
+    chargpt("train", preset, "--run", folder, "--overwrite", *text, *(on or device), *small, *more, "--quiet", **keywords)
+    return folder
 
 
 def rows(folder, kind):
-    lines = (pathlib.Path(folder) / "metrics.jsonl").read_text().splitlines()
-    return [row for row in map(json.loads, lines) if row["kind"] == kind]
+    return [row for row in map(json.loads, (folder / "metrics.jsonl").read_text().splitlines()) if row["kind"] == kind]
 
 
 def checkpoints(folder):
-    return sorted(path for path in (pathlib.Path(folder) / "checkpoints").glob("step-*.safetensors"))
+    return sorted((folder / "checkpoints").glob("step-*"))
 
 
-def weights(folder):
-    """The bytes of every tensor of the last checkpoint."""
-    data = checkpoints(folder)[-1].read_bytes()
-    begin = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:begin])
-    return {name: data[begin:][slice(*header[name]["data_offsets"])] for name in header if name != "__metadata__"}
+def same_bits(one, other):
+    """Of every tensor: those of the bytes after the header, which names the run."""
+    body = lambda data: data[8 + int.from_bytes(data[:8], "little"):]
+    return body(checkpoints(one)[-1].read_bytes()) == body(checkpoints(other)[-1].read_bytes())
 
 
-def same(one, other):
-    differing = [name for name in one if one[name] != other.get(name)]
-    return not differing and one.keys() == other.keys(), ", ".join(differing)
+def machine():
+    name = "the CPU" if rehearsal else run("nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader").strip()
+    yield f"{name}; {chargpt('--version').splitlines()[0]}"
 
 
-def tests(program):
-    printed = run(program, "[cuda]")
-    cases = re.search(r"All tests passed \((\d+) assertions? in (\d+) test cases?\)", printed)
-    require(cases, "no [cuda] case ran: the program sees no GPU")
-    held(f"{cases[2]} cases, {cases[1]} assertions")
+def tests():
+    for program in ("torch",) if rehearsal else ("torch", "training"):
+        printed = run(given.build / f"tests/test_{program}", "*gradient*" if rehearsal else "[cuda]")
+        cases = re.search(r"All tests passed \((\d+) assertions? in (\d+) test cases?\)", printed)
+        require(cases, f"no case of test_{program} ran")
+        yield f"test_{program}: {cases[2]} cases, {cases[1]} assertions"
 
 
-def train(chargpt, config, folder, device, *options):
-    run(chargpt, "train", config, "--run", folder, *options)
-    evaluations, steps, plan = rows(folder, "eval"), rows(folder, "train"), rows(folder, "plan")[0]
-    first, last, best = evaluations[0]["val_loss"], evaluations[-1]["val_loss"], min(row["val_loss"] for row in evaluations)
-    require(plan["device"].startswith(device.split(":")[0]), f"it ran on {plan['device']}")
-    require(best < first, f"the loss did not fall: {first:.4f} to {best:.4f}")
-    detail = f"{steps[-1]['step']} steps in {steps[-1]['seconds']:.0f} s, val {first:.4f} to {last:.4f}, best {best:.4f}"
-    expected = expected_loss(config) if "--max_iters" not in options else None
-    require(expected is None or abs(best - expected) <= WHOLE_RUN, f"{detail}; the CPU's is {expected}")
-    held(detail + (f" (on a CPU {expected})" if expected else ""))
+def losses():
+    short = ["--max_iters", 10, "--warmup_iters", 2, "--eval_iters", 1, "--log_interval", 1, "--sample_tokens", 0, "--dropout", 0, "--dtype", "float32",
+             *([] if rehearsal else ["--batch_size", 4])]
+    for preset in ("default", "gpu", "nanogpt-gpu"):
+        here, there = ([row["loss"] for row in rows(train(f"losses-{where}", preset, *short, on=on), "train")]
+                       for where, on in (("device", device), ("cpu", ["--device", "cpu", "--engine", "libtorch"])))
+        off = [abs(a - b) for a, b in zip(here, there, strict=True)]
+        detail = f"{preset}: off by {off[0]:.1e} in the first step, {max(off):.1e} at most in ten"
+        require(len(off) == 10 and off[0] <= SAME_WEIGHTS and max(off) <= TENTH_UPDATE, detail)
+        yield detail
 
 
-def expected_loss(config):
-    """Of configs/expected.json, where the config was measured."""
-    loss = json.loads((ROOT / "configs/expected.json").read_text())["rows"].get(config, {}).get("loss")
-    return round(loss, 4) if loss else None
+def repeat():
+    few = ["--max_iters", 20, "--eval_interval", 10, "--eval_iters", 1, "--sample_tokens", 0, "--warmup_iters", 2]
+    for preset in ("default", "gpu", "nanogpt-gpu"):
+        require(same_bits(train("once", preset, *few), train("again", preset, *few)), f"{preset}: two runs of 20 steps differ")
+        yield f"{preset}: 20 steps twice, the same bits"
 
 
-def repeat(chargpt, config, folder, *options):
-    runs = [f"{folder}-once", f"{folder}-again"]
-    for name in runs:
-        run(chargpt, "train", config, "--run", name, *options)
-    equal, differing = same(*map(weights, runs))
-    require(equal, f"two runs of 20 steps differ in {differing}")
-    held("20 steps twice: the same bits")
+def train_part():
+    steps = ["--max_iters", 100, "--eval_interval", 50, "--warmup_iters", 1] if rehearsal else []
+    begun = time.monotonic()
+    folder = train("nanogpt-gpu", "nanogpt-gpu", "--keep", 2, "--dtype", "float32" if rehearsal else "bfloat16", *steps)
+    found, last = [row["val_loss"] for row in rows(folder, "eval")], rows(folder, "train")[-1]
+    yield f"{last['step']} steps in {last['seconds']:.1f} s, {time.monotonic() - begun:.1f} s in all; val {found[0]:.4f} to {found[-1]:.4f}, lowest {min(found):.4f}"
+    texts = {chargpt("sample", folder, "--tokens", 300, "--seed", 5, "--quiet") for _ in range(2)}
+    require(len(texts) == 1 and len(texts.pop()) > 300, "one seed gave two texts, or a short one")
+    yield "sample: 300 characters, twice the same"
+    mine = json.loads(chargpt("eval", folder, "--checkpoint", "last", "--weights", "trained", "--json", "--quiet"))["loss"]
+    require(abs(mine - found[-1]) <= SAME_WEIGHTS, f"evaluated {found[-1]:.6f}, on the CPU {mine:.6f}")
+    yield f"evaluated {found[-1]:.6f}, on the CPU {mine:.6f}"
+    for name in ("resumed", "on-the-cpu"):
+        shutil.rmtree(given.out / name, ignore_errors=True)
+        shutil.copytree(folder, given.out / name)
+    checkpoints(given.out / "resumed")[-1].unlink()
+    chargpt("resume", given.out / "resumed", *device, "--quiet")
+    require(same_bits(folder, given.out / "resumed"), "the resumed run ends in other bits")
+    yield f"resumed from {checkpoints(folder)[-2].stem} to {checkpoints(folder)[-1].stem}: the same bits"
+    more = ["--max_iters", last["step"] + 2, "--eval_iters", 1, "--patience", 0, "--log_interval", 1, "--quiet"]
+    chargpt("resume", given.out / "on-the-cpu", "--device", "cpu", *more)
+    after = rows(given.out / "on-the-cpu", "train")[-1]["loss"]
+    require(abs(after - last["loss"]) < 0.5, f"on the CPU the loss went from {last['loss']} to {after}")
+    yield f"continued on the CPU: loss {last['loss']:.3f} to {after:.3f}"
 
 
-def resume(chargpt, folder, device, *options):
-    copy = pathlib.Path(f"{folder}-resumed")
-    shutil.copytree(folder, copy)
-    last, before = checkpoints(copy)[-1], checkpoints(copy)[-2]
-    expected = weights(copy)
-    last.unlink()
-    run(chargpt, "resume", copy, "--device", device, *options)
-    equal, differing = same(expected, weights(copy))
-    require(equal, f"from {before.name} to {last.name} it ends otherwise: {differing}")
-    held(f"from {before.stem} to {last.stem}: the same bits")
+def refused():
+    large = [*device, "--batch_size", 65536]
+    for status, more in [(81, large)] + ([] if rehearsal else [(69, ["--device", "cuda:99"])]):
+        printed = chargpt("train", "nanogpt-gpu", "--run", given.out / "refused", *text, *more, "--quiet", status=status)
+        lines = [line for line in printed.splitlines() if "error" in line]
+        require(len(lines) == 1 and not (given.out / "refused").exists(), f"{len(lines)} lines say error, or a run folder was made")
+        yield lines[0]
 
 
-def sample(chargpt, folder):
-    texts = [run(chargpt, "sample", folder, "--tokens", "300", "--seed", "5", "--quiet") for _ in range(2)]
-    require(texts[0] == texts[1], "one seed gave two texts")
-    require(len(texts[0]) > 300, f"only {len(texts[0])} characters came")
-    held("300 characters, twice the same")
+def precision():
+    for preset in ("default", "nanogpt-gpu", "gpu"):
+        for dtype in ("float32",) if rehearsal else ("float32", "tf32", "bfloat16"):
+            steps = ["--warmup", 2, "--steps", 4] if rehearsal else ["--warmup", 20, "--steps", 60]
+            found = json.loads(chargpt("bench", "train", preset, *text, *device, *small, "--dtype", dtype, *steps, "--json"))
+            yield f"{preset} in {dtype}: {found['ms_per_step']['median']:.2f} ms, {found['gflop_per_step'] / found['ms_per_step']['median']:.1f} TFLOP/s"
 
 
-def evaluate(chargpt, folder):
-    there = rows(folder, "eval")[-1]["val_loss"]
-    here = json.loads(run(chargpt, "eval", folder, "--checkpoint", "last", "--weights", "trained", "--json", "--quiet"))["loss"]
-    detail = f"{there:.6f}, on the CPU {here:.6f}"
-    require(abs(there - here) <= SAME_WEIGHTS, detail)
-    held(detail)
+def pytorch():
+    sets = [f"--set={name[2:]}={value}" for name, value in zip(small[::2], small[1::2]) if name != "--engine"]
+    steps = ["--pairs", 1, "--steps", 2, "--warmup", 1] if rehearsal else ["--pairs", 1, "--steps", 200, "--dtype", "bfloat16"]
+    for way in ([], ["--compile"]):
+        found = json.loads(run(sys.executable, ROOT / "scripts/measure/bench_pytorch.py", "nanogpt-gpu", "--against", given.build / "chargpt", *device[:2],
+                               *text, *sets, *steps, *way))
+        yield f"{found['pytorch']} {found['pytorch_ms']} ms, chargpt {found['chargpt_ms']} ms, ratio {found['ratio']['median']}"
 
 
-def go_on(chargpt, folder):
-    copy = pathlib.Path(f"{folder}-on-the-cpu")
-    shutil.copytree(folder, copy)
-    done = rows(folder, "train")[-1]["step"]
-    run(chargpt, "resume", copy, "--device", "cpu", "--max_iters", done + 2, "--eval_iters", "1", "--patience", "0", "--log_interval", "1", "--quiet")
-    losses = [row["loss"] for row in rows(copy, "train") if row["step"] > done]
-    before = [row["loss"] for row in rows(folder, "train")][-5:]
-    require(len(losses) == 2 and abs(losses[-1] - before[-1]) < 1, f"losses went from {before} to {losses}")
-    held(f"loss {before[-1]:.3f} there, {losses[-1]:.3f} here")
+def seeds():
+    steps = ["--max_iters", 20, "--eval_interval", 20, "--warmup_iters", 1, "--dtype", "float32"] if rehearsal else []
+    chargpt("compare", "gpu", "--seeds", 3, "--out", given.out / "seeds", *text, *device, *small, *steps, most=300)
+    found = [row["loss"] for row in json.loads((given.out / "seeds/compare.json").read_text())["results"][0]["seeds"]]
+    detail = f"{', '.join(f'{loss:.4f}' for loss in found)}; mean {sum(found) / len(found):.4f}"
+    require(len(found) == 3 and (rehearsal or sum(found) / 3 <= GPU_PRESET), detail)
+    yield detail
 
 
-def losses(chargpt, config, folder, device, *options):
-    short = ["--max_iters", "10", "--eval_iters", "1", "--log_interval", "1", "--sample_tokens", "0", "--batch_size", "4", "--dropout", "0", "--dtype", "float32"]
-    curves = []
-    for where in (device, "cpu"):
-        name = f"{folder}-losses-{where.replace(':', '')}{len(curves)}"
-        engine = ["--engine", "libtorch"] if where == "cpu" else []
-        run(chargpt, "train", config, "--run", name, *single(options), *short, "--device", where, *engine, "--quiet")
-        curves.append([row["loss"] for row in rows(name, "train")])
-    differences = [abs(a - b) for a, b in zip(*curves)]
-    detail = f"off by {differences[0]:.1e} in the first step, {max(differences):.1e} at most in ten"
-    require(len(differences) == 10, f"{len(differences)} steps, not 10")
-    require(differences[0] <= FIRST_UPDATE and max(differences) <= TENTH_UPDATE, detail)
-    held(detail)
+PARTS = {"machine": machine, "tests": tests, "losses": losses, "repeat": repeat, "train": train_part, "refused": refused, "precision": precision,
+         "pytorch": pytorch, "seeds": seeds}
 
 
-def single(options):
-    """Without what losses() sets itself."""
-    pairs = zip(options[::2], options[1::2])
-    return [word for pair in pairs if pair[0] != "--batch_size" for word in pair]
+def report(part, verdict, detail):
+    line = f"{verdict:8} {time.monotonic() - begin:6.1f} s  {part}: {detail}"
+    for file in (sys.stdout, results):
+        print(line, file=file, flush=True)
+    return verdict == "FAILED"
 
 
-def speed(*options):
-    figures = json.loads(run(sys.executable, ROOT / "scripts/measure/bench_pytorch.py", *options))
-    ratio = figures["ratio"]
-    held(f"PyTorch {figures['pytorch_ms']} ms, chargpt {figures['chargpt_ms']} ms, ratio {ratio['median']} ({ratio['lowest']} to {ratio['highest']})")
+def results_of(part):
+    """Number of results that did not hold."""
+    if time.monotonic() > deadline - 15:
+        return report(part, "left out", "no time was left")
+    try:
+        for detail in PARTS[part]():
+            report(part, "held", detail)
+    except (Failed, KeyError, ValueError, IndexError, OSError) as failure:
+        return report(part, "FAILED", f"{type(failure).__name__} {failure}")
+    return 0
 
 
-def refused(chargpt, folder, status, *options):
-    command = [chargpt, "train", "nanogpt-gpu", "--run", folder, "--quiet", *options]
-    print("$", *command, flush=True)
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
-    print(process.stderr, flush=True)
-    lines = [line for line in process.stderr.splitlines() if "error" in line]
-    require(process.returncode == int(status), f"it ended with {process.returncode}, not {status}")
-    require(len(lines) == 1, f"{len(lines)} lines say error")
-    require(not pathlib.Path(folder).exists(), "a run folder was made")
-    held(lines[0])
-
-
-def seeds(chargpt, config, folder, *options):
-    run(chargpt, "compare", config, "--seeds", "5", "--out", folder, *options)
-    results = json.loads((pathlib.Path(folder) / "compare.json").read_text())
-    found = [row["loss"] for row in results["results"][0]["seeds"]]
-    require(len(found) == 5, f"{len(found)} seeds ended")
-    held(f"{', '.join(f'{loss:.4f}' for loss in found)}; mean {sum(found) / 5:.4f}")
-
-
-CHECKS = {check.__name__: check for check in (tests, train, repeat, resume, sample, evaluate, go_on, losses, refused, speed, seeds)}
-
-if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[1] not in CHECKS:
-        sys.exit(__doc__)
-    CHECKS[sys.argv[1]](*sys.argv[2:])
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("part", nargs="*", choices=[[], *PARTS])
+parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build-cuda")
+parser.add_argument("--out", type=pathlib.Path, default=ROOT / "runs" / time.strftime("gpu-%Y%m%d-%H%M%S"))
+parser.add_argument("--device", default="cuda")
+parser.add_argument("--text", type=pathlib.Path, default=ROOT / "data/tinyshakespeare.txt")
+parser.add_argument("--seconds", type=float, default=540)
+given = parser.parse_args()
+given.build, given.out = given.build.resolve(), given.out.resolve()
+rehearsal = given.device == "cpu"
+if not rehearsal and not glob.glob("/dev/nvidia[0-9]*"):
+    print("gpu.py: no GPU here (no /dev/nvidia0); --device cpu rehearses", file=sys.stderr)
+    sys.exit(69)
+begin = time.monotonic()
+deadline = begin + given.seconds
+text, device = ["--text", given.text], ["--device", given.device] + (["--engine", "libtorch"] if rehearsal else [])
+small = ["--n_layer", 1, "--n_head", 2, "--n_embd", 16, "--block_size", 16, "--batch_size", 4] if rehearsal else []
+given.out.mkdir(parents=True, exist_ok=True)
+with open(given.out / "log.txt", "a", encoding="utf-8") as log, open(given.out / "results.txt", "a", encoding="utf-8") as results:
+    sys.exit(min(1, sum(results_of(part) for part in given.part or PARTS)))

@@ -63,9 +63,17 @@ endif()
 
 if(LibTorch_CUDA)
   # Nothing of ours names a symbol of libtorch_cuda, which registers itself when loaded: the linker must keep it. The CUDA libraries come
-  # as wheels beside torch (nvidia/cu13/lib, or nvidia/cublas/lib, …), with headers and the runtime.
+  # as wheels beside torch (nvidia/cu13/lib, or nvidia/cublas/lib, …), with headers and the runtime; those of CUDA 13 lack crt/, which comes
+  # with a toolkit or with triton. Without it no work is recorded as a CUDA graph.
   file(GLOB libtorch_cuda_headers ${LibTorch_FOLDER}/../nvidia/*/include)
   target_link_options(LibTorch::LibTorch INTERFACE LINKER:--no-as-needed LINKER:--allow-shlib-undefined)
+  find_path(LibTorch_CRT crt/host_config.h NO_CACHE NO_DEFAULT_PATH
+            PATHS ${libtorch_cuda_headers} /usr/local/cuda/include ${LibTorch_FOLDER}/../triton/backends/nvidia/include)
+  if(LibTorch_CRT)
+    list(APPEND libtorch_cuda_headers ${LibTorch_CRT})
+  else()
+    message(STATUS "No CUDA headers with crt/host_config.h: steps on a GPU are not recorded, and slower")
+  endif()
   target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE ${libtorch_cuda_headers})
   file(GLOB libtorch_cudart ${LibTorch_FOLDER}/../nvidia/*/lib/libcudart.so*)
   if(libtorch_cudart)

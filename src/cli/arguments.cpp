@@ -48,7 +48,7 @@ void add_device_arguments(Options& options, DeviceArguments& arguments) {
 }
 
 void add_device_option(Options& options, std::string& device) {
-  options.add("--device", device, "auto, cpu, cuda or cuda:N (GPU support is untested)").group("Machine");
+  options.add("--device", device, "auto, cpu, cuda or cuda:N").group("Machine");
 }
 
 namespace {

@@ -66,6 +66,9 @@ class Engine : public WindowScorer {
   /// The averages, if there are any, follow an update.
   virtual void average(double decay) { follow_averages(arena_, decay); }
 
+  /// Weights and averages change places.
+  virtual void swap_averages() { chargpt::swap_averages(arena_); }
+
   virtual void give_gradients() {}
   virtual void take_gradients() {}
   /// Weights, moments and averages.
@@ -77,6 +80,9 @@ class Engine : public WindowScorer {
  protected:
   ParameterArena& arena_;
 };
+
+/// Tokens that a GPU scores at once: it has room for more than a CPU's caches, and waits less for the host.
+inline constexpr std::int64_t tokens_scored_on_gpu = 65'536;
 
 /// What an engine is made for. All must outlive it.
 struct EngineRequest {

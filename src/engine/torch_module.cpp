@@ -25,11 +25,7 @@ fs::path module_path() {
 /// LibTorch's OpenMP threads go on spinning after each of its parallel operations, by default for milliseconds, and
 /// take the processors from the threads that do the rest of a step. They spin for some tens of microseconds instead,
 /// unless the user has set how they wait. The OpenMP library reads this when it is loaded.
-///
-/// CUDA's matrix products repeat bit for bit only with workspaces of a fixed size, which cuBLAS too reads when it is
-/// loaded. Source: PyTorch's notes on reproducibility.
 void set_environment() {
-  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "3000", /*overwrite=*/0);
 }
 

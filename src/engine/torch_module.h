@@ -18,7 +18,7 @@ struct TorchModule {
   /// Bytes that a GPU has, whoever uses them; none where LibTorch does not say.
   std::optional<std::int64_t> (*device_memory)(const std::string& device);
   std::string (*version)();
-  std::string (*capability)();  ///< what it computes with on the CPU: "AVX512"
+  std::string (*capability)(const std::string& device);  ///< "AVX512", "NVIDIA H200, driver 580.159.04"
 };
 using GetTorchModule = const TorchModule*();
 inline constexpr const char* get_torch_module_name = "chargpt_torch_module_1";

@@ -12,6 +12,7 @@
 #include <exception>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "config/config.h"
 #include "kernels/thread_team.h"
 #include "libtorch/parameters.h"
+#include "libtorch/recorded_work.h"
 #include "model/language_model.h"
 #include "model/registry.h"
 
@@ -143,7 +145,8 @@ class LibtorchEngine : public Engine {
         device_(request.device),
         model_(std::move(model)),
         parameters_(*model_, request.arena, device_),
-        ordered_(device_) {
+        ordered_(device_),
+        recorded_(device_) {
     use_threads();
   }
 
@@ -157,21 +160,31 @@ class LibtorchEngine : public Engine {
       parameters_.zero_gradients();
       return accumulate_gradients(input);
     });
-    return {.loss = loss.item<double>(), .norm = parameters_.gradient_norm()};
+    if (device_.is_cpu()) return {.loss = loss.item<double>(), .norm = arena_.gradient_norm()};
+    const torch::Tensor figures = at::stack({loss, parameters_.gradient_norm()}).cpu();  // a step's only wait
+    return {.loss = figures[0].item<double>(), .norm = figures[1].item<double>()};
+  }
+
+  std::int64_t tokens_at_once() const override {
+    return device_.is_cpu() ? WindowScorer::tokens_at_once() : tokens_scored_on_gpu;
   }
 
   void score(const WindowBatch& windows, std::span<float> losses) override {
     use_threads();
     const torch::NoGradGuard no_grad;
     const PrecisionScope precision(device_, Dtype::float32);
-    const torch::Tensor all = loss_of(output_of(windows, {}), at::Reduction::None).cpu();  // (B*T)
+    const torch::Tensor all =
+        loss_of(output_of(windows, on_device(starts_of(windows)), {}), at::Reduction::None).cpu();  // (B*T)
     std::copy_n(all.const_data_ptr<float>(), losses.size(), losses.begin());
   }
 
   void update(const UpdateContext& context) override {
-    device_.is_cpu() ? Engine::update(context) : parameters_.update(context);
+    if (device_.is_cpu()) return Engine::update(context);
+    const PrecisionScope precision(device_, dtype_);
+    parameters_.update(context);
   }
   void average(double decay) override { device_.is_cpu() ? Engine::average(decay) : parameters_.average(decay); }
+  void swap_averages() override { device_.is_cpu() ? Engine::swap_averages() : parameters_.swap_averages(); }
   void give_gradients() override { parameters_.give_gradients(); }
   void take_gradients() override { parameters_.take_gradients(); }
   void give_back() override { parameters_.give_back(); }
@@ -181,38 +194,58 @@ class LibtorchEngine : public Engine {
   }
 
  private:
-  /// Adds the gradient of the mean loss over all targets that count; returns that mean, a 0-d tensor on the device.
-  torch::Tensor accumulate_gradients(const GradientInput& input) {
-    const double share = 1.0 / static_cast<double>(input.micro_batches.size()), weight = token_weight(input);
-    torch::Tensor total = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
-    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0, .first_window = input.first_window};
-    std::span<const float> q = input.soft.q;
-    for (const WindowBatch& windows : input.micro_batches) {
-      if (input.heartbeat) input.heartbeat(key.micro_batch * share);
-      seed_dropout(device_, key);
-      const Output output = output_of(windows, {.dropout = &key});
-      const torch::Tensor loss = loss_of(output, at::Reduction::Sum) * weight;
-      torch::Tensor objective = loss;
-      if (!q.empty()) {
-        const auto numel = static_cast<std::size_t>(output.logits.numel());
-        const torch::Tensor soft = soft_loss_of(output, q.first(numel)) * weight;
-        objective = loss * (1 - input.soft.weight) + soft * input.soft.weight;
-        q = q.subspan(numel);
-      }
-      if (objective.requires_grad()) objective.backward();
-      total += loss.detach();
-      ++key.micro_batch;
-    }
-    return total;
-  }
-
   struct Output {
     torch::Tensor logits;   ///< (B*T, V) float32
     torch::Tensor targets;  ///< (B*T) int64
   };
-  Output output_of(const WindowBatch& windows, ForwardPass pass) {
+
+  /// Adds the gradient of the mean loss over all targets that count; returns that mean, a 0-d tensor on the device.
+  torch::Tensor accumulate_gradients(const GradientInput& input) {
+    const double share = 1.0 / static_cast<double>(input.micro_batches.size());
+    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0, .first_window = input.first_window};
+    std::span<const float> q = input.soft.q;
+    loss_.zero_();
+    weight_.fill_(token_weight(input));
+    for (const WindowBatch& windows : input.micro_batches) {
+      if (input.heartbeat) input.heartbeat(key.micro_batch * share);
+      seed_dropout(device_, key);
+      if (q.empty() && can_be_recorded(windows)) {
+        starts_.copy_(starts_of(windows), /*non_blocking=*/true);
+        recorded_.run([&] { accumulate(output_of(windows, starts_, {.dropout = &key}), {}, 0); });
+      } else {
+        const Output output = output_of(windows, on_device(starts_of(windows)), {.dropout = &key});
+        const auto numel = q.empty() ? 0 : static_cast<std::size_t>(output.logits.numel());
+        accumulate(output, q.first(numel), input.soft.weight);
+        q = q.subspan(numel);
+      }
+      ++key.micro_batch;
+    }
+    return loss_;
+  }
+
+  /// Windows on a GPU whose count and length are those before; if those are others, recording begins anew.
+  bool can_be_recorded(const WindowBatch& windows) {
+    if (device_.is_cpu() || windows.tokens.document() != TokenView::no_document) return false;
+    const std::tuple shape(windows.tokens.bytes().data(), windows.B(), windows.T);
+    if (std::exchange(recorded_shape_, shape) != shape) {
+      recorded_.forget();
+      starts_ = torch::empty({windows.B()}, torch::TensorOptions().dtype(torch::kInt64).device(device_));
+    }
+    return true;
+  }
+
+  /// Adds a micro-batch's part of loss and gradients. q: its soft targets (B*T*V), or none.
+  void accumulate(const Output& output, std::span<const float> q, float soft_weight) {
+    const torch::Tensor loss = loss_of(output, at::Reduction::Sum) * weight_;
+    torch::Tensor objective = loss;
+    if (!q.empty()) objective = loss * (1 - soft_weight) + soft_loss_of(output, q) * weight_ * soft_weight;
+    if (objective.requires_grad()) objective.backward();
+    loss_ += loss.detach();
+  }
+
+  Output output_of(const WindowBatch& windows, const torch::Tensor& starts, ForwardPass pass) {
     pass.document = windows.tokens.document();
-    const torch::Tensor ids = ids_of(windows);                                       // (2, B, T)
+    const torch::Tensor ids = ids_of(windows, starts);                               // (2, B, T)
     const torch::Tensor logits = model_->forward(ids[0], pass).to(torch::kFloat32);  // (B, T) -> (B, T, V)
     return {logits.view({-1, logits.size(-1)}), ids[1].reshape({-1})};
   }
@@ -230,9 +263,15 @@ class LibtorchEngine : public Engine {
     return losses.masked_fill(output.targets == no_target, 0).sum();
   }
 
+  /// (B) int64, on the host; for a GPU where copying waits for nothing.
+  torch::Tensor starts_of(const WindowBatch& windows) const {
+    const torch::Tensor starts = torch::tensor(at::ArrayRef(windows.starts.data(), windows.starts.size()));
+    return device_.is_cpu() ? starts : starts.pin_memory();
+  }
+  torch::Tensor on_device(const torch::Tensor& tensor) const { return tensor.to(device_, /*non_blocking=*/true); }
+
   /// Inputs and targets, int64, cut out of the text on the device; targets that do not count are no_target.
-  torch::Tensor ids_of(const WindowBatch& windows) {
-    const torch::Tensor starts = torch::tensor(at::ArrayRef(windows.starts.data(), windows.starts.size())).to(device_);
+  torch::Tensor ids_of(const WindowBatch& windows, const torch::Tensor& starts) {
     const torch::Tensor places = starts.unsqueeze(1) + torch::arange(windows.T + 1, starts.options());  // (B, T + 1)
     torch::Tensor ids = text(windows.tokens).index_select(0, places.view(-1)).to(torch::kInt64).view_as(places);
     if (windows.tokens.width() == 2) ids = ids.bitwise_and(0xFFFF);  // stored without a sign, read with one
@@ -262,6 +301,11 @@ class LibtorchEngine : public Engine {
   std::shared_ptr<LanguageModel> model_;
   DeviceParameters parameters_;
   OrderedWork ordered_;
+  torch::Tensor loss_ = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
+  torch::Tensor weight_ = torch::zeros_like(loss_);  ///< of a target in the loss
+  torch::Tensor starts_;                             ///< of the windows of `recorded_`, (B)
+  std::tuple<const std::byte*, std::int64_t, std::int64_t> recorded_shape_;
+  RecordedWork recorded_;                                                 ///< of a micro-batch
   std::map<std::pair<const void*, std::int64_t>, torch::Tensor> copies_;  ///< of texts, on a GPU
 };
 

@@ -6,11 +6,12 @@
 #include <torch/types.h>
 #include <torch/version.h>
 
+#include <cstdlib>
 #include <fstream>
 
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 13)
-#include <c10/core/CachingDeviceAllocator.h>
-#define CHARGPT_HAS_MEMORY_INFO 1
+#ifdef CHARGPT_CUDA_HEADERS
+#include <c10/cuda/CUDAGuard.h>
+#include <cuda_runtime_api.h>
 #endif
 
 #include "libtorch/engine.h"
@@ -31,31 +32,49 @@ std::string nvidia_driver() {
 }
 
 std::string why_no_cuda() {
-  if (!at::globalContext().hasCUDA()) return "this program was built with a LibTorch without CUDA";
+#ifndef CHARGPT_CUDA
+  return "this program was built with a LibTorch without CUDA";
+#else
   const std::string driver = nvidia_driver();
-  if (driver.empty()) return "no GPU with a working driver was found";
+  if (driver.empty()) return "NVIDIA's driver is not loaded";
   return "NVIDIA's driver " + driver +
-         " is there, but LibTorch " TORCH_VERSION
-         " cannot use it (too old, or no GPU of this process); install a newer one, or see what nvidia-smi says";
+         " is loaded, but LibTorch " TORCH_VERSION
+         " finds no GPU that it can use: the driver is too old, or this process has no GPU (see nvidia-smi)";
+#endif
 }
 
 std::optional<std::int64_t> device_memory([[maybe_unused]] const std::string& device) {
-#ifdef CHARGPT_HAS_MEMORY_INFO
-  if (const torch::Device on(device); !on.is_cpu())
-    return static_cast<std::int64_t>(at::getDeviceAllocator(on.type())->getMemoryInfo(on.index()).second);
+#ifdef CHARGPT_CUDA_HEADERS
+  const c10::cuda::CUDAGuard guard{torch::Device(device)};
+  std::size_t free = 0, total = 0;
+  if (cudaMemGetInfo(&free, &total) == cudaSuccess) return static_cast<std::int64_t>(total);
 #endif
   return std::nullopt;
+}
+
+/// "AVX512" of the CPU, "NVIDIA H200, driver 580.159.04" of a GPU.
+std::string capability(const std::string& device) {
+  if (device == "cpu") return at::get_cpu_capability();
+  std::string name = "a GPU";
+#ifdef CHARGPT_CUDA_HEADERS
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, torch::Device(device).index()) == cudaSuccess) name = properties.name;
+#endif
+  return name + ", driver " + nvidia_driver();
 }
 
 }  // namespace
 
 const TorchModule& own_torch_module() {
+  // CUDA's matrix products repeat bit for bit only with workspaces of a fixed size, which LibTorch reads before the
+  // first of them. Source: PyTorch's notes on reproducibility.
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   static constexpr TorchModule all{.make_engine = make_libtorch_engine,
                                    .cuda_devices = cuda_devices,
                                    .why_no_cuda = why_no_cuda,
                                    .device_memory = device_memory,
                                    .version = [] { return std::string(TORCH_VERSION); },
-                                   .capability = at::get_cpu_capability};
+                                   .capability = capability};
   return all;
 }
 

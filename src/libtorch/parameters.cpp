@@ -42,13 +42,12 @@ Tensor lying(const Tensor& buffer, const ParameterSlot& slot) {
   return matrices.size(1) > matrices.size(2) ? matrices.transpose(1, 2) : matrices;
 }
 
-/// See engine/muon.h.
-void muon(const ParameterGroup& group, Tensor values, const Tensor& gradients, Tensor moment,
-          const UpdateContext& context) {
-  const double rate = group.learning_rate * context.lr_factor;
-  const double fresh = (1 - group.momentum) * context.gradient_scale;
-  moment.mul_(group.momentum).add_(gradients, fresh);
-  const Tensor ahead = (moment * group.momentum).add_(gradients, fresh);
+/// See engine/muon.h. `rate`, the group's at this step, and `scale`, of the gradients, are 0-d.
+void muon(const ParameterGroup& group, Tensor values, const Tensor& gradients, Tensor moment, const Tensor& rate,
+          const Tensor& scale) {
+  const Tensor fresh = gradients * scale;
+  moment.lerp_(fresh, 1 - group.momentum);
+  const Tensor ahead = moment.lerp(fresh, 1 - group.momentum);
   if (group.weight_decay > 0) values.mul_(1 - rate * group.weight_decay);
   // Lying matrices of one shape are multiplied as one batch.
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const ParameterSlot*>> by_shape;
@@ -59,7 +58,7 @@ void muon(const ParameterGroup& group, Tensor values, const Tensor& gradients, T
     const Tensor steps = orthogonalised(at::cat(matrices));  // (k, r, c)
     std::int64_t first = 0;
     for (const ParameterSlot* slot : slots) {
-      lying(values, *slot).sub_(steps.narrow(0, first, slot->stacked), rate * rate_of_shape(*slot));
+      lying(values, *slot).sub_(steps.narrow(0, first, slot->stacked) * (rate * rate_of_shape(*slot)));
       first += slot->stacked;
     }
   }
@@ -76,7 +75,7 @@ Tensor orthogonalised(const Tensor& matrices) {
     const Tensor p = at::baddbmm(g, g, g, b, c);     // b g + c g g
     x = at::baddbmm(x, p, x, a);                     // a x + p x
   }
-  return x;
+  return x.to(matrices.scalar_type());  // which products in bfloat16 are not
 }
 
 DeviceParameters::DeviceParameters(LanguageModel& model, ParameterArena& arena, const torch::Device& device)
@@ -85,7 +84,7 @@ DeviceParameters::DeviceParameters(LanguageModel& model, ParameterArena& arena, 
   model.to(device);
   const auto named = model.named_parameters();
   for (const ParameterGroup& group : arena.groups()) {
-    Group& own = groups_.emplace_back();
+    Group& own = groups_.emplace_back(device);
     own.values = view_of(group.values).to(device);  // on the CPU the same memory
     own.gradients = view_of(group.gradients).to(device);
     for (const ParameterSlot& slot : group.slots) {
@@ -106,11 +105,10 @@ void DeviceParameters::zero_gradients() {
   for (Group& group : groups_) group.gradients.zero_();
 }
 
-double DeviceParameters::gradient_norm() const {
-  if (device_.is_cpu()) return arena_.gradient_norm();
+Tensor DeviceParameters::gradient_norm() const {
   std::vector<Tensor> norms;
   for (const Group& group : groups_) norms.push_back(at::linalg_vector_norm(group.gradients));
-  return at::linalg_vector_norm(at::stack(norms)).item<double>();
+  return at::linalg_vector_norm(at::stack(norms));
 }
 
 /// body(a group of the arena, its copy on the device); on the CPU there are no copies.
@@ -123,19 +121,33 @@ void DeviceParameters::for_each_copy(const Body& body) {
 
 void DeviceParameters::update(const UpdateContext& context) {
   arena_.count_update();
+  arena_is_old_ = true;
   for_each_copy([&](const ParameterGroup& group, Group& own) {
     if (!own.moment1.defined()) own.moment1 = torch::zeros_like(own.values);
     if (!own.moment2.defined() && keeps_second_moment(group.rule)) own.moment2 = torch::zeros_like(own.values);
-    if (group.rule == UpdateRule::muon)
-      muon(group, own.values, own.gradients, own.moment1, context);
-    else
-      adamw(group, own.values, own.gradients, own.moment1, own.moment2, arena_.updates(), context);
+    if (group.rule == UpdateRule::adamw)
+      return adamw(group, own.values, own.gradients, own.moment1, own.moment2, arena_.updates(), context);
+    if (!own.rate.defined()) own.rate = torch::empty({}, own.values.options()), own.scale = own.rate.clone();
+    own.rate.fill_(group.learning_rate * context.lr_factor);
+    own.scale.fill_(context.gradient_scale);
+    own.recorded.run([&] { muon(group, own.values, own.gradients, own.moment1, own.rate, own.scale); });
   });
 }
 
 void DeviceParameters::average(double decay) {
+  arena_is_old_ = true;
   for_each_copy([&](const ParameterGroup&, Group& own) {
     if (own.averages.defined()) own.averages.lerp_(own.values, fresh_part(arena_, decay));
+  });
+}
+
+void DeviceParameters::swap_averages() {
+  arena_is_old_ = true;
+  for_each_copy([](const ParameterGroup&, Group& own) {
+    if (!own.averages.defined()) return;
+    const Tensor values = own.values.clone();
+    own.values.copy_(own.averages);
+    own.averages.copy_(values);
   });
 }
 
@@ -148,6 +160,7 @@ void DeviceParameters::take_gradients() {
 }
 
 void DeviceParameters::give_back() {
+  if (!std::exchange(arena_is_old_, false)) return;
   const auto copy = [](const Tensor& from, AlignedFloats& to) {
     if (!from.defined()) return;
     if (to.empty()) to = AlignedFloats(from.numel());
@@ -162,12 +175,18 @@ void DeviceParameters::give_back() {
 }
 
 void DeviceParameters::take_over() {
-  const auto copy = [this](const AlignedFloats& from) { return from.empty() ? Tensor() : view_of(from).to(device_); };
-  for_each_copy([&](ParameterGroup& group, Group& own) {
-    own.values.copy_(view_of(group.values));
-    own.moment1 = copy(group.moment1);
-    own.moment2 = copy(group.moment2);
-    own.averages = copy(group.averages);
+  arena_is_old_ = false;
+  const auto copy = [this](const AlignedFloats& from, Tensor& to) {
+    if (to.defined())  // recordings know this tensor
+      from.empty() ? to.zero_() : to.copy_(view_of(from));
+    else if (!from.empty())
+      to = view_of(from).to(device_);
+  };
+  for_each_copy([&](const ParameterGroup& group, Group& own) {
+    copy(group.values, own.values);
+    copy(group.moment1, own.moment1);
+    copy(group.moment2, own.moment2);
+    copy(group.averages, own.averages);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/optimizer.h"
+#include "libtorch/recorded_work.h"
 #include "model/language_model.h"
 #include "network/arena.h"
 
@@ -19,13 +20,14 @@ class DeviceParameters {
   DeviceParameters(LanguageModel& model, ParameterArena& arena, const torch::Device& device);
 
   void zero_gradients();
-  /// L2; the only wait for the device in a step.
-  double gradient_norm() const;
+  /// L2, 0-d, on the device.
+  torch::Tensor gradient_norm() const;
 
   // Of a GPU alone:
   /// One update of the device's copies; the arena counts it.
   void update(const UpdateContext& context);
   void average(double decay);
+  void swap_averages();
   /// Copies between here and the arena; nothing on the CPU.
   void give_gradients();
   void take_gradients();
@@ -34,8 +36,11 @@ class DeviceParameters {
 
  private:
   struct Group {
+    explicit Group(const torch::Device& device) : recorded(device) {}
     torch::Tensor values, gradients;
     torch::Tensor moment1, moment2, averages;  ///< undefined where the arena has none
+    torch::Tensor rate, scale;                 ///< of the update of this step, 0-d
+    RecordedWork recorded;                     ///< its update by Muon
   };
   template <class Body>
   void for_each_copy(const Body& body);
@@ -43,6 +48,7 @@ class DeviceParameters {
   ParameterArena& arena_;
   torch::Device device_;
   std::vector<Group> groups_;
+  bool arena_is_old_ = false;  ///< what is here is newer
 };
 
 /// Each of a batch of matrices with its singular values brought near 1, as engine/muon.h does for one. Shape:

@@ -42,8 +42,10 @@ Tensor activate(const Tensor& x, Activation kind) {
       return at::gelu(x, "tanh");
     case Activation::relu:
       return at::relu(x);
-    case Activation::relu2:  // So et al., "Primer" (2021)
-      return at::relu(x).square();
+    case Activation::relu2: {  // So et al., "Primer" (2021)
+      const Tensor y = at::relu(x);
+      return y * y;  // autocast computes powers in float32
+    }
     case Activation::swiglu:
       break;
   }
@@ -121,12 +123,13 @@ RotaryEmbeddingImpl::RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t h
 }
 
 Tensor RotaryEmbeddingImpl::forward(const Tensor& x) {
-  const std::int64_t T = x.size(-2);
-  if (T > cosines.size(0)) {
-    const Tensor angles = rotary_angles(T, head_size_, base_);
-    return rotate_halves(x, angles.cos().to(cosines), angles.sin().to(sines));
-  }
-  return rotate_halves(x, cosines.narrow(0, 0, T), sines.narrow(0, 0, T));
+  const std::int64_t T = x.size(1);
+  const auto turned = [&](const Tensor& cos, const Tensor& sin) {  // (T, hs/2)
+    return rotate_halves(x, cos.unsqueeze(1).to(x.scalar_type()), sin.unsqueeze(1).to(x.scalar_type()));
+  };
+  if (T <= cosines.size(0)) return turned(cosines.narrow(0, 0, T), sines.narrow(0, 0, T));
+  const Tensor angles = rotary_angles(T, head_size_, base_);
+  return turned(angles.cos().to(cosines), angles.sin().to(sines));
 }
 
 // ---- CausalSelfAttention
@@ -149,21 +152,12 @@ CausalSelfAttentionImpl::CausalSelfAttentionImpl(const ModelConfig& config)
 
 Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
   const std::int64_t B = x.size(0), T = x.size(1);
-  const auto split_heads = [&](const Tensor& t) {  // (B, T, nh hs) -> (B, nh, T, hs)
-    return t.view({B, T, n_head_, head_size_}).transpose(1, 2);
-  };
-  const auto qkv = c_attn(x).chunk(3, -1);  // (B, T, C) -> 3 x (B, T, nh hs)
-  Tensor q = split_heads(qkv[0]), k = split_heads(qkv[1]);
-  const Tensor v = split_heads(qkv[2]);
-  if (qk_norm_) {  // Henry et al., "Query-key normalization" (2020), here by RMS
-    q = rms_norm(q, {}, norm_eps_);
-    k = rms_norm(k, {}, norm_eps_);
-  }
-  if (!rope.is_empty()) {
-    q = rope(q);
-    k = rope(k);
-  }
-  const Tensor heads = attend(q, k, v, pass);                                         // (B, nh, T, hs)
+  const auto qkv = c_attn(x).view({B, T, 3 * n_head_, head_size_}).split({2 * n_head_, n_head_}, 2);
+  Tensor qk = qkv[0];  // (B, T, 2 nh, hs): their heads go through the same operations, so both at once
+  if (qk_norm_) qk = rms_norm(qk, {}, norm_eps_);  // Henry et al., "Query-key normalization" (2020), here by RMS
+  if (!rope.is_empty()) qk = rope(qk);
+  const auto both = qk.chunk(2, 2);
+  const Tensor heads = attend(both[0].transpose(1, 2), both[1].transpose(1, 2), qkv[1].transpose(1, 2), pass);
   const Tensor joined = heads.transpose(1, 2).reshape({B, T, n_head_ * head_size_});  // -> (B, T, nh hs)
   return pass.drop(c_proj.is_empty() ? joined : c_proj(joined), output_dropout_);     // -> (B, T, C)
 }

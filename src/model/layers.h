@@ -63,7 +63,7 @@ class MLPImpl : public torch::nn::Module {
 TORCH_MODULE(MLP);
 
 /// Positions as rotations of queries and keys.
-/// Shape: (B, nh, T, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2); those of later positions are
+/// Shape: (B, T, nh, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2); those of later positions are
 /// computed as they come up.
 class RotaryEmbeddingImpl : public torch::nn::Module {
  public:

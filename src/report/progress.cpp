@@ -78,8 +78,8 @@ std::string plan_text(const PlanEvent& plan, std::size_t width) {
                           (plan.leaks ? in_parentheses(leaks_label) : "")});
   table.add({"text", text_row(plan)});
   table.add({"length", length_row(plan)});
-  table.add({"device", plan.device + (plan.device == "cpu" ? in_parentheses(plan.cpu_capability) : "") + ", " +
-                           format_count(plan.threads, "thread") + ", engine " + plan.engine + ", " + plan.dtype});
+  table.add({"device", plan.device + in_parentheses(plan.cpu_capability) + ", " + format_count(plan.threads, "thread") +
+                           ", engine " + plan.engine + ", " + plan.dtype});
   if (plan.memory_bytes) table.add({"memory", format_bytes(*plan.memory_bytes) + " at the peak"});
   table.add({"disk", "about " + format_bytes(plan.disk_bytes) + " of checkpoints"});
   if (plan.seconds) table.add({"time", "about " + format_duration(*plan.seconds)});

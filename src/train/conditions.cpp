@@ -18,11 +18,12 @@ namespace chargpt {
 
 namespace {
 
-/// What our kernels compute with, and LibTorch where it takes part: "AVX512", "AVX2, LibTorch DEFAULT".
-std::string cpu_capability(bool libtorch) {
+/// What the run computes with: "AVX512", "AVX2, LibTorch DEFAULT", "NVIDIA H200, driver 580.159.04".
+std::string capability(bool libtorch, const std::string& device) {
   const std::string kernels = kernels_capability();
   if (!libtorch) return kernels;
-  const std::string other = torch_module("--engine libtorch").capability();
+  const std::string other = torch_module("--engine libtorch").capability(device);
+  if (device != "cpu") return other;
   return other == kernels ? kernels : kernels + ", LibTorch " + other;
 }
 
@@ -46,7 +47,7 @@ RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std:
           .start_symbol = start_symbol(corpus),
           .program_version = program_version,
           .libtorch_version = libtorch ? torch_module("--engine libtorch").version() : "none",
-          .cpu_capability = cpu_capability(libtorch) + (bfloat16 ? " with bfloat16" : ""),
+          .cpu_capability = capability(libtorch, learner.device) + (bfloat16 ? " with bfloat16" : ""),
           .device = learner.device,
           .engine = std::string(learner.engine->name()),
           .threads = threads,
@@ -82,7 +83,7 @@ std::vector<std::string> differing_conditions(const RunConditions& then, const R
   };
   compare("chargpt", then.program_version, now.program_version);
   if (now.engine == "libtorch") compare("LibTorch", then.libtorch_version, now.libtorch_version);
-  compare("the CPU capability", then.cpu_capability, now.cpu_capability);
+  compare("the processor", then.cpu_capability, now.cpu_capability);
   compare("the device", then.device, now.device);
   compare("the engine", then.engine, now.engine);
   compare("the number of threads", then.threads, now.threads);

@@ -93,7 +93,7 @@ std::string Evaluator::sample_text(std::int64_t start) {
 }
 
 std::int64_t Evaluator::score_some() {
-  const std::int64_t windows = std::max<std::int64_t>(1, tokens_scored_at_once / config_.model.block_size);
+  const std::int64_t windows = std::max<std::int64_t>(1, learner_.scorer.tokens_at_once() / config_.model.block_size);
   sampled_loss(learner_.scorer, train_cut_, windows, emitter_.heartbeat("measuring"));
   return std::min(windows, train_cut_.count());
 }

@@ -149,11 +149,12 @@ std::int64_t memory_estimate(const Config& config, const RunSize& run) {
              V = static_cast<double>(run.vocab_size);
   const double H = model.feed_forward ? static_cast<double>(mlp_width(model)) : 0;
   const double copies = 4 + (config.train.ema > 0 ? 1 : 0) + (run.cpu_engine ? 1 + threads_at_work(config, run) : 0);
-  const double trained = tokens_in_flight(config, run),
-               scored = static_cast<double>(run.cpu_engine ? 0 : tokens_scored_at_once);
-  return whole_bytes(bytes_per_float *
-                     (copies * static_cast<double>(run.parameters) + std::max(trained * L, scored) * (12 * C + 3 * H) +
-                      std::max(trained, scored) * 3 * V));
+  const double trained = tokens_in_flight(config, run), scored = run.cpu_engine       ? 0
+                                                                 : run.device.empty() ? 4096
+                                                                                      : tokens_scored_on_gpu;
+  return run.text_bytes + whole_bytes(bytes_per_float * (copies * static_cast<double>(run.parameters) +
+                                                         std::max(trained * L, scored) * (12 * C + 3 * H) +
+                                                         std::max(trained, scored) * 3 * V));
 }
 
 double checkpoint_bytes(const ParameterArena& arena) {

@@ -26,8 +26,9 @@ PlanEvent plan_of(const ResolvedConfig& config, const Corpus& corpus, const Lear
 /// What beside the config a run's memory depends on.
 struct RunSize {
   std::int64_t vocab_size = 0, parameters = 0, threads = 1;
-  bool cpu_engine = false;  ///< the CPU engine trains it, not LibTorch
-  std::string device = {};  ///< whose memory it takes: "cuda:0"; empty: the machine's
+  bool cpu_engine = false;      ///< the CPU engine trains it, not LibTorch
+  std::int64_t text_bytes = 0;  ///< of the ids that a GPU gets a copy of
+  std::string device = {};      ///< whose memory it takes: "cuda:0"; empty: the machine's
 };
 
 /// Bytes that a run allocates, within a factor of about 1.5: float32 weights, gradients and two moments, and for each

@@ -38,6 +38,7 @@ Corpus checked(Corpus corpus, const Config& config, const std::string& engine, c
                     .parameters = count_parameters(config.model, vocab_size),
                     .threads = threads,
                     .cpu_engine = chosen_engine(engine, config.model, config.train, device) == "cpu",
+                    .text_bytes = device == "cpu" ? 0 : std::ssize(corpus.all().bytes()),
                     .device = device == "cpu" ? "" : device};
   const auto available = device == "cpu" ? physical_memory() : device_memory(device);
   if (available) check_memory(config, run, *available);

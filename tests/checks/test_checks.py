@@ -87,12 +87,11 @@ class ReadmeTest(CheckTest):
 
 
 class GpuCheckTest(CheckTest):
-    def test_every_step_of_a_rehearsal_on_the_cpu_holds_and_is_logged(self):
+    def test_every_part_of_a_rehearsal_on_the_cpu_holds_and_is_kept(self):
         build = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build/chargpt")).parent
-        listed = subprocess.run(["bash", ROOT / "scripts/check_gpu.sh", "--logs", self.folder / "logs", "--device", "cpu", "--build", build, "train", "gpu"],
-                                stdout=subprocess.PIPE, text=True, check=True).stdout
-        for step in ("train gpu: 6 steps", "repeat gpu: 20 steps twice: the same bits", "resume gpu: from step-00000003 to step-00000006: the same bits",
-                     "sample gpu: 300 characters", "evaluate gpu: ", "go on on the cpu gpu: loss "):
-            self.assertRegex(listed, rf"(?m)^held +[0-9.]+ s  {step}")
-        self.assertIn("a rehearsal on the CPU: nothing of this ran on a GPU", listed)
-        self.assertEqual((self.folder / "logs/list.txt").read_text(), listed)
+        command = [sys.executable, ROOT / "scripts/check/gpu.py", "--out", self.folder, "--device", "cpu", "--build", build, "--text", ROOT / "data/sample.txt"]
+        printed = subprocess.run([*command, "machine", "losses", "repeat", "train", "refused", "precision"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        for result in ("losses: gpu: off by 0.0e", "repeat: gpu: 20 steps twice, the same bits", "train: 100 steps in ", "train: sample: 300 characters",
+                       "train: resumed from step-00000050 to step-00000100: the same bits", "train: continued on the CPU", "refused: ", "precision: gpu"):
+            self.assertRegex(printed, rf"(?m)^held +[0-9.]+ s  {result}")
+        self.assertEqual((self.folder / "results.txt").read_text(), printed)

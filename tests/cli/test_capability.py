@@ -44,7 +44,7 @@ class CapabilityTest(ProgramTest):
         self.train("r", "nanogpt-cpu", 4, *SMALL)
         level = self.lower_level()
         now, then = LEVELS[level][0], self.doctor()["cpu_capability"]
-        said = "not bit-exact: the CPU capability was {} when the checkpoint was written and is {} now"
+        said = "not bit-exact: the processor was {} when the checkpoint was written and is {} now"
         self.assertIn(said.format(then, now), self.succeed("resume", "r", "--max_iters", "6", env={"ATEN_CPU_CAPABILITY": level}).err)
         self.assertIn(said.format(now, then), self.succeed("resume", "r", "--max_iters", "8").err)
 

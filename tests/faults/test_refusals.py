@@ -15,7 +15,7 @@ class ResumeTruthTest(FaultTest):
         others = {"program_version": "0.0.1", "libtorch_version": "1.0", "cpu_capability": "VSX", "device": "cuda:7", "engine": "abacus"}
         rewrite(newest, state={**part(newest, "state"), **others})
         err = self.succeed(*self.resuming("run", 6)).err
-        for what, then in (("chargpt", "0.0.1"), ("the CPU capability", "VSX"), ("the device", "cuda:7"), ("the engine", "abacus")):
+        for what, then in (("chargpt", "0.0.1"), ("the processor", "VSX"), ("the device", "cuda:7"), ("the engine", "abacus")):
             self.assertIn(f"not bit-exact: {what} was {then} when the checkpoint was written and is ", err)
         self.assertNotIn("LibTorch", err)  # the engine that goes on has none of it
 

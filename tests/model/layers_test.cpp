@@ -35,7 +35,7 @@ TEST_CASE("after rotation q . k depends on the distance of positions alone") {
   const Tensor q = torch::tensor({0.3, -1.0, 2.0, 0.5, 1.5, -0.7}).view({1, 1, 1, 6});
   const Tensor k = torch::tensor({1.1, 0.4, -0.6, 0.9, -2.0, 0.2}).view({1, 1, 1, 6});
   const auto score = [&](std::int64_t i, std::int64_t j) {
-    return (rope(q.expand({1, 1, 64, 6})).select(2, i) * rope(k.expand({1, 1, 64, 6})).select(2, j))
+    return (rope(q.expand({1, 64, 1, 6})).select(1, i) * rope(k.expand({1, 64, 1, 6})).select(1, j))
         .sum()
         .item<double>();
   };

@@ -151,7 +151,7 @@ void add_resume(Options& options) {
   const Option& run = add_run_argument(options, arguments.run);
   add_training_arguments(options, arguments);
   add_rank_timeout(options, arguments);
-  options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N (GPU support is untested)");
+  options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N");
   options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");
   options.find("--engine").help("auto (the run's), cpu or libtorch");
   arguments.config.help_shows(options, run, "", config_of_run);
