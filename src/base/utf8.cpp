@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/quote.h"
 
@@ -49,6 +51,10 @@ std::optional<char32_t> single_character(std::string_view text) {
 
 bool is_utf8(std::string_view text) {
   return decode_utf8(text, [](char32_t) {}) == text.size();
+}
+
+std::size_t count_characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
 bool begins_character(std::string_view bytes) {

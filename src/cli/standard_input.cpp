@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "text/text_source.h"
+#include "text/text_bytes.h"
 
 namespace chargpt {
 namespace {
@@ -29,8 +29,7 @@ std::size_t read_some(std::array<char, 1 << 16>& piece) {
 }  // namespace
 
 std::string read_standard_input() {
-  const TextSource source = TextSource::standard_input(most_prompt_bytes, {});
-  return std::string(TextReader(source).next());
+  return std::string(without_byte_order_mark(standard_input_bytes(most_prompt_bytes)));
 }
 
 bool StandardInputLines::next(std::string& line) {

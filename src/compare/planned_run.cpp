@@ -203,7 +203,7 @@ class Training {
 
   /// Of the best checkpoint: the validation split chose it, and the test split chose nothing.
   void score_test_split(SeedRun& seed) const {
-    if (corpus_.holdout().test == 0) return;
+    if (corpus_.test_tokens() == 0) return;
     const Checkpoint best = load_checkpoint(training_.run, "best");
     const InferenceModel model(best, Weights::better);
     NetworkPredictor network(model, thread_count(options().threads));

@@ -78,7 +78,7 @@ bool is_list(const Corpus& corpus) {
   constexpr std::int64_t looked_at = 100'000, fewest_lines = 100, most_symbols = 40, most_spaces = 2;
   constexpr double nearly_all = 0.97;
   const std::int64_t newline = corpus.vocabulary().id_of('\n'), space = corpus.vocabulary().id_of(' ');
-  if (corpus.documents().count > 0 || newline < 0) return false;
+  if (corpus.documents() > 0 || newline < 0) return false;
   std::int64_t lines = 0, items = 0, symbols = 0, spaces = 0;
   for (std::int64_t i = 0; i < std::min(corpus.train().size(), looked_at); ++i) {
     const std::int64_t id = corpus.train()[i];
@@ -106,7 +106,7 @@ bool SplitCheck::differs() const {
 
 std::optional<SplitCheck> check_split(const Corpus& corpus) {
   const TokenView train = corpus.train(), val = corpus.val();
-  if (corpus.documents().count > 0) return std::nullopt;  // drawn from the whole text
+  if (corpus.documents() > 0) return std::nullopt;  // drawn from the whole text
   if (train.size() < 5 * least_tokens || val.size() < least_tokens) return std::nullopt;
   const std::int64_t cut = train.size() / 5 * 4;
   const std::vector<Part> parts = {sampled(train.slice(0, cut), most_counted),

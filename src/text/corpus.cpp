@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "text/documents.h"
-#include "text/encoder.h"
-#include "text/text_source.h"
+#include "text/encode.h"
+#include "text/text_bytes.h"
 
 namespace chargpt {
 namespace {
@@ -22,112 +24,152 @@ std::int64_t size_without(double fraction, std::int64_t tokens) {
   const double rest = std::round((1.0 - fraction) * decimals) / decimals;
   return static_cast<std::int64_t>(rest * static_cast<double>(tokens));
 }
-std::int64_t train_size(std::int64_t tokens, const Holdout& holdout) {
-  return size_without(holdout.fraction + holdout.test, tokens);
+
+Splits splits_by_position(std::int64_t tokens, double val_fraction, double test_fraction) {
+  const std::int64_t val = size_without(val_fraction + test_fraction, tokens),
+                     test = size_without(test_fraction, tokens);
+  return {.train = {0, val}, .val = {val, test}, .test = {test, tokens}};
 }
 
-/// What comes once and has no known size, held in memory.
-TextSource held(const TextFile& file, const ReadingProgress& progress) {
-  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
-  const auto note = [&](std::uint64_t bytes) {
-    if (progress) progress(bytes, 0);
-  };
-  TextSource source = file.kind == TextKind::pipe ? TextSource::pipe(file.path, most_bytes, note)
-                                                  : TextSource::standard_input(most_bytes, note);
-  const std::uint64_t read = source.bytes->size();
-  if (progress && read > 0) progress(read, read);
-  return source;
-}
+/// Tells `progress` how far the text is: each of its bytes is read and then encoded.
+class Watch {
+ public:
+  Watch(ReadingProgress progress, std::uint64_t bytes) : progress_(std::move(progress)), bytes_(bytes) {}
+  void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
+  void add(std::uint64_t bytes) {
+    constexpr std::uint64_t long_text = std::uint64_t{64} << 20, step = std::uint64_t{4} << 20;
+    const std::uint64_t steps = done_ / step;
+    done_ = std::min(done_ + bytes, 2 * bytes_);
+    if (progress_ && bytes_ > long_text && done_ / step > steps) progress_(done_ / 2, bytes_);
+  }
+  void finish() const {
+    if (progress_) progress_(bytes_, bytes_);
+  }
 
-TextSource source_of(const TextFile& file, const ReadingProgress& progress) {
-  if (file.kind == TextKind::file) return TextSource::file(file.path);
-  if (file.kind == TextKind::pipe) return held(file, progress);
-  if (file.kind == TextKind::sample)
-    return TextSource::in_memory(std::string(sample_text_name), std::string(sample_text()));
-  static const TextSource standard_input = held(file, progress);  // a second reading would find nothing
-  return standard_input;
-}
+ private:
+  ReadingProgress progress_;
+  std::uint64_t bytes_, done_ = 0;
+};
 
-/// Tells `progress` of long files: one that takes long enough to be watched.
-void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingProgress& progress) {
-  constexpr std::uint64_t long_text = std::uint64_t{64} << 20;
-  if (!progress || bytes <= long_text) return;
-  const auto done = std::make_shared<std::uint64_t>(0);
-  const auto note = [done, bytes, progress](std::uint64_t count) {
-    *done = std::min(*done + count, bytes);
-    progress(*done, bytes);
-  };
-  for (TextSource& source : sources) source.note = note;
-}
+/// How a text is encoded, and what is told meanwhile.
+struct Reading {
+  const DataConfig& data;
+  const std::optional<Vocabulary>& vocabulary;
+  std::optional<UnknownPolicy> unknown;
+  Watch watch;
+};
 
 /// "32033 documents, 3203 of them held out; 2539 (8 %) are duplicates, kept on the same side of the split"
-std::string description_of(const ArrangedDocuments& documents) {
-  const std::int64_t count = documents.split.count, repeats = documents.repeats;
+std::string description_of(const ArrangedDocuments& arranged) {
+  const std::size_t count = arranged.documents.size(), test = count - arranged.first_test;
+  const std::int64_t repeats = arranged.duplicates;
   std::string text =
-      count == 1 ? "1 document" : line_of(count, " documents, ", documents.split.held_out, " of them held out");
-  if (documents.test > 0) text += line_of(", and ", documents.test, " for the test");
+      count == 1 ? "1 document"
+                 : line_of(count, " documents, ", arranged.first_test - arranged.first_val, " of them held out");
+  if (test > 0) text += line_of(", and ", test, " for the test");
   if (repeats > 0) {
-    const std::string percent = 100 * repeats < count ? "under 1" : std::to_string(100 * repeats / count);
+    const std::string percent = 100 * repeats < std::ssize(arranged.documents)
+                                    ? "under 1"
+                                    : std::to_string(100 * repeats / std::ssize(arranged.documents));
     text += line_of("; ", repeats, " (", percent, repeats == 1 ? " %) is a duplicate" : " %) are duplicates",
                     ", kept on the same side of the split");
   }
   return text;
 }
 
-/// Reads all sources, which are those of `listing`, each once.
-Corpus encoded(TextListing listing, const std::vector<TextSource>& sources, const DataConfig& data,
-               const std::optional<Vocabulary>& vocabulary, std::uint64_t bytes) {
-  const Units units = vocabulary ? vocabulary->units() : data.units;
-  // What stands between documents is of no vocabulary: they are looked for in all that the text holds.
-  Encoder encoder(units, data.max_symbols, has_documents(data) ? std::nullopt : vocabulary, bytes);
-  std::vector<std::string> names, marked, others, notices = listing.notices;
-  std::vector<std::int64_t> ends;
-  for (const TextSource& source : sources) {
-    if (encoder.read(source)) marked.push_back(source.name);
-    names.push_back(source.name);
-    ends.push_back(encoder.size());
+/// What is said of the texts themselves.
+void add_notices(std::span<const TextBytes> texts, Units units, std::vector<std::string>& notices) {
+  std::vector<std::string> marked, others;
+  for (const TextBytes& text : texts) {
+    if (text.mark_bytes > 0) marked.push_back(text.name);
+    if (const auto kind = units == Units::bytes ? kind_of_file(text.bytes) : std::nullopt)
+      others.push_back(text.name + " is " + std::string(kind->name));
   }
-  EncodedText text = encoder.finish();
-  if (text.tokens.size() == 0)
-    throw Error(ExitCode::data, some_of(names), sources.size() == 1 ? " is empty" : " are empty",
-                "; a text needs characters to learn from");
-  DocumentSplit documents;
-  if (has_documents(data)) {
-    const ArrangedDocuments arranged = arrange_documents(text, ends, data, vocabulary, some_of(names));
-    text = arranged.text;
-    documents = arranged.split;
-    notices.push_back(description_of(arranged));
-  }
-  if (text.vocabulary.units() == Units::bytes)
-    for (const TextSource& source : sources)
-      if (const auto kind = kind_of(source)) others.push_back(source.name + " is " + std::string(kind->name));
   if (!marked.empty()) notices.push_back(some_of(marked) + ": byte order mark removed");
   if (!others.empty()) notices.push_back(some_of(others) + ": the model learns its bytes as they are");
-  const Holdout holdout{.fraction = data.val_fraction, .most = data.max_val_tokens, .test = data.test_fraction};
-  return {std::move(text.vocabulary), text.tokens,        text.bytes, holdout,
-          std::move(notices),         std::move(listing), documents};
 }
 
-bool all_hold(std::int64_t needed, std::int64_t tokens, const Holdout& holdout) {
-  const std::int64_t train = train_size(tokens, holdout), test_begin = size_without(holdout.test, tokens);
-  return train >= needed && test_begin - train >= needed && (holdout.test == 0 || tokens - test_begin >= needed);
+/// The texts themselves where nothing cuts them. Marks the characters of what it returns.
+ArrangedDocuments documents_of(std::span<const TextBytes> texts, const DataConfig& data, Units units,
+                               CharacterMarks& marks) {
+  ArrangedDocuments whole;
+  std::vector<std::string_view> files;
+  for (const TextBytes& text : texts) {
+    whole.symbols += units == Units::characters ? mark_characters(text, marks) : std::ssize(text.bytes);
+    whole.documents.push_back({text.bytes, 0});
+    files.push_back(text.bytes);
+  }
+  if (whole.symbols == 0)
+    throw Error(ExitCode::data, names_of(texts), texts.size() == 1 ? " is empty" : " are empty",
+                "; a text needs characters to learn from");
+  if (!has_documents(data)) return whole;
+  marks.assign(marks.size(), 0);
+  ArrangedDocuments arranged = arrange_documents(files, data, units, marks);
+  if (arranged.documents.empty())
+    throw Error(ExitCode::data, names_of(texts), data.separator.empty() ? " holds blank lines" : " holds separators",
+                " only; a text needs documents to learn from");
+  return arranged;
 }
 
-/// The length from which each split holds `needed` tokens; none where one split is less than a millionth of any text.
-std::optional<std::int64_t> sufficient_length(std::int64_t needed, const Holdout& holdout) {
-  double smallest = std::min(holdout.fraction, 1 - holdout.fraction - holdout.test);
-  if (holdout.test > 0) smallest = std::min(smallest, holdout.test);
+Vocabulary vocabulary_of(std::span<const TextBytes> texts, const CharacterMarks& marks, const DataConfig& data) {
+  const Vocabulary vocabulary = data.units == Units::bytes
+                                    ? Vocabulary::of_bytes()
+                                    : Vocabulary::of_characters(marked_characters(texts, marks, data.max_symbols));
+  return has_documents(data) ? vocabulary.with_documents() : vocabulary;
+}
+
+Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& reading) {
+  const DataConfig& data = reading.data;
+  const Units units = reading.vocabulary ? reading.vocabulary->units() : data.units;
+  CharacterMarks marks(code_point_limit);
+  const ArrangedDocuments arranged = documents_of(texts, data, units, marks);
+  CorpusParts parts{.vocabulary = reading.vocabulary ? *reading.vocabulary : vocabulary_of(texts, marks, data),
+                    .listing = std::move(listing)};
+  const Vocabulary& vocabulary = parts.vocabulary;
+  parts.notices = parts.listing.notices;
+  const std::string unknown = unknown_characters(texts, marks, data, vocabulary, reading.unknown);
+  const bool replace = reading.unknown == UnknownPolicy::replace;
+  const EncodedText text =
+      encode(arranged, vocabulary, has_documents(data) ? vocabulary.document() : -1,
+             replace ? vocabulary.replacement() : -1, [&](std::uint64_t bytes) { reading.watch.add(bytes); });
+  if (text.tokens.size() == 0) throw Error(ExitCode::data, names_of(texts), " has no character that the model knows");
+  const std::int64_t size = text.tokens.size(), val = text.val_begin, test = text.test_begin;
+  parts.tokens = text.tokens;
+  parts.owner = text.owner;
+  parts.splits = splits_by_position(size, data.val_fraction, data.test_fraction);
+  if (has_documents(data)) {
+    parts.splits = {.train = {0, val + 1}, .val = {val, test + 1}, .test = {test, size}};
+    parts.documents = std::ssize(arranged.documents);
+    parts.held_out = static_cast<std::int64_t>(arranged.first_test - arranged.first_val);
+    parts.separator_missing = arranged.separator_missing;
+    parts.notices.push_back(description_of(arranged));
+  }
+  add_notices(texts, units, parts.notices);
+  if (!unknown.empty()) parts.notices.push_back(unknown);
+  reading.watch.finish();
+  return {std::move(parts), data};
+}
+
+bool all_hold(std::int64_t needed, std::int64_t tokens, double val_fraction, double test_fraction) {
+  const Splits splits = splits_by_position(tokens, val_fraction, test_fraction);
+  return splits.train.size() >= needed && splits.val.size() >= needed &&
+         (test_fraction == 0 || splits.test.size() >= needed);
+}
+
+/// The length from which each split has `needed` tokens; none where one split is less than a millionth of any text.
+std::optional<std::int64_t> sufficient_length(std::int64_t needed, double val_fraction, double test_fraction) {
+  double smallest = std::min(val_fraction, 1 - val_fraction - test_fraction);
+  if (test_fraction > 0) smallest = std::min(smallest, test_fraction);
   if (smallest < 1e-6) return std::nullopt;
   auto length = static_cast<std::int64_t>(static_cast<double>(needed - 1) / smallest);
-  while (!all_hold(needed, length, holdout)) ++length;
+  while (!all_hold(needed, length, val_fraction, test_fraction)) ++length;
   return length;
 }
 
 /// The smallest val_fraction, in hundredths, that gives each split `needed` of `tokens` tokens, if there is one.
 std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int64_t tokens, double test_fraction) {
   for (int hundredths = 1; hundredths <= 90; ++hundredths)
-    if (all_hold(needed, tokens, {.fraction = hundredths / 100.0, .test = test_fraction}))
-      return formatted("%.2f", hundredths / 100.0);
+    if (all_hold(needed, tokens, hundredths / 100.0, test_fraction)) return formatted("%.2f", hundredths / 100.0);
   return std::nullopt;
 }
 
@@ -135,17 +177,17 @@ std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int
 /// their lengths decide what a longer text or another fraction comes to.
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   std::vector<std::string> choices;
-  const double test = corpus.holdout().test;
-  const bool documents = corpus.documents().count > 0;
+  const double val = corpus.data().val_fraction, test = corpus.data().test_fraction;
+  const bool documents = corpus.documents() > 0;
   const bool limited = (corpus.val().size() < needed && corpus.val_tokens() >= needed) ||
                        (corpus.test().size() < needed && corpus.test_tokens() >= needed);
   if (limited)
     choices.push_back("set data.max_val_tokens to " + std::to_string(needed) + " or more");
-  else if (documents && corpus.holdout().fraction == 0)
+  else if (documents && val == 0)
     choices.push_back("set data.val_fraction above 0, such as 0.1");
   else if (documents)
     choices.push_back("add documents");
-  else if (const auto length = sufficient_length(needed, corpus.holdout()))
+  else if (const auto length = sufficient_length(needed, val, test))
     choices.push_back("use a text of at least " + std::to_string(*length) + " tokens");
   std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
   if (test > 0) shortest = std::min(shortest, corpus.test().size());
@@ -164,106 +206,79 @@ std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
 
 }  // namespace
 
-Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
-               std::vector<std::string> notices, TextListing listing, const DocumentSplit& documents)
-    : vocabulary_(std::move(vocabulary)),
-      tokens_(tokens),
-      owner_(std::move(owner)),
-      holdout_(holdout),
-      documents_(documents),
-      train_size_(documents.count > 0 ? documents.held_out_begin + 1 : train_size(tokens.size(), holdout)),
-      test_begin_(documents.count > 0 ? documents.test_begin + 1 : size_without(holdout.test, tokens.size())),
-      fingerprint_{tokens.size(), crc64(tokens.bytes())},
-      notices_(std::move(notices)),
-      listing_(std::move(listing)) {
-  if (val_tokens() > holdout_.most)
-    notices_.push_back("validation scores the first " + std::to_string(holdout_.most) + " of the " +
-                       std::to_string(val_tokens()) + " tokens held out (data.max_val_tokens)");
+Corpus::Corpus(CorpusParts parts, const DataConfig& data)
+    : parts_(std::move(parts)), data_(data), fingerprint_{all().size(), crc64(all().bytes())} {
+  if (val_tokens() > data_.max_val_tokens)
+    parts_.notices.push_back(line_of("validation scores the first ", data_.max_val_tokens, " of the ", val_tokens(),
+                                     " tokens held out (data.max_val_tokens)"));
 }
 
-TokenView Corpus::scored_part(std::int64_t begin, std::int64_t end) const {
-  if (documents_.count == 0) return tokens_.slice(begin, std::min(end - begin, holdout_.most));
-  --begin;
-  const std::int64_t most = std::min(end - begin, holdout_.most);
-  std::int64_t size = most;
-  while (size > 1 && tokens_[begin + size - 1] != tokens_.document()) --size;
-  return tokens_.slice(begin, size > 1 ? size : most);  // of a document longer than that, its beginning
+TokenView Corpus::scored_part(const IdRange& part) const {
+  const TokenView most = all().slice(part.begin, std::min(part.size(), data_.max_val_tokens));
+  std::int64_t size = most.size();
+  if (documents() > 0)
+    while (size > 1 && most[size - 1] != most.document()) --size;
+  return size > 1 ? most.slice(0, size) : most;  // of a document longer than that, its beginning
 }
 
 std::int64_t test_size(std::int64_t tokens, const DataConfig& data) {
-  return tokens - size_without(data.test_fraction, tokens);
+  return splits_by_position(tokens, data.val_fraction, data.test_fraction).test.size();
 }
 
 Corpus load_listed(TextListing listing, const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
-                   const ReadingProgress& progress) {
-  const std::uint64_t bytes = listing.bytes();
-  std::vector<TextSource> sources;
-  for (const TextFile& file : listing.files) sources.push_back(source_of(file, progress));
-  watch(sources, bytes, progress);
-  return encoded(std::move(listing), sources, data, vocabulary, bytes);
+                   const ReadingProgress& progress, std::optional<UnknownPolicy> unknown) {
+  Reading reading{data, vocabulary, unknown, {progress, listing.bytes()}};
+  std::vector<TextBytes> texts;
+  std::uint64_t bytes = 0;
+  for (const TextFile& file : listing.files) {
+    std::uint64_t piped = 0;
+    texts.push_back(read_text(file, [&](std::uint64_t count) {
+      piped += count;
+      if (!file.once)
+        reading.watch.add(count);
+      else if (progress)
+        progress(piped, 0);
+    }));
+    bytes += texts.back().bytes.size();
+  }
+  reading.watch.set_bytes(bytes);
+  return encoded(texts, std::move(listing), reading);
 }
 
-Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
-                   const ReadingProgress& progress) {
-  return load_listed(list_texts(data.text, vocabulary ? vocabulary->units() : data.units), data, vocabulary, progress);
+Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary, const ReadingProgress& progress,
+                   std::optional<UnknownPolicy> unknown) {
+  TextListing listing = list_texts(data.text, vocabulary ? vocabulary->units() : data.units);
+  return load_listed(std::move(listing), data, vocabulary, progress, unknown);
+}
+
+Corpus corpus_from_text(std::string_view text, const DataConfig& data, const std::string& source,
+                        const std::optional<Vocabulary>& vocabulary, std::optional<UnknownPolicy> unknown) {
+  Reading reading{data, vocabulary, unknown, {{}, 0}};
+  return encoded(std::vector{text_in_memory(source, text)}, {}, reading);
 }
 
 void check_splits(const Corpus& corpus, std::int64_t block_size) {
-  if (const std::string& absent = corpus.documents().absent_separator; !absent.empty())
-    throw Error(ExitCode::data, "data.separator = '", printable(absent),
+  const DataConfig& data = corpus.data();
+  if (corpus.parts().separator_missing)
+    throw Error(ExitCode::data, "data.separator = '", printable(data.separator),
                 "' does not occur in the text; see --documents for other ways to cut it");
   const std::int64_t needed = block_size + 1;
-  const bool tests = corpus.holdout().test > 0;
+  const bool tests = data.test_fraction > 0;
   if (corpus.train().size() >= needed && corpus.val().size() >= needed && (!tests || corpus.test().size() >= needed))
     return;
-  const bool documents = corpus.documents().count > 0, none = corpus.documents().held_out == 0;
-  const std::int64_t count = corpus.documents().count;
-  if (documents && tests && corpus.holdout().fraction > 0 && (none || corpus.test_tokens() == 0))
+  const std::int64_t count = corpus.documents();
+  const bool documents = count > 0, none = corpus.held_out_documents() == 0;
+  if (documents && tests && data.val_fraction > 0 && (none || corpus.test_tokens() == 0))
     throw Error(ExitCode::data, "the text has ", count, count == 1 ? " document" : " documents",
                 ", too few to hold out some for validation and others for the test; add to it, or leave out "
                 "data.test_fraction");
-  if (documents && none && corpus.holdout().fraction > 0)
+  if (documents && none && data.val_fraction > 0)
     throw Error(ExitCode::data, "the text has ", count == 1 ? "one document" : "only equal documents",
                 ", and validation needs another one; add to it, or train on it as it is: --documents none");
   throw Error(ExitCode::data, "the text has ", corpus.all().size(), corpus.all().size() == 1 ? " token, " : " tokens, ",
               corpus.train().size(), tests ? " to train on, " : " to train on and ", corpus.val().size(),
               tests ? line_of(" to validate on and ", corpus.test().size(), " to test on") : " to validate on",
               ", but each needs at least model.block_size + 1 = ", needed, ": ", what_would_do(corpus, needed));
-}
-
-Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
-                        const std::optional<Vocabulary>& vocabulary) {
-  return encoded({}, {TextSource::in_memory(source, std::string(utf8))}, data, vocabulary, utf8.size());
-}
-
-Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, UnknownPolicy policy, const std::string& what,
-                     std::string& notice) {
-  const std::vector<char32_t>& characters = corpus.vocabulary().code_points();
-  std::vector<std::int64_t> ids;  // ours by theirs
-  for (const char32_t character : characters) ids.push_back(vocabulary.id_of(character));
-  ids.push_back(vocabulary.document());
-  DocumentSplit documents = corpus.documents();
-  const std::int64_t replacement = policy == UnknownPolicy::replace ? vocabulary.replacement() : -1;
-  const int width = narrowest_width(vocabulary.size());
-  const auto bytes = std::make_shared<std::vector<std::byte>>();
-  UnknownCharacters unknown;
-  const TokenView all = corpus.all();
-  for (std::int64_t i = 0; i < all.size(); ++i) {
-    const auto theirs = static_cast<std::size_t>(all[i]);
-    if (i == corpus.documents().held_out_begin) documents.held_out_begin = std::ssize(*bytes) / width;
-    if (i == corpus.documents().test_begin) documents.test_begin = std::ssize(*bytes) / width;
-    if (ids[theirs] < 0) unknown.note(characters[theirs], documents.count > 0 ? UnknownCharacters::no_place : i);
-    const std::int64_t id = ids[theirs] < 0 ? replacement : ids[theirs];
-    if (id >= 0) append_id(*bytes, id, width);
-  }
-  if (!unknown.empty() && policy == UnknownPolicy::error)
-    throw Error(ExitCode::data, unknown.message(what, "leave them out, or --unknown skip"));
-  notice = unknown.empty() ? "" : unknown.message(what, outcome_of(policy, vocabulary));
-  if (bytes->empty()) throw Error(ExitCode::data, what, " has no character that the model knows");
-  const TokenView tokens(bytes->data(), width, std::ssize(*bytes) / width, vocabulary.document());
-  std::vector<std::string> notices = corpus.notices();
-  if (corpus.val_tokens() > corpus.holdout().most) notices.pop_back();  // said anew, of what is left
-  return {vocabulary, tokens, bytes, corpus.holdout(), notices, corpus.listing(), documents};
 }
 
 }  // namespace chargpt

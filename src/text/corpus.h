@@ -1,14 +1,13 @@
-// A text as ids: read strictly, counted, split by position. Knows no model and no batch.
+// A text as ids and its splits: read and encoded, or made again from what a run has stored. Independent of models and
+// batches.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/token_view.h"
@@ -18,88 +17,93 @@
 
 namespace chargpt {
 
-/// Tells one text (in one vocabulary) from another: checked on resume.
+/// Identifies a text in a vocabulary: checked on resume.
 struct Fingerprint {
   std::int64_t tokens = 0;
   std::uint64_t crc64 = 0;  ///< CRC-64 of the ids as stored (width 1, 2 or 4, little-endian)
   bool operator==(const Fingerprint&) const = default;
 };
 
-/// The parts of a text held out: its last `test`, which only a test score reads, before that `fraction` for validation;
-/// of each the first `most` tokens are scored.
-struct Holdout {
-  double fraction = 0.1;
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  double test = 0;
+/// The ids [begin, end).
+struct IdRange {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return end - begin; }
 };
 
-/// The documents of a text, which has them in the order drawn for the split (see documents.h).
-struct DocumentSplit {
-  std::int64_t count = 0, held_out = 0;  ///< count 0: the text is one; held out for validation
-  std::int64_t held_out_begin = 0;       ///< place of the id before the first one held out; none is: of the last id
-  std::int64_t test_begin = 0;           ///< the same of the test split
-  std::string absent_separator = {};     ///< data.separator, where the text has none: it can be scored, not trained on
+/// The parts of a text. Of a text with documents, each begins and ends with the id between them, so neighbours share
+/// one id.
+struct Splits {
+  IdRange train, val, test;
+};
+
+/// A corpus without the options that it was made with: what reading a text results in, or what a run has stored.
+struct CorpusParts {
+  Vocabulary vocabulary;
+  TokenView tokens = {};
+  std::shared_ptr<const void> owner = {};  ///< keeps the ids alive
+  Splits splits = {};
+  std::int64_t documents = 0, held_out = 0;  ///< documents, and those held out for validation; 0: the text is one
+  bool separator_missing = false;            ///< it has no data.separator: it can be scored, but not trained on
+  std::vector<std::string> notices = {};
+  TextListing listing = {};
 };
 
 class Corpus {
  public:
-  const Vocabulary& vocabulary() const { return vocabulary_; }
-  TokenView all() const { return tokens_; }
-  /// The first int((1 - val_fraction - test_fraction) * n) tokens; or the documents that are not held out, and the id
-  /// after them.
-  TokenView train() const { return tokens_.slice(0, train_size_); }
-  /// The first holdout().most of the tokens behind those, up to int((1 - test_fraction) * n); or of the documents held
-  /// out for validation, and the id before them.
-  TokenView val() const { return scored_part(train_size_, test_begin_); }
-  /// The first holdout().most of the tokens behind those; or of the documents drawn last, and the id before them. Only
-  /// for a score of the test split.
-  TokenView test() const { return scored_part(test_begin_, tokens_.size()); }
+  Corpus(CorpusParts parts, const DataConfig& data);
+
+  const Vocabulary& vocabulary() const { return parts_.vocabulary; }
+  TokenView all() const { return parts_.tokens; }
+  /// The first int((1 - val_fraction - test_fraction) * n) tokens; or the documents that are not held out.
+  TokenView train() const { return slice(parts_.splits.train); }
+  /// The first data.max_val_tokens of the tokens behind those, up to int((1 - test_fraction) * n); or as many whole
+  /// documents held out for validation as these hold.
+  TokenView val() const { return scored_part(parts_.splits.val); }
+  /// The first data.max_val_tokens of the rest. Only for a score of the test split.
+  TokenView test() const { return scored_part(parts_.splits.test); }
   /// All but the test split.
-  TokenView without_test() const { return tokens_.slice(0, test_begin_); }
-  /// Tokens held out for validation and for the test, those beyond holdout().most too.
-  std::int64_t val_tokens() const { return test_begin_ - train_size_; }
-  std::int64_t test_tokens() const { return tokens_.size() - test_begin_; }
-  const DocumentSplit& documents() const { return documents_; }
-  const Holdout& holdout() const { return holdout_; }
+  TokenView without_test() const { return slice({0, parts_.splits.val.end}); }
+  /// Tokens held out for validation and for the test, including those beyond data.max_val_tokens.
+  std::int64_t val_tokens() const { return parts_.splits.val.end - parts_.splits.train.end; }
+  std::int64_t test_tokens() const { return parts_.splits.test.end - parts_.splits.val.end; }
+  /// How many documents the text has, 0 if it is not cut; and how many are held out for validation.
+  std::int64_t documents() const { return parts_.documents; }
+  std::int64_t held_out_documents() const { return parts_.held_out; }
+  /// Everything that a run must store to make the corpus again without reading the text.
+  const CorpusParts& parts() const { return parts_; }
+  const DataConfig& data() const { return data_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
   /// Lines for the user, e.g. "data/mine.txt: byte order mark removed".
-  const std::vector<std::string>& notices() const { return notices_; }
-  /// The files that it was read from (see text_listing.h); empty for a text that came from nowhere.
-  const TextListing& listing() const { return listing_; }
-  /// How many they are; 0 for a text that came from nowhere.
-  std::int64_t files() const { return std::ssize(listing_.files); }
-
-  Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
-         std::vector<std::string> notices = {}, TextListing listing = {}, const DocumentSplit& documents = {});
+  const std::vector<std::string>& notices() const { return parts_.notices; }
+  /// The files that it was read from; empty for a corpus that was not read from files.
+  const TextListing& listing() const { return parts_.listing; }
+  std::int64_t files() const { return std::ssize(listing().files); }
 
  private:
-  TokenView scored_part(std::int64_t begin, std::int64_t end) const;
+  TokenView slice(const IdRange& part) const { return all().slice(part.begin, part.size()); }
+  TokenView scored_part(const IdRange& part) const;
 
-  Vocabulary vocabulary_;
-  TokenView tokens_;
-  std::shared_ptr<const void> owner_;  ///< keeps the ids alive
-  Holdout holdout_;
-  DocumentSplit documents_;
-  std::int64_t train_size_ = 0, test_begin_ = 0;  ///< of documents with the id after them
+  CorpusParts parts_;
+  DataConfig data_;
   Fingerprint fingerprint_;
-  std::vector<std::string> notices_;
-  TextListing listing_;
 };
 
-/// Called while a text is read with the bytes done so far; `of` 0: total unknown.
+/// Called after every few megabytes that are read and encoded of a text of more than 64 MB, and at the end; `of` 0: a
+/// pipe, whose size is unknown, is being read.
 using ReadingProgress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 
-/// Reads and joins data.text, whose names are those of list_texts(), each file once and in pieces: the ids (1, 2 or 4
-/// bytes a character) are all that is kept, so that no file is needed afterwards. `vocabulary`: encode with this one
-/// (resume, eval, fine-tuning) instead of building one; characters it lacks are an Error data. `progress` is told of
-/// pipes, and of files of more than 64 MB together. Errors: as list_texts, not UTF-8 with offset and line (65), binary
-/// (65), too many symbols (65), empty (65).
+/// Reads data.text whole (see list_texts), joins the files and encodes them with the narrowest ids. `vocabulary`:
+/// encode with this one (resume, eval, fine-tuning) instead of making one; `unknown` then says what is done with
+/// characters that it lacks: they are skipped or replaced, with a notice, or, without a policy too, an Error data.
+/// Errors: as list_texts; data for a text that is not UTF-8 (with offset and line), binary, empty, or of too many
+/// symbols.
 Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary = std::nullopt,
-                   const ReadingProgress& progress = {});
+                   const ReadingProgress& progress = {}, std::optional<UnknownPolicy> unknown = {});
 
-/// The same of files that are listed already; data.text is not looked at.
+/// Does the same with files that are listed already; data.text is ignored.
 Corpus load_listed(TextListing listing, const DataConfig& data,
-                   const std::optional<Vocabulary>& vocabulary = std::nullopt, const ReadingProgress& progress = {});
+                   const std::optional<Vocabulary>& vocabulary = std::nullopt, const ReadingProgress& progress = {},
+                   std::optional<UnknownPolicy> unknown = {});
 
 /// Tokens of the test split of a text of so many; where it has documents, about as many.
 std::int64_t test_size(std::int64_t tokens, const DataConfig& data);
@@ -108,13 +112,9 @@ std::int64_t test_size(std::int64_t tokens, const DataConfig& data);
 /// split has at least one window of block_size + 1 tokens.
 void check_splits(const Corpus& corpus, std::int64_t block_size);
 
-/// A corpus from a string already in memory (tests, `eval --text -`).
-Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
-                        const std::optional<Vocabulary>& vocabulary = std::nullopt);
-
-/// A corpus in another vocabulary of characters. What that lacks is left out or replaced; `notice` becomes the line
-/// that says so, empty where it lacks nothing. Error data where `policy` is error and it does.
-Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, UnknownPolicy policy, const std::string& what,
-                     std::string& notice);
+/// A corpus from a string in memory, which messages call `source`.
+Corpus corpus_from_text(std::string_view text, const DataConfig& data, const std::string& source,
+                        const std::optional<Vocabulary>& vocabulary = std::nullopt,
+                        std::optional<UnknownPolicy> unknown = {});
 
 }  // namespace chargpt

@@ -1,9 +1,8 @@
-// A text of many documents: where they are cut, which are held out, and in which order they become ids. Knows no file
-// and no model.
+// A text of many documents: where it is cut, in which order the documents become ids, and which are held out.
+// Independent of files and models.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,36 +10,38 @@
 
 #include "base/token_view.h"
 #include "config/config.h"
-#include "text/corpus.h"
-#include "text/encoder.h"
-#include "text/vocabulary.h"
 
 namespace chargpt {
 
 /// Whether data.documents or data.separator cuts the text.
 bool has_documents(const DataConfig& data);
-/// What stands between two documents in a text: "\n", "\n\n", the separator; nothing between files.
+/// The separator of two documents in a text: "\n", "\n\n", data.separator; nothing between files.
 std::string between_documents(const DataConfig& data);
-/// The documents of a text, in its order. Empty ones are left out; a line is without its end, a paragraph without blank
-/// lines.
-std::vector<std::string_view> documents_of(std::string_view text, const DataConfig& data);
+/// The documents of one file, in its order, without empty ones; the whole file where nothing cuts it. A line is without
+/// its end, a paragraph without blank lines.
+std::vector<std::string_view> documents_of(std::string_view file, const DataConfig& data);
 
-/// A text in ids: the one between documents, a document, the one between documents, ...
-struct ArrangedDocuments {
-  EncodedText text;
-  DocumentSplit split;
-  std::int64_t test = 0;     ///< documents held out for the test
-  std::int64_t repeats = 0;  ///< documents that another one is equal to
+struct Document {
+  std::string_view text;
+  std::uint64_t key;  ///< drawn by data.split_seed and the text
 };
 
-/// Puts the documents into an order drawn by data.split_seed and what they hold: it is the same however the text is
-/// sorted, equal ones follow one another, and the last data.test_fraction of the tokens are held out, before them
-/// data.val_fraction, each to the nearest document of which the rest has no copy. `file_ends`: how many ids come before
-/// the end of each file, which ends a document too. `vocabulary`: theirs instead of one made of what the documents
-/// hold; what it lacks is an Error data that names `source`.
-ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std::int64_t> file_ends,
-                                    const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
-                                    const std::string& source);
+/// The documents of a text in the order of their ids. From `first_val` on they are held out for validation, from
+/// `first_test` on for the test.
+struct ArrangedDocuments {
+  std::vector<Document> documents;
+  std::int64_t symbols = 0;  ///< characters or bytes of all documents
+  std::size_t first_val = 0, first_test = 0;
+  std::int64_t duplicates = 0;     ///< documents that equal the one before them
+  bool separator_missing = false;  ///< data.separator does not occur in the text
+};
+
+/// Sorts the documents of all files by key: the order depends on the seed and on the documents, not on their order in
+/// the text, and equal ones are neighbours. The last data.test_fraction of the ids are for the test, before them
+/// data.val_fraction for validation, each rounded to a whole document and never between equal ones. `code_points[c]`
+/// becomes 1 for each character c of a document.
+ArrangedDocuments arrange_documents(std::span<const std::string_view> files, const DataConfig& data, Units units,
+                                    std::vector<char>& code_points);
 
 /// visit(begin, end) for each document of a text that begins with the id between them, without the ids around it.
 template <class Visit>
@@ -52,8 +53,8 @@ void each_document(const TokenView& text, const Visit& visit) {
   }
 }
 
-/// The documents that `text` holds, whose first and last id is the one between them. Each is known by 64 bits of what
-/// it holds: of a million documents, one in 10^13 others passes for one of them.
+/// The documents of `text`, whose first and last id is the one between them. Each is represented by a 64-bit hash:
+/// among a million documents, one in 10^13 others is mistaken for one of them.
 class KnownDocuments {
  public:
   explicit KnownDocuments(const TokenView& text);

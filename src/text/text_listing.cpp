@@ -1,8 +1,10 @@
 #include "text/text_listing.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -12,7 +14,7 @@
 #include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "text/text_source.h"
+#include "text/text_bytes.h"
 
 namespace chargpt {
 namespace {
@@ -27,21 +29,22 @@ std::string advice_for_missing(const fs::path& path) {
   return path.is_relative() ? "; relative paths start at the working folder" : "; check the name";
 }
 
-/// A text is told by its first megabyte: none where it is UTF-8 without NUL bytes, else what the file is.
-std::optional<std::string> why_no_text(const fs::path& path) {
-  const TextSource source = TextSource::file(path);
-  TextReader reader(source);
-  const std::string_view piece = reader.next();
+/// Looks at the first megabyte: nullopt if that is UTF-8 without NUL bytes, else what the file is.
+std::optional<std::string> why_not_text(const fs::path& path) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 20;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) fail_on("read", path, errno);
+  std::string bytes(std::min(file_size(file, path) + 1, most), '\0');  // one more: a file of /proc says 0
+  bytes.resize(read_some(file, bytes, path));
+  const std::string_view piece = without_byte_order_mark(bytes);
   const auto named = [&](const char* otherwise) {
     const auto kind = kind_of_file(piece);
     return std::string(kind ? kind->name : otherwise);
   };
   if (piece.find('\0') != std::string_view::npos) return named("binary");
   const std::string_view rest = piece.substr(decode_utf8(piece, [](char32_t) {}));
-  if (rest.empty()) return std::nullopt;
-  if (decode_character(rest).fault != cut_off) return named("not UTF-8");
-  const bool ends_here = reader.next(rest.size()).size() == rest.size();
-  return ends_here ? std::optional<std::string>("not UTF-8") : std::nullopt;
+  const bool cut_here = bytes.size() == most && !rest.empty() && decode_character(rest).fault == cut_off;
+  return rest.empty() || cut_here ? std::nullopt : std::optional(named("not UTF-8"));
 }
 
 /// Whether this names what the process has open, which the next one has not: /dev/stdin, /dev/fd/3, /proc/self/fd/3.
@@ -116,7 +119,7 @@ class Search {
     if (type == fs::file_type::not_found) return leave_out(name, "a broken link");
     if (type != fs::file_type::regular) return leave_out(name, "not a regular file");
     if (units_ == Units::characters)
-      if (const auto why = why_no_text(entry.path())) return leave_out(name, *why);
+      if (const auto why = why_not_text(entry.path())) return leave_out(name, *why);
     found_.push_back(name.native());
   }
 
@@ -141,14 +144,14 @@ void list_text(const std::string& name, Units units, std::int64_t most_entries, 
     throw Error(ExitCode::usage, "data.text has an empty name; give a file, a folder, or - for standard input");
   const fs::path path = name;
   listing.names.push_back(name);
-  if (name == sample_text_name) return listing.files.push_back({path, TextKind::sample});
-  if (name == standard_input_name) return listing.files.push_back({path, TextKind::standard_input});
+  if (name == sample_text_name) return listing.files.push_back({path});
+  if (name == standard_input_name) return listing.files.push_back({path, /*once=*/true});
   std::error_code ignored;
   const fs::file_type type = fs::status(path, ignored).type();
   if (type == fs::file_type::not_found) refuse_missing(path);
   if (type == fs::file_type::fifo || type == fs::file_type::character ||
       (type == fs::file_type::regular && names_descriptor(path)))
-    return listing.files.push_back({path, TextKind::pipe});
+    return listing.files.push_back({path, /*once=*/true});
   if (type != fs::file_type::directory) return listing.files.push_back(regular_file(path));
   if (is_marked_run(path))
     throw Error(ExitCode::usage, path,
@@ -183,8 +186,7 @@ std::uint64_t TextListing::bytes() const {
 }
 
 bool TextListing::repeatable() const {
-  return std::ranges::none_of(
-      files, [](const TextFile& file) { return file.kind == TextKind::standard_input || file.kind == TextKind::pipe; });
+  return std::ranges::none_of(files, &TextFile::once);
 }
 
 TextListing list_texts(const Strings& names, Units units, std::int64_t most_entries) {

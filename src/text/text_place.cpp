@@ -30,9 +30,8 @@ std::optional<TextListing> last_place(const fs::path& run) {
     if (json.at("version").get<int>() != version) return std::nullopt;
     TextListing listing{.names = json.at("text").get<Strings>()};
     for (const fs::path path : json.at("files").get<Strings>()) {
-      const bool is_sample = path == sample_text_name;
-      if (!is_sample && !is_file(path)) return std::nullopt;
-      listing.files.push_back(is_sample ? TextFile{path, TextKind::sample} : regular_file(path));
+      if (path != sample_text_name && !is_file(path)) return std::nullopt;
+      listing.files.push_back(regular_file(path));
     }
     return listing;
   } catch (const nlohmann::json::exception&) {

@@ -156,7 +156,7 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
     for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
     return ids;
   }
-  const SymbolIndex index(code_points_);
+  const SymbolIndex index(*this);
   UnknownCharacters unknown;
   std::int64_t position = 0;
   const std::size_t used = decode_utf8(text, [&](char32_t code_point) {

@@ -29,7 +29,7 @@ Corpus checked(Corpus corpus, const Config& config, const std::string& engine, c
                std::int64_t threads) {
   check_model_config(config.model);
   check_splits(corpus, config.model.block_size);
-  if (corpus.documents().count > 0 && leaks(config.model))
+  if (corpus.documents() > 0 && leaks(config.model))
     throw Error(ExitCode::usage,
                 "model.causal = false sees the whole window, and with it other documents; leave it out, or "
                 "data.documents and data.separator");

@@ -1,7 +1,7 @@
 #include "evaluate/compression.h"
 
 #include "base/random.h"
-#include "text/text_source.h"
+#include "text/text_bytes.h"
 #include "tinyshakespeare.h"
 
 namespace chargpt {

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "test.h"
-#include "text/text_source.h"
+#include "text/text_bytes.h"
 
 namespace chargpt {
 namespace {

@@ -9,7 +9,7 @@
 #include "failure.h"
 #include "test_folder.h"
 #include "text/corpus.h"
-#include "text/text_source.h"
+#include "text/text_bytes.h"
 
 namespace chargpt {
 namespace {
@@ -174,7 +174,7 @@ TEST_CASE_METHOD(WorkingFolder, "what cannot be read in a folder is not passed o
 
 TEST_CASE("standard input that is closed is an error") {
   const ClosedInput closed;
-  CHECK(error_of([] { TextSource::standard_input(1, {}); }) ==
+  CHECK(error_of([] { standard_input_bytes(1); }) ==
         Failure{ExitCode::io, "cannot read standard input: Bad file descriptor"});
 }
 

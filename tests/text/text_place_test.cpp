@@ -195,7 +195,7 @@ TEST_CASE_METHOD(Project, "documents that could be read only once read back from
       return false;
     }
     const KnownText known{data, corpus.vocabulary(), corpus.fingerprint(), run()};
-    return find_text(known, false).corpus.documents().count == corpus.documents().count;
+    return find_text(known, false).corpus.documents() == corpus.documents();
   };
   data.documents = Documents::lines;
   CHECK(reads_back("one\ntwo\nthree\nfour\n"));

@@ -105,14 +105,6 @@ TEST_CASE("decoding undoes encoding on random texts of any script") {
   }
 }
 
-TEST_CASE("the page table agrees with the sorted list on every code point") {
-  const Vocabulary vocabulary = Vocabulary::of_characters({0, 'a', 0xFF, 0x100, 0x1FF, 0xFFFF, 0x10000, 0x10FFFF});
-  const SymbolIndex index(vocabulary.code_points());
-  for (char32_t code_point = 0; code_point < code_point_limit; ++code_point)
-    if (index[code_point] != vocabulary.id_of(code_point))
-      FAIL("U+" << std::hex << static_cast<std::uint32_t>(code_point));
-}
-
 TEST_CASE("a vocabulary survives vocab.json") {
   const Vocabulary characters = Vocabulary::of_characters({'\n', '"', 'a', U'é', U'字', U'😀'});
   CHECK(characters.to_json().dump() == R"({"kind":"characters","symbols":["\n","\"","a","é","字","😀"]})");

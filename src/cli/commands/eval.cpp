@@ -52,17 +52,7 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
   DataConfig data = data_of(run, split);
   data.text = arguments.text;
   tell_terminal(data.text);
-  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
-  const auto load = [&](const std::optional<Vocabulary>& known) {
-    return load_corpus(data, known, reading_progress(arguments.output));
-  };
-  if (vocabulary.units() == Units::bytes) return load(vocabulary);
-  data.max_symbols = std::numeric_limits<std::int64_t>::max();
-  std::string notice;
-  Corpus corpus =
-      in_vocabulary(load(std::nullopt), vocabulary, arguments.unknown, joined(arguments.text, ", "), notice);
-  tell(notice);
-  return corpus;
+  return load_corpus(data, run.checkpoint.vocabulary, reading_progress(arguments.output), arguments.unknown);
 }
 
 /// `own`: the text is the one that the run was trained on, whose test split is for --split test alone.

@@ -22,7 +22,7 @@
 #include "report/format.h"
 #include "report/log.h"
 #include "text/documents.h"
-#include "text/text_source.h"
+#include "text/text_bytes.h"
 
 namespace chargpt {
 
@@ -71,9 +71,7 @@ std::string prompt_text(const Arguments& arguments) {
     throw Error(ExitCode::usage, "a prompt is given twice; give one: --prompt, --prompt-file or '-'");
   if (arguments.dash) return read_standard_input();
   if (arguments.prompt_file.empty()) return arguments.prompt;
-  const TextSource source =
-      TextSource::in_memory(arguments.prompt_file, read_file(arguments.prompt_file, most_prompt_bytes));
-  return std::string(TextReader(source).next());
+  return std::string(without_byte_order_mark(read_file(arguments.prompt_file, most_prompt_bytes)));
 }
 
 /// Prompt ids, with what begins a document before them; without a prompt a start symbol that is not printed: newline,

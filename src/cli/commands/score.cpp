@@ -35,8 +35,9 @@
 #include "run/run_files.h"
 #include "run/run_name.h"
 #include "text/documents.h"
+#include "text/encode.h"
+#include "text/text_bytes.h"
 #include "text/text_listing.h"
-#include "text/text_source.h"
 
 namespace chargpt {
 
@@ -60,37 +61,22 @@ struct Score {
   std::vector<LineLoss> lines;
 };
 
-/// Of a file, or of each file of a folder, without byte order marks.
-std::vector<std::string> texts_of(const Arguments& arguments, const LoadedRun& run) {
-  std::vector<std::string> texts;
-  std::size_t most = most_scored_bytes;  // of all
-  const TextListing listing = list_texts({arguments.file}, run.config().data.units);
+/// The files of the text, checked for characters that the model does not know.
+std::vector<TextBytes> texts_of(const Arguments& arguments, const LoadedRun& run) {
+  const DataConfig& data = run.config().data;
+  const TextListing listing = list_texts({arguments.file}, data.units);
   for (const std::string& notice : listing.notices) log_note(notice);
+  if (listing.bytes() > most_scored_bytes)
+    throw Error(ExitCode::data, arguments.file, " is larger than ", most_scored_bytes, " bytes, the limit here");
+  tell_terminal(listing.names);
+  std::vector<TextBytes> texts;
+  CharacterMarks marks(code_point_limit);
   for (const TextFile& file : listing.files) {
-    if (file.kind == TextKind::sample) return {std::string(sample_text())};
-    const std::string bytes = read_file(file.path, most);
-    most -= bytes.size();
-    texts.emplace_back(TextReader(TextSource::in_memory(file.path.native(), bytes)).next());
+    texts.push_back(read_text(file, {}));
+    if (data.units == Units::characters) mark_characters(texts.back(), marks);
   }
+  tell(unknown_characters(texts, marks, data, run.checkpoint.vocabulary, arguments.unknown));
   return texts;
-}
-
-/// A text with `known` in place of each character between its documents: those are of no vocabulary, but count in the
-/// positions of unknown ones.
-std::string with_known_between(std::string_view text, const DataConfig& data, const std::string& known) {
-  std::string filled;
-  const char* at = text.data();
-  const auto fill_to = [&](const char* end) {
-    for (; at < end; ++at)
-      if ((static_cast<unsigned char>(*at) & 0xC0) != 0x80) filled += known;  // where a character starts
-  };
-  for (const std::string_view document : documents_of(text, data)) {
-    fill_to(document.data());
-    filled += document;
-    at += document.size();
-  }
-  fill_to(text.data() + text.size());
-  return filled;
 }
 
 /// Of the file, of standard input, or of the run's own validation split.
@@ -100,30 +86,17 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
     score.name = "the validation split";
     score.ids.resize(static_cast<std::size_t>(corpus.val().size()));
     corpus.val().copy(0, corpus.val().size(), score.ids.data());
-    if (corpus.documents().count > 0) score.ids.erase(score.ids.begin());  // what a document begins with is given
+    if (corpus.documents() > 0) score.ids.erase(score.ids.begin());  // what a document begins with is given
     return;
   }
-  const bool piped = arguments.file == standard_input_name;
-  score.name = piped ? "standard input" : arguments.file;
-  tell_terminal({arguments.file});
-  const std::vector<std::string> texts = piped ? std::vector{read_standard_input()} : texts_of(arguments, run);
-  std::string notice;
+  score.name = arguments.file == standard_input_name ? "standard input" : arguments.file;
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
-  if (vocabulary.document() < 0) {
-    score.ids = vocabulary.encode(joined(texts, ""), score.name, arguments.unknown, &notice);
-  } else {
-    std::string all;
-    for (const std::string& text : texts)
-      all += with_known_between(text, run.config().data, vocabulary.symbol(vocabulary.replacement()));
-    vocabulary.encode(all, score.name, arguments.unknown, &notice);  // for what is said of unknown characters
-    for (const std::string& text : texts)                            // whose end is that of a document
-      for (const std::string_view document : documents_of(text, run.config().data)) {
-        const std::vector<std::int64_t> ids = vocabulary.encode(document, score.name, arguments.unknown);
-        score.ids.insert(score.ids.end(), ids.begin(), ids.end());
-        score.ids.push_back(vocabulary.document());
-      }
-  }
-  tell(notice);
+  for (const TextBytes& text : texts_of(arguments, run))
+    for (const std::string_view document : documents_of(text.bytes, run.config().data)) {
+      const std::vector<std::int64_t> ids = vocabulary.encode(document, score.name, arguments.unknown);
+      score.ids.insert(score.ids.end(), ids.begin(), ids.end());
+      if (vocabulary.document() >= 0) score.ids.push_back(vocabulary.document());
+    }
   if (score.ids.empty()) throw Error(ExitCode::data, score.name + " has no characters to score");
 }
 

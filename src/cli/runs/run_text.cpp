@@ -15,7 +15,7 @@
 #include "report/format.h"
 #include "report/log.h"
 #include "text/text_listing.h"
-#include "text/text_source.h"
+#include "text/text_bytes.h"
 
 namespace chargpt {
 

@@ -1,0 +1,137 @@
+#include "text/encode.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+#include "base/utf8.h"
+
+namespace chargpt {
+namespace {
+
+/// Bytes `used` of a text are characters, and the next one is not.
+[[noreturn]] void refuse(const TextBytes& text, std::size_t used) {
+  constexpr const char* as_bytes = ", or use --units bytes";
+  if (const auto kind = kind_of_file(text.bytes))
+    throw Error(ExitCode::data, text.name, " is ", kind->name, ", not plain UTF-8 text; ", kind->advice, as_bytes);
+  const std::string place = line_of("offset ", used + text.mark_bytes, " (line ",
+                                    1 + std::ranges::count(text.bytes.substr(0, used), '\n'), ")");
+  if (text.bytes[used] == '\0')
+    throw Error(ExitCode::data, text.name, " is not a text: it has a NUL byte at ", place,
+                ", which no plain text has; give a plain text (UTF-8)", as_bytes);
+  throw Error(ExitCode::data, text.name, " is not UTF-8: ", describe_fault(text.bytes.substr(used), place),
+              "; convert it (iconv -f WINDOWS-1252 -t UTF-8)", as_bytes);
+}
+
+std::vector<char32_t> marked(const CharacterMarks& marks) {
+  std::vector<char32_t> characters;
+  for (char32_t character = 0; character < marks.size(); ++character)
+    if (marks[character] != 0) characters.push_back(character);
+  return characters;
+}
+
+[[noreturn]] void refuse_symbols(std::span<const TextBytes> texts, std::int64_t most) {
+  CharacterMarks seen(code_point_limit);
+  std::int64_t different = 0;
+  for (const TextBytes& text : texts) {
+    std::int64_t position = 0;
+    decode_utf8(text.bytes, [&](char32_t character) {
+      different += seen[character] == 0 ? 1 : 0;
+      if (different > most)
+        throw Error(ExitCode::data, text.name, " has more than ", most,
+                    " distinct characters (data.max_symbols) by character ", position,
+                    ": it is probably not plain text, or in the wrong encoding; check the file, use --units bytes, or "
+                    "raise data.max_symbols");
+      seen[character] = 1;
+      ++position;
+    });
+  }
+  throw Error(ExitCode::internal, "a text lost characters while it was read");
+}
+
+template <class Id>
+EncodedText encode_as(const ArrangedDocuments& arranged, const Vocabulary& vocabulary, std::int64_t boundary,
+                      std::int64_t unknown, const ByteNote& note) {
+  constexpr std::size_t part_bytes = std::size_t{4} << 20;
+  const SymbolIndex index(vocabulary, static_cast<std::int32_t>(unknown));
+  const std::size_t most = static_cast<std::size_t>(arranged.symbols) + arranged.documents.size() + 2;
+  const std::shared_ptr<std::byte[]> owner(new std::byte[most * sizeof(Id)]);
+  Id *const begin = reinterpret_cast<Id*>(owner.get()), *end = begin;
+  EncodedText text{.owner = owner, .tokens = {}};
+  const auto end_document = [&](std::size_t next) {
+    if (next == arranged.first_val) text.val_begin = end - begin;
+    if (next == arranged.first_test) text.test_begin = end - begin;
+    if (boundary >= 0) *end++ = static_cast<Id>(boundary);
+  };
+  end_document(0);
+  for (std::size_t i = 0; i < arranged.documents.size(); ++i) {
+    for (std::string_view rest = arranged.documents[i].text; !rest.empty();) {
+      const std::size_t used = each_symbol(rest.substr(0, part_bytes), vocabulary.units(), [&](char32_t symbol) {
+        const std::int32_t id = index[symbol];
+        *end = static_cast<Id>(id);  // overwritten by the next one if it is skipped
+        end += id >= 0 ? 1 : 0;
+      });
+      rest.remove_prefix(used);
+      note(used);
+    }
+    end_document(i + 1);
+  }
+  text.tokens = TokenView(begin, sizeof(Id), end - begin, boundary);
+  return text;
+}
+
+}  // namespace
+
+std::int64_t mark_characters(const TextBytes& text, CharacterMarks& marks) {
+  const std::size_t end = std::min(text.bytes.find('\0'), text.bytes.size());
+  std::int64_t count = 0;
+  const std::size_t used = decode_utf8(text.bytes.substr(0, end), [&, mark = marks.data()](char32_t character) {
+    mark[character] = 1;
+    ++count;
+  });
+  if (used < text.bytes.size()) refuse(text, end < text.bytes.size() ? end : used);
+  return count;
+}
+
+std::vector<char32_t> marked_characters(std::span<const TextBytes> texts, const CharacterMarks& marks,
+                                        std::int64_t most) {
+  std::vector<char32_t> characters = marked(marks);
+  if (std::ssize(characters) > most) refuse_symbols(texts, most);
+  return characters;
+}
+
+std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks, const DataConfig& data,
+                               const Vocabulary& vocabulary, std::optional<UnknownPolicy> policy) {
+  const auto is_unknown = [&](char32_t character) { return vocabulary.id_of(character) < 0; };
+  if (vocabulary.units() == Units::bytes || std::ranges::none_of(marked(marks), is_unknown)) return "";
+  const bool strict = !policy || policy == UnknownPolicy::error;
+  UnknownCharacters unknown;
+  for (const TextBytes& text : texts) {
+    const char* end = text.bytes.data();  // of the document before
+    std::int64_t position = 0;
+    for (const std::string_view document : documents_of(text.bytes, data)) {
+      position += static_cast<std::int64_t>(count_characters({end, document.data()}));
+      decode_utf8(document, [&](char32_t character) {
+        if (is_unknown(character))
+          unknown.note(character, strict || texts.size() == 1 ? position : UnknownCharacters::no_place);
+        ++position;
+      });
+      end = document.data() + document.size();
+    }
+    if (strict && !unknown.empty())
+      throw Error(ExitCode::data,
+                  unknown.message(text.name, policy ? "leave them out, or --unknown skip"
+                                                    : "leave them out, or train a model on a text that has them"));
+  }
+  return unknown.empty() ? "" : unknown.message(names_of(texts), outcome_of(*policy, vocabulary));
+}
+
+EncodedText encode(const ArrangedDocuments& arranged, const Vocabulary& vocabulary, std::int64_t boundary,
+                   std::int64_t unknown, const ByteNote& note) {
+  if (vocabulary.size() <= 1 << 8) return encode_as<std::uint8_t>(arranged, vocabulary, boundary, unknown, note);
+  if (vocabulary.size() <= 1 << 16) return encode_as<std::uint16_t>(arranged, vocabulary, boundary, unknown, note);
+  return encode_as<std::uint32_t>(arranged, vocabulary, boundary, unknown, note);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,44 @@
+// The bytes of one text, read whole into memory: a file, a pipe, standard input or the built-in sample. Independent of
+// characters and ids.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "text/text_listing.h"
+
+namespace chargpt {
+
+/// Called with the number of bytes just read; with 0, several times a second, while a pipe has none.
+using ByteNote = std::function<void(std::uint64_t bytes)>;
+
+struct TextBytes {
+  std::string name;                          ///< for messages
+  std::string_view bytes;                    ///< without the byte order mark
+  std::size_t mark_bytes = 0;                ///< of the byte order mark; 0: it had none
+  std::shared_ptr<const std::string> owner;  ///< keeps the bytes alive, unless they belong to the caller
+};
+
+/// The text `all`, which must stay alive.
+TextBytes text_in_memory(std::string name, std::string_view all);
+
+/// Reads a file whole. What can be read only once may have at most 1 GB. Standard input is read at the first call and
+/// kept, so that a process can use it again. Errors: missing, io; data above the limit.
+TextBytes read_text(const TextFile& file, const ByteNote& note);
+
+/// All of standard input. Errors: io; data above `most` bytes.
+std::string standard_input_bytes(std::uint64_t most, const ByteNote& note = {});
+
+std::string_view without_byte_order_mark(std::string_view bytes);
+
+/// "a.txt, b.txt, c.txt and 7 more"
+std::string names_of(std::span<const TextBytes> texts);
+
+/// data/sample.txt, compiled into the program.
+std::string_view sample_text();
+
+}  // namespace chargpt
