@@ -14,7 +14,7 @@ declare -A files=(
   [config]="config/source.cpp config/kinds.cpp config/document.cpp config/load.cpp config/refused.cpp"
   [metrics]="report/files/metrics.cpp"
   [exchange]="exchange/huggingface_read.cpp exchange/character_tokenizer.cpp exchange/layout.cpp"
-  [text]="text/corpus.cpp text/encoder.cpp text/text_source.cpp base/utf8.cpp")
+  [text]="text/corpus.cpp text/encode.cpp text/text_bytes.cpp base/utf8.cpp")
 targets=("$@")
 [ $# -gt 0 ] || targets=(safetensors state vocabulary config metrics exchange text)
 

@@ -113,18 +113,6 @@ TEST_CASE("the scalar values are exactly the values that come back from their en
   CHECK(error_of([] { utf8_of(0x110000); }).code == ExitCode::internal);
 }
 
-TEST_CASE("a text cut at any byte decodes up to the last whole character") {
-  const std::u32string whole = decoded(sample);
-  for (std::size_t length = 0; length <= sample.size(); ++length) {
-    std::size_t used = 0;
-    const std::u32string text = decoded(sample.substr(0, length), &used);
-    CHECK(whole.starts_with(text));
-    CHECK(encoded(text) == sample.substr(0, used));
-    CHECK(length - used < 4);
-    if (used < length) CHECK(fault_of(std::string_view(sample).substr(used, length - used)) == cut_off);
-  }
-}
-
 TEST_CASE("a text with any one byte changed decodes to what encodes back, or names the fault") {
   for (std::size_t at = 0; at < sample.size(); ++at)
     for (int value = 0; value < 256; ++value) {

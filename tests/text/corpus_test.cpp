@@ -318,19 +318,6 @@ TEST_CASE("what the message about short splits advises is enough, and no less wo
   CHECK_THROWS_AS(check_splits(corpus_of(hundred, 0.10), 10), Error);
 }
 
-TEST_CASE("any one byte changed in a text gives a corpus of that text or an error of data") {
-  const std::string text = "a€\né😀z";
-  for (std::size_t at = 0; at < text.size(); ++at)
-    for (int value = 0; value < 256; ++value) {
-      std::string changed = text;
-      changed[at] = static_cast<char>(value);
-      std::string read;
-      const auto error = error_of([&] { read = text_of(corpus_from_text(changed, {}, "text")); });
-      if (error.code == ExitCode::ok ? read != changed : error.code != ExitCode::data)
-        FAIL("byte " << at << " = " << value);
-    }
-}
-
 TEST_CASE_METHOD(TestFolder, "of a pipe it is told how much was read, also while nothing comes") {
   const std::string pipe = (path() / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);

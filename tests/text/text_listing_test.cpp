@@ -104,16 +104,6 @@ TEST_CASE_METHOD(WorkingFolder, "runs in a folder are no part of its text") {
   CHECK(listing.notices == Names{"work: left out as no text: runs/mine (a run)"});
 }
 
-TEST_CASE_METHOD(WorkingFolder, "a pattern is left to the shell, and one line says so") {
-  write("book/a.txt", "x");
-  write("a*.txt", "a file of that very name");
-  CHECK(files_of("a*.txt") == Names{"a*.txt"});
-  for (const std::string name : {"*.md", "book/*", "book/?.txt"})
-    CHECK(error_of([&] { files_of(name); }) ==
-          Failure{ExitCode::missing, name + " does not exist, and patterns are left to the shell: give --text " + name +
-                                         " without quotes, or the folder"});
-}
-
 TEST_CASE_METHOD(WorkingFolder, "folders beyond the limit are refused") {
   for (int i = 0; i < 5; ++i) write("many/" + std::to_string(i), "x");
   CHECK(list_texts({"many"}, Units::characters, 5).files.size() == 5);
@@ -135,17 +125,6 @@ TEST_CASE_METHOD(WorkingFolder, "a file that is there twice is said") {
   const TextListing listing = list_texts({"book", "book/a"}, Units::characters);
   CHECK(listing.files.size() == 3);
   CHECK(listing.notices == Names{"the text holds the same file more than once: book/a"});
-}
-
-TEST_CASE_METHOD(WorkingFolder, "a folder's texts are joined without a separator, each without its byte order mark") {
-  write("book/a", "\xEF\xBB\xBFone ");
-  write("book/b", "two");
-  write("c", "!");
-  const DataConfig data{.text = {"c", "book"}};
-  const Corpus corpus = load_corpus(data);
-  CHECK(corpus.fingerprint() == corpus_from_text("!one two", data, "text").fingerprint());
-  CHECK(corpus.files() == 3);
-  CHECK(corpus.notices() == Names{"book/a: byte order mark removed"});
 }
 
 TEST_CASE_METHOD(WorkingFolder, "a file that has gone since it was listed is an error with its name") {

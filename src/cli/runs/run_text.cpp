@@ -14,8 +14,8 @@
 #include "cli/process.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "text/text_listing.h"
 #include "text/text_bytes.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 
