@@ -14,8 +14,8 @@
 #include "config/load.h"
 #include "network/model_types.h"
 #include "report/format.h"
+#include "run/kept_text.h"
 #include "text/text_listing.h"
-#include "text/text_place.h"
 #include "train/evaluator.h"
 #include "train/run_length.h"
 
@@ -50,24 +50,26 @@ bool same_text(const Corpus& a, const Corpus& b) {
          a.train().size() == b.train().size() && a.val().size() == b.val().size() && a.test().size() == b.test().size();
 }
 
-/// Whether it is another text each time.
-bool is_piped(const DataConfig& data) {
+/// Whether this folder is a run whose config names these texts.
+bool was_given(const fs::path& run, const Strings& text) {
   try {
-    return !list_texts(data.text, data.units).repeatable();
-  } catch (const Error&) {  // it has moved, perhaps
+    return config_of_run_folder(run).config.data.text == text;
+  } catch (const Error&) {
     return false;
   }
 }
 
-/// The text where the config names it, or where a run of this comparison that was given the same names found it before;
-/// what is piped in is another each time.
+/// The text where the config names it; if it is gone, that of a run of this comparison which was given the same names.
 Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgress& reading) {
-  std::error_code ignored;
-  for (const fs::directory_entry& run : fs::directory_iterator(is_piped(data) ? fs::path() : out, ignored))
-    if (was_given(run, data.text))
-      if (auto places = text_places(data.text, data.units, run.path()); !places.empty())
-        return load_listed(std::move(places.front()), data, std::nullopt, reading);
-  return load_corpus(data, std::nullopt, reading);
+  try {
+    return load_corpus(data, std::nullopt, reading);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing) throw;
+    for (const std::string& name : entries_of(out))
+      if (was_given(out / name, data.text))
+        if (auto kept = kept_text(out / name, data)) return *std::move(kept);
+    throw;
+  }
 }
 
 /// The text that all configs of a comparison are trained and scored on: where the config names it, or where a run in

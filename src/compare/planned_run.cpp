@@ -23,10 +23,10 @@
 #include "predict/network.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
+#include "run/kept_text.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/strict_json.h"
-#include "text/text_place.h"
 #include "train/conditions.h"
 
 namespace chargpt {
@@ -107,10 +107,9 @@ KeptRun parse(const fs::path& run, const nlohmann::json& header) {
   return kept;
 }
 
-/// The text as run_all() left it, wherever that is.
+/// The text as run_all() left it; one too long for that where it is named.
 Corpus text_of(const fs::path& run, const DataConfig& data, const ReadingProgress& reading) {
-  if (auto places = text_places(data.text, data.units, run); !places.empty())
-    return load_listed(std::move(places.front()), data, std::nullopt, reading);
+  if (auto kept = kept_text(run, data)) return *std::move(kept);
   return load_corpus(data, std::nullopt, reading);
 }
 

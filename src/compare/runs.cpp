@@ -23,7 +23,6 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "text/text_place.h"
 #include "train/run_length.h"
 
 namespace chargpt {
@@ -60,8 +59,7 @@ void refuse_another_run(const fs::path& run, const Config& wanted) {
                 "); choose another --out, or remove that folder");
 }
 
-/// A run that has no checkpoint yet starts from its config as it was asked for, with nothing settled, and without a
-/// text that was kept for a start with another.
+/// A run that has no checkpoint yet starts from its config as it was asked for, with nothing settled.
 void prepare(const PlannedRun& run) {
   std::error_code failed;
   fs::create_directories(run.folder, failed);
@@ -69,7 +67,6 @@ void prepare(const PlannedRun& run) {
   refuse_another_run(run.folder, run.options.config);
   mark_run(run.folder);
   if (!list_checkpoints(run.folder).empty()) return;
-  if (!was_given(run.folder, run.options.config.data.text)) fs::remove(run.folder / kept_text_name, failed);
   write_file_atomically(run.folder / "config.json", json_text(to_json(run.options)));
 }
 
@@ -334,14 +331,6 @@ ResolvedConfig config_of_run_folder(const fs::path& run) {
   if (!json.is_object() || json.contains("extends"))  // which could name any file
     throw Error(ExitCode::busy, path.string(), " was not written by a run; choose another --out");
   return parse_config(text, path.string(), run);
-}
-
-bool was_given(const fs::path& run, const Strings& text) {
-  try {
-    return config_of_run_folder(run).config.data.text == text;
-  } catch (const Error&) {
-    return false;
-  }
 }
 
 std::vector<std::string> distinct_names(const std::vector<ResolvedConfig>& configs) {

@@ -78,9 +78,6 @@ std::string progress_line(const std::vector<RunningRun>& running, std::int64_t d
 /// another file.
 ResolvedConfig config_of_run_folder(const std::filesystem::path& run);
 
-/// Whether the config of the run in that folder names these texts; false where there is none, or none of a run.
-bool was_given(const std::filesystem::path& run, const Strings& text);
-
 /// The configs' names; the second of one name (or of one folder's name) is NAME-2, and so on.
 std::vector<std::string> distinct_names(const std::vector<ResolvedConfig>& configs);
 

@@ -70,6 +70,9 @@ CHARGPT_API int chargpt_open_defaults(struct chargpt_open_options* options);
 /* Opens the model of a run's folder, or of one checkpoint's. Its files may be changed or deleted afterwards.
  * `options` NULL: the defaults. */
 CHARGPT_API int chargpt_open(const char* path, const struct chargpt_open_options* options, chargpt_model** model);
+/* The same of the bytes of a checkpoint's file, which are copied; options->checkpoint is ignored. */
+CHARGPT_API int chargpt_open_memory(const void* bytes, size_t size, const struct chargpt_open_options* options,
+                                    chargpt_model** model);
 /* Closing NULL does nothing. */
 CHARGPT_API void chargpt_close(chargpt_model* model);
 

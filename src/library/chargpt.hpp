@@ -63,16 +63,15 @@ using OnText = std::function<bool(std::string_view piece)>;
 
 class Model {
  public:
-  explicit Model(const std::string& path, const OpenOptions& options = {}) {
-    chargpt_open_options given{};
-    given.size = sizeof given;
-    check(chargpt_open_defaults(&given));
-    given.checkpoint = options.checkpoint.c_str();
-    given.weights = options.weights.c_str();
-    given.threads = options.threads;
-    chargpt_model* model = nullptr;
-    check(chargpt_open(path.c_str(), &given, &model));
-    model_.reset(model);
+  explicit Model(const std::string& path, const OpenOptions& options = {})
+      : Model(options, [&](const chargpt_open_options* given, chargpt_model** model) {
+          return chargpt_open(path.c_str(), given, model);
+        }) {}
+  /// Of the bytes of a checkpoint's file, which are copied.
+  static Model of_bytes(std::string_view bytes, const OpenOptions& options = {}) {
+    return {options, [&](const chargpt_open_options* given, chargpt_model** model) {
+              return chargpt_open_memory(bytes.data(), bytes.size(), given, model);
+            }};
   }
 
   std::string checkpoint() const { return chargpt_checkpoint(get()); }
@@ -166,6 +165,19 @@ class Model {
   struct Close {
     void operator()(chargpt_model* model) const { chargpt_close(model); }
   };
+
+  template <class Open>
+  Model(const OpenOptions& options, const Open& open) {
+    chargpt_open_options given{};
+    given.size = sizeof given;
+    check(chargpt_open_defaults(&given));
+    given.checkpoint = options.checkpoint.c_str();
+    given.weights = options.weights.c_str();
+    given.threads = options.threads;
+    chargpt_model* model = nullptr;
+    check(open(&given, &model));
+    model_.reset(model);
+  }
 
   /// No exception may pass through C.
   struct Call {

@@ -43,6 +43,7 @@ struct chargpt_model {
   const InferenceModel inference;
   const int threads;
   const std::string path, config, notices;
+  std::unique_ptr<const std::vector<std::byte>> bytes = {};  ///< of the checkpoint, where it came from memory
 
   /// One of its own for each call at the same time; it comes back for the next call.
   auto predictor() const {
@@ -182,6 +183,16 @@ chargpt_model* open_model(const char* path, const chargpt_open_options& options)
                            std::move(lines));
 }
 
+chargpt_model* open_bytes(const void* bytes, std::size_t size, const chargpt_open_options& options) {
+  if (bytes == nullptr) throw bad_argument("the bytes are NULL; give those of a checkpoint's file");
+  const auto* const first = static_cast<const std::byte*>(bytes);
+  auto own = std::make_unique<const std::vector<std::byte>>(first, first + size);
+  auto model = std::make_unique<chargpt_model>(read_checkpoint(*own, "memory"), weights_named(options.weights),
+                                               thread_count(options.threads), "");
+  model->bytes = std::move(own);
+  return model.release();
+}
+
 chargpt_open_options open_defaults() {
   chargpt_open_options options{};
   options.size = sizeof options;
@@ -282,6 +293,13 @@ int chargpt_open(const char* path, const chargpt_open_options* options, chargpt_
   return guarded([&] {
     if (model == nullptr) throw bad_argument("model is NULL; give an address");
     *model = open_model(path, known(options, open_defaults()));
+  });
+}
+
+int chargpt_open_memory(const void* bytes, size_t size, const chargpt_open_options* options, chargpt_model** model) {
+  return guarded([&] {
+    if (model == nullptr) throw bad_argument("model is NULL; give an address");
+    *model = open_bytes(bytes, size, known(options, open_defaults()));
   });
 }
 

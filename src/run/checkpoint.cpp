@@ -161,6 +161,10 @@ Checkpoint read_checkpoint(const fs::path& path, bool with_optimizer) {
   return checkpoint_of(SafetensorsFile(file, path, with_optimizer ? "" : optimizer_prefix), path, with_optimizer);
 }
 
+Checkpoint read_checkpoint(std::span<const std::byte> bytes, const fs::path& path) {
+  return checkpoint_of(SafetensorsFile(bytes, printable_path(path)), path, /*whole=*/true);
+}
+
 RunState read_state(const fs::path& path) {
   const Metadata metadata = read_metadata(path);
   check_format(metadata, printable_path(path));

@@ -50,6 +50,9 @@ void write_checkpoint(const std::filesystem::path& path, const CheckpointToSave&
 /// the file and what is wrong with it; NewerFormat if a newer program wrote it.
 Checkpoint read_checkpoint(const std::filesystem::path& path, bool with_optimizer);
 
+/// The same of a file's bytes, which must outlive it; messages call them `path`.
+Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::filesystem::path& path);
+
 /// The state alone, by the file's header, whose checksum is not compared. Errors as read_checkpoint.
 RunState read_state(const std::filesystem::path& path);
 

@@ -13,8 +13,8 @@
 #include "base/quote.h"
 #include "report/format.h"
 #include "run/checkpoint.h"
+#include "run/kept_text.h"
 #include "run/strict_json.h"
-#include "text/text_place.h"
 
 namespace chargpt {
 namespace {
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr int current_version = 1;
 constexpr std::uint64_t longest_mark = 1 << 22;
-constexpr std::array files{"config.json",     "metrics.jsonl",  "text.json", kept_text_name,
+constexpr std::array files{"config.json",     "metrics.jsonl",  kept_text_name,
                            "val_losses.json", "val_losses.f32", "page.html"};
 
 /// Whether the file of that name is the mark of a run. Error data if it is not JSON, NewerFormat if a newer program

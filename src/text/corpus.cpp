@@ -25,7 +25,7 @@ std::int64_t size_without(double fraction, std::int64_t tokens) {
   return static_cast<std::int64_t>(rest * static_cast<double>(tokens));
 }
 
-Splits splits_by_position(std::int64_t tokens, double val_fraction, double test_fraction) {
+Splits splits_by_fractions(std::int64_t tokens, double val_fraction, double test_fraction) {
   const std::int64_t val = size_without(val_fraction + test_fraction, tokens),
                      test = size_without(test_fraction, tokens);
   return {.train = {0, val}, .val = {val, test}, .test = {test, tokens}};
@@ -136,7 +136,7 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& r
   const std::int64_t size = text.tokens.size(), val = text.val_begin, test = text.test_begin;
   parts.tokens = text.tokens;
   parts.owner = text.owner;
-  parts.splits = splits_by_position(size, data.val_fraction, data.test_fraction);
+  parts.splits = splits_by_position(size, data);
   if (has_documents(data)) {
     parts.splits = {.train = {0, val + 1}, .val = {val, test + 1}, .test = {test, size}};
     parts.documents = std::ssize(arranged.documents);
@@ -151,7 +151,7 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& r
 }
 
 bool all_hold(std::int64_t needed, std::int64_t tokens, double val_fraction, double test_fraction) {
-  const Splits splits = splits_by_position(tokens, val_fraction, test_fraction);
+  const Splits splits = splits_by_fractions(tokens, val_fraction, test_fraction);
   return splits.train.size() >= needed && splits.val.size() >= needed &&
          (test_fraction == 0 || splits.test.size() >= needed);
 }
@@ -221,8 +221,8 @@ TokenView Corpus::scored_part(const IdRange& part) const {
   return size > 1 ? most.slice(0, size) : most;  // of a document longer than that, its beginning
 }
 
-std::int64_t test_size(std::int64_t tokens, const DataConfig& data) {
-  return splits_by_position(tokens, data.val_fraction, data.test_fraction).test.size();
+Splits splits_by_position(std::int64_t tokens, const DataConfig& data) {
+  return splits_by_fractions(tokens, data.val_fraction, data.test_fraction);
 }
 
 Corpus load_listed(TextListing listing, const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
@@ -230,7 +230,7 @@ Corpus load_listed(TextListing listing, const DataConfig& data, const std::optio
   Reading reading{data, vocabulary, unknown, {progress, listing.bytes()}};
   std::vector<TextBytes> texts;
   std::uint64_t bytes = 0;
-  for (const TextFile& file : listing.files) {
+  for (TextFile& file : listing.files) {
     std::uint64_t piped = 0;
     texts.push_back(read_text(file, [&](std::uint64_t count) {
       piped += count;
@@ -239,7 +239,9 @@ Corpus load_listed(TextListing listing, const DataConfig& data, const std::optio
       else if (progress)
         progress(piped, 0);
     }));
-    bytes += texts.back().bytes.size();
+    file.bytes = texts.back().bytes.size();
+    file.crc64 = crc64(texts.back().bytes);
+    bytes += file.bytes;
   }
   reading.watch.set_bytes(bytes);
   return encoded(texts, std::move(listing), reading);

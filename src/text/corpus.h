@@ -105,8 +105,8 @@ Corpus load_listed(TextListing listing, const DataConfig& data,
                    const std::optional<Vocabulary>& vocabulary = std::nullopt, const ReadingProgress& progress = {},
                    std::optional<UnknownPolicy> unknown = {});
 
-/// Tokens of the test split of a text of so many; where it has documents, about as many.
-std::int64_t test_size(std::int64_t tokens, const DataConfig& data);
+/// Of a text of so many tokens without documents; where it has some, the splits have about these sizes.
+Splits splits_by_position(std::int64_t tokens, const DataConfig& data);
 
 /// Error data for a data.separator that does not occur in the text, and, naming lengths and what to change, unless each
 /// split has at least one window of block_size + 1 tokens.

@@ -21,7 +21,8 @@ inline constexpr std::string_view sample_text_name = "builtin:sample";
 struct TextFile {
   std::filesystem::path path;
   bool once = false;        ///< standard input, a pipe or a device: it can be read only once and its size is unknown
-  std::uint64_t bytes = 0;  ///< of a regular file
+  std::uint64_t bytes = 0;  ///< of a regular file; of any, once it is read
+  std::uint64_t crc64 = 0;  ///< of its bytes, once it is read
 };
 
 TextFile regular_file(const std::filesystem::path& path);

@@ -11,7 +11,7 @@
 #include "engine/torch_module.h"
 #include "kernels/kernels.h"
 #include "predict/counts.h"
-#include "text/text_place.h"
+#include "run/kept_text.h"
 #include "train/learner.h"
 
 namespace chargpt {

@@ -14,9 +14,9 @@
 #include "predict/network.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
+#include "run/kept_text.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
-#include "text/text_place.h"
 #include "train/learner.h"
 
 namespace chargpt {

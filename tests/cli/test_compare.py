@@ -47,6 +47,7 @@ class ChildrenTest(CompareTest):
         self.assertEqual(broken, {run: whole[run] for run in broken})
         self.assertEqual(self.succeed(*self.COMMAND, "--out", "out", "--jobs", "2").err.count("trained before"), 3)
         self.assertEqual(self.losses("out"), whole)
+        self.assertEqual(len({path.stat().st_ino for path in self.folder.glob("whole/*/text.safetensors")}), 1)  # one copy of the ids
 
     def test_the_threads_that_are_asked_for_are_the_runs(self):
         for threads in (1, 3):

@@ -77,7 +77,7 @@ class TextFromStandardInput(ProgramTest):
 
     def test_without_what_was_kept_it_is_asked_for_and_not_waited_for(self):
         self.succeed("train", "ladder/bigram", "--run", "run", "--text", "-", *self.LENGTH, stdin=TEXT.encode())
-        (self.folder / "run/kept-text.txt").unlink()
+        (self.folder / "run/text.safetensors").unlink()
         ours, theirs = os.openpty()
         self.addCleanup(os.close, ours)
         self.addCleanup(os.close, theirs)

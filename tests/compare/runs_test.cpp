@@ -72,20 +72,6 @@ TEST_CASE_METHOD(Log, "runs are started in order, and those that have ended are 
   CHECK(again.ended == Names{"a reused", "b", "c reused"});
 }
 
-TEST_CASE_METHOD(Log, "a run that has not begun keeps no text of a start with another") {
-  auto runs = planned(1);
-  const fs::path kept = runs[0].folder / "kept-text.txt";
-  const auto fails = [](const PlannedRun&) { return "exit 81"; };
-  runs[0].options.config.data.text = {"-"};
-  run_all(runs, {}, hooks_of([](const PlannedRun&) { return "echo first > kept-text.txt; exit 81"; }));
-  run_all(runs, {}, hooks_of(fails));
-  CHECK(fs::exists(kept));
-  runs[0].options.config.data.text = {"other.txt"};
-  run_all(runs, {}, hooks_of(fails));
-  CHECK_FALSE(fs::exists(kept));
-  CHECK(failed.size() == 3);
-}
-
 TEST_CASE_METHOD(Log, "as many as there are jobs train at once") {
   // Each waits until the other is there.
   const auto meet = [&](const PlannedRun& run) {

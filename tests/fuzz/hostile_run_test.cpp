@@ -93,8 +93,8 @@ Words words_of(const std::string& text) {
 }
 
 const Words places = words_of(
-    ".lock config.json events.out.tfevents.1.host.chargpt kept-text.txt run.json "
-    "metrics.jsonl text.json val_losses.json samples samples/step-00000000.txt samples/step-00000010.txt "
+    ".lock config.json events.out.tfevents.1.host.chargpt text.safetensors run.json "
+    "metrics.jsonl val_losses.json samples samples/step-00000000.txt samples/step-00000010.txt "
     "samples/step-00000020.txt samples/step-00000030.txt checkpoints "
     "checkpoints/step-00000010.safetensors checkpoints/step-00000020.safetensors");
 
@@ -214,16 +214,16 @@ TEST_CASE("anything in place of one of a run's files or folders is answered by e
   check_cases(300);
 }
 
-TEST_CASE("a kept text that says it is 256 GiB long is read as far as it is a text") {
+TEST_CASE("a kept text that says it is 256 GiB long is refused by its first bytes") {
   for (const char* command : {"eval", "audit"}) {
     const Case hostile;
-    fs::remove(hostile.path() / "text.txt");  // the run's own is read in its place
-    hostile.put("kept-text.txt", Case::huge_file);
+    fs::remove(hostile.path() / "text.txt");
+    hostile.put("text.safetensors", Case::huge_file);
     const Answer answer = answer_of(hostile.path(), {command, "runs/mine", "--threads", "1"});
     INFO("status " << answer.status << ": " << answer.output.substr(0, 2000));
     REQUIRE(WIFEXITED(answer.status));
-    CHECK(WEXITSTATUS(answer.status) == 65);
-    CHECK(answer.output.find("it has a NUL byte at offset 0") != std::string::npos);
+    CHECK(WEXITSTATUS(answer.status) == 66);
+    CHECK(answer.output.find("text.safetensors: the header is not a JSON object") != std::string::npos);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "base/files.h"
 #include "source_path.h"
 #include "test.h"
 
@@ -55,6 +56,20 @@ TEST_CASE("the weights are those that were asked for") {
   const auto losses = [](const std::string& weights) { return Model(run, {.weights = weights}).score("the end"); };
   CHECK(losses("trained") != losses("averaged"));
   CHECK(losses("trained") == losses("better"));
+}
+
+TEST_CASE_METHOD(Opened, "a checkpoint in memory is the model of its file") {
+  const std::string whole = chargpt::read_regular_file(model.checkpoint(), 1 << 24);
+  std::string bytes = whole;
+  const Model other = Model::of_bytes(bytes, {.weights = "trained"});
+  bytes.assign(bytes.size(), 'x');
+  CHECK(other.score("the end") == Model(run, {.weights = "trained"}).score("the end"));
+  CHECK(other.step() == 20);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{8}, whole.size() / 2, whole.size() - 1})
+    CHECK(status_of([&] { Model::of_bytes(whole.substr(0, size)); }) == CHARGPT_DATA);
+  chargpt_model* none = nullptr;
+  CHECK(chargpt_open_memory(nullptr, 8, nullptr, &none) == CHARGPT_USAGE);
+  CHECK(chargpt_open_memory(whole.data(), whole.size(), nullptr, nullptr) == CHARGPT_USAGE);
 }
 
 TEST_CASE_METHOD(Opened, "a text's ids and back") {

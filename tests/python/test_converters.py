@@ -123,6 +123,7 @@ class NanoGptTest(unittest.TestCase):
         self.assertEqual(json.loads(pathlib.Path("run/config.json").read_text())["data"]["text"], [str(self.folder / "text.txt")])
         self.assertEqual(checkpoint.config["data"]["text"], ["text.txt"])
         self.assertEqual(checkpoint.state["data"], {"tokens": 5, "crc64": "2afff8318320cef7"})  # of 01 02 00 03 04; the C++ program agrees
+        self.assertTrue(pathlib.Path("run/text.safetensors").read_bytes().endswith(bytes([1, 2, 0, 3, 4])))
         pathlib.Path("text.txt").write_text("abd")
         self.refused(65, "'d'", nanogpt.to_run, "ckpt.pt", "meta.pkl", "other", "text.txt")
 

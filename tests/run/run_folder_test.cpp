@@ -79,7 +79,7 @@ TEST_CASE_METHOD(TestFolder, "a run that another process trains is not renamed")
 }
 
 TEST_CASE_METHOD(TestFolder, "no text still to be read moves away with an overwritten run, whatever leads to it") {
-  const fs::path run = path() / "run", text = run / "kept-text.txt";
+  const fs::path run = path() / "run", text = run / "text.safetensors";
   write_old_run(run);
   fs::create_directory(path() / "texts");
   write_file_atomically(path() / "texts/mine.txt", "mine");
@@ -98,8 +98,8 @@ TEST_CASE_METHOD(TestFolder, "no text still to be read moves away with an overwr
     CHECK_THAT(line, Catch::StartsWith(file.string() + " is in " + run.string()));
     return true;
   };
-  for (const char* name : {"run/kept-text.txt", "run/link-out.txt", "texts/link-in.txt", "texts/link-to-link.txt",
-                           "by-another-name/kept-text.txt", "texts/../run/kept-text.txt"}) {
+  for (const char* name : {"run/text.safetensors", "run/link-out.txt", "texts/link-in.txt", "texts/link-to-link.txt",
+                           "by-another-name/text.safetensors", "texts/../run/text.safetensors"}) {
     CAPTURE(name);
     CHECK(refused(path() / name));
   }

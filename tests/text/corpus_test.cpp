@@ -78,7 +78,7 @@ TEST_CASE("the test split is the end of the text, the validation split what is b
   const auto split = [](std::int64_t tokens, double val, double test) {
     const Corpus corpus = with_test(static_cast<std::size_t>(tokens), val, test);
     CHECK(corpus.without_test().size() == corpus.train().size() + corpus.val().size());
-    CHECK(corpus.test().size() == test_size(tokens, {.test_fraction = test}));
+    CHECK(corpus.test().size() == splits_by_position(tokens, {.test_fraction = test}).test.size());
     return Ids{corpus.train().size(), corpus.val().size(), corpus.test().size()};
   };
   CHECK(split(1009, 0.1, 0) == Ids{908, 101, 0});

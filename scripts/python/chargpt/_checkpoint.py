@@ -159,8 +159,8 @@ def read(path: pathlib.Path) -> Checkpoint:
     return checkpoint
 
 
-def write(path: pathlib.Path, tensors: dict[str, Tensor], **about: dict[str, Any]) -> None:
-    """`about`: config, vocabulary and state; `tensors` in the order of the file."""
+def write(path: pathlib.Path, tensors: dict[str, Tensor], **about: Any) -> None:
+    """`about`: metadata, as JSON; `tensors` in the order of the file."""
     metadata = {"format": "pt", "chargpt": "1", **{name: json.dumps(value, ensure_ascii=False) for name, value in about.items()},
                 "crc_read": _NO_SUM.decode(), "crc_all": _NO_SUM.decode()}
     header: dict[str, Any] = {"__metadata__": metadata}

@@ -194,8 +194,14 @@ def _settings(path: str, checkpoint: dict[str, Any], moments: bool) -> tuple[dic
     return train, _in_range(path, "config", given, _EVAL, False)
 
 
-def fingerprint(path: str, symbols: list[str]) -> dict[str, Any]:
-    """How a run knows its text: its length, and the CRC-64 of its ids in the narrowest type that holds them."""
+def _crc64(data: bytes) -> str:
+    xz = lzma.compress(data, check=lzma.CHECK_CRC64, preset=0)  # its sum stands before the index, the index before the last 12 bytes
+    end = len(xz) - 12 - 4 * (int.from_bytes(xz[-8:-4], "little") + 1)
+    return xz[end - 8: end][::-1].hex()
+
+
+def _ids_of(path: str, symbols: list[str]) -> Tensor:
+    """In the narrowest type that holds them."""
     try:
         text = pathlib.Path(path).read_bytes().decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -203,11 +209,13 @@ def fingerprint(path: str, symbols: list[str]) -> dict[str, Any]:
     unknown = sorted(set(text) - set(symbols))
     if unknown or not text:
         raise Error(f"{path} contains {', '.join(map(ascii, unknown[:5])) or 'nothing'}, which meta.pkl has not: name the text that the model was trained on", DATA)
-    form = "latin-1" if len(symbols) <= 1 << 8 else "utf-16-le" if len(symbols) <= 1 << 16 else "utf-32-le"
-    ids = text.translate({ord(symbol): id for id, symbol in enumerate(symbols)}).encode(form, "surrogatepass")
-    xz = lzma.compress(ids, check=lzma.CHECK_CRC64, preset=0)  # its sum stands before the index, the index before the last 12 bytes
-    end = len(xz) - 12 - 4 * (int.from_bytes(xz[-8:-4], "little") + 1)
-    return {"tokens": len(text), "crc64": xz[end - 8: end][::-1].hex()}
+    dtype, form = ("U8", "latin-1") if len(symbols) <= 1 << 8 else ("U16", "utf-16-le") if len(symbols) <= 1 << 16 else ("U32", "utf-32-le")
+    return Tensor(dtype, (len(text),), text.translate({ord(symbol): id for id, symbol in enumerate(symbols)}).encode(form, "surrogatepass"))
+
+
+def fingerprint(ids: Tensor) -> dict[str, Any]:
+    """How a run knows its text."""
+    return {"tokens": ids.shape[0], "crc64": _crc64(ids.data)}
 
 
 def _tensor(values: Any) -> Tensor:
@@ -223,10 +231,10 @@ def _read_args(path: str, given: Any, symbols: list[str]) -> dict[str, Any]:
     return {**args, "bias": given["bias"]}
 
 
-def _state(step: int, train: dict[str, Any], parameters: int, symbols: list[str], text: str | None) -> dict[str, Any]:
+def _state(step: int, train: dict[str, Any], parameters: int, symbols: list[str], ids: Tensor | None) -> dict[str, Any]:
     return {"step": step, "max_iters": train.get("max_iters", step), "seconds": 0.0, "training_seconds": 0.0, "val_loss": "inf",
             "averaged_val_loss": "inf", "best_val_loss": "inf", "best_step": -1, "evals_without_improvement": 0, "ended": "unknown",
-            "data": fingerprint(text, symbols) if text else {"tokens": 0, "crc64": f"{0:016x}"}, "parameters": parameters,
+            "data": fingerprint(ids) if ids else {"tokens": 0, "crc64": f"{0:016x}"}, "parameters": parameters,
             "start_symbol": symbols.index("\n") if "\n" in symbols else 0, "program_version": "nanoGPT", "libtorch_version": "none",
             "cpu_capability": "none", "device": "cpu", "engine": "cpu", "threads": 1, "ranks": 1, "teachers": []}
 
@@ -240,7 +248,17 @@ def _in_order(tensors: dict[str, Tensor], order: list[int]) -> dict[str, Tensor]
     return tensors
 
 
-def _write_run(out: str, text: str | None, config: dict[str, Any], tensors: dict[str, Tensor], **about: dict[str, Any]) -> None:
+def _write_text(folder: pathlib.Path, path: str, ids: Tensor, vocabulary: dict[str, Any]) -> None:
+    """As a run keeps it, split as is the default."""
+    size, whole = ids.shape[0], pathlib.Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")
+    val = int(round(0.9 * 1e12) / 1e12 * size)
+    _checkpoint.write(folder / "text.safetensors", {"ids": ids}, vocabulary=vocabulary, ids=fingerprint(ids),
+                      texts=[{"name": path, "bytes": len(whole), "crc64": _crc64(whole)}],
+                      splits={"train": [0, val], "val": [val, size], "test": [size, size]},
+                      split_by={"documents": "none", "separator": "", "val_fraction": 0.1, "test_fraction": 0.0, "split_seed": 1337})
+
+
+def _write_run(out: str, text: str | None, ids: Tensor | None, config: dict[str, Any], tensors: dict[str, Tensor], **about: dict[str, Any]) -> None:
     """The checkpoint's config has the name of the text alone."""
     texts = [text, os.path.basename(text)] if text else ["unknown:imported"] * 2
     here, within = ({**config, "data": {"text": [one]}} for one in texts)
@@ -248,6 +266,8 @@ def _write_run(out: str, text: str | None, config: dict[str, Any], tensors: dict
         (folder / "checkpoints").mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps({"format": "chargpt run", "version": 1}) + "\n")
         (folder / "config.json").write_text(json.dumps(here, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        if text and ids:
+            _write_text(folder, text, ids, about["vocabulary"])
         _checkpoint.write(folder / f"checkpoints/step-{about['state']['step']:08}.safetensors", tensors, config=within, **about)
 
 
@@ -274,8 +294,9 @@ def to_run(checkpoint_path: str, meta_path: str, out: str, text: str | None) -> 
     config = {"name": name if name.isprintable() and len(name) <= 100 else "imported",
               "model": {"type": "gpt", **args, "norm": "layernorm", "position": "learned", "activation": "gelu", "tie_weights": True},
               "train": train, "eval": evaluation}
-    _write_run(out, text, config, _in_order(tensors, order), vocabulary={"kind": "characters", "symbols": symbols},
-               state=_state(step, train, sum(tensor.numel() for tensor in weights.values()), symbols, text))
+    ids = _ids_of(text, symbols) if text else None
+    _write_run(out, text, ids, config, _in_order(tensors, order), vocabulary={"kind": "characters", "symbols": symbols},
+               state=_state(step, train, sum(tensor.numel() for tensor in weights.values()), symbols, ids))
     print(f"{out}: step {step}\n→ chargpt sample {shlex.quote(out)}")
     if moments:
         print(f"→ chargpt resume {shlex.quote(out)}" + ("" if text else " --text FILE"))

@@ -98,9 +98,9 @@ void remember_place(LoadedRun& run, const Corpus& corpus) {
     if (member->folder.empty() || member->checkpoint.state.data != corpus.fingerprint() || finds_its_text(*member))
       continue;
     try {
-      keep_text_place(member->folder, corpus.listing());
+      tell(keep_text(member->folder, corpus));
     } catch (const Error& error) {
-      log_note("cannot save where the text is: ", error.what());
+      log_note("cannot keep the text: ", error.what());
     }
   }
 }

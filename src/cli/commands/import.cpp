@@ -15,9 +15,9 @@
 #include "network/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "run/kept_text.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "text/text_place.h"
 
 namespace chargpt {
 
@@ -64,7 +64,7 @@ void run_import(const Arguments& arguments) {
   if (const fs::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
   write_imported_run(run.path(), model, program_version());
-  if (corpus) tell(keep_text(run.path(), *corpus, model.config.config.data));
+  if (corpus) tell(keep_text(run.path(), *corpus));
   for (const std::string& notice : model.notices) log_note(notice);
   const std::string folder = run.path().string();
   const std::int64_t parameters = count_parameters(model.config.config.model, model.vocabulary.size());

@@ -159,17 +159,18 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"notices", notices},
                {"tensors", tensors}};
   if (const DataConfig& data = checkpoint.config.config.data; data.test_fraction > 0)
-    json["test"] = test_size(checkpoint.state.data.tokens, data);
+    json["test"] = splits_by_position(checkpoint.state.data.tokens, data).test.size();
   json.update(describe_options(checkpoint.config, checkpoint.vocabulary.size()));
   return json;
 }
 
-/// Error data, naming the first file that is damaged. A file that a training process has removed since it was listed is
-/// left out.
+/// Error data, naming the first file that is damaged: a checkpoint, or the text that the run has kept. A file that a
+/// training process has removed since it was listed is left out.
 void verify_all(const Arguments& arguments) {
   const fs::path path = arguments.path;
   WorkLine line(arguments.output);
   std::vector<fs::path> files = list_checkpoints(path);
+  if (fs::is_directory(path)) kept_text(path, {});
   if (files.empty()) files.push_back(path);
   for (const fs::path& file : files) {
     line.show("verifying " + file.filename().string());
@@ -357,7 +358,7 @@ void add_inspect(Options& options) {
     if (path.empty()) path = run_left_out();
   });
   options.add("--checkpoint", arguments.checkpoint, "of a run: best, last or step-N (default last)");
-  options.flag("--verify", arguments.verify, "check every byte of every checkpoint");
+  options.flag("--verify", arguments.verify, "check every byte of every checkpoint and of the text");
   options.flag("--all", arguments.all, "also the options at their defaults; of a text, every symbol");
   add_output_arguments(options, arguments.output);
 }

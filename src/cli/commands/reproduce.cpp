@@ -134,7 +134,7 @@ void reproduce(const Arguments& arguments) {
   const Checkpoint last = last_of_whole_run(run);
   DataConfig data = last.config.config.data;
   if (!arguments.text.empty()) data.text = arguments.text;
-  Corpus corpus = text_of_run(last, data, run, arguments.output);
+  Corpus corpus = text_of_run(last, data, run, arguments.output, /*named=*/!arguments.text.empty());
   check_figures(run, corpus);
 
   refuse_occupied(arguments.again, /*overwrite=*/{});
@@ -156,7 +156,7 @@ void reproduce(const Arguments& arguments) {
   bool keeps = !arguments.again.empty();
   try {
     for (const std::string& line : conditions) log_note(line);
-    tell(keep_text(again.path(), trainer.corpus(), trainer.config().config.data));
+    tell(keep_text(again.path(), trainer.corpus()));
     const auto progress = add_listeners(trainer, again.path(), arguments.output, /*resume_step=*/std::nullopt);
     trainer.add_listener(std::shared_ptr<Listener>(&repetition, [](Listener*) {}));
     const Ending ending = trainer.run();

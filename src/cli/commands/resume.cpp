@@ -83,10 +83,10 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
 
 /// The run's text, the same on every rank.
 Corpus shared_text(const Arguments& arguments, const std::filesystem::path& run, const Checkpoint& from,
-                   const Config& config, const ProcessGroup& group) {
-  Corpus corpus = text_of_run(from, config.data, run, arguments.output);
+                   const ResolvedConfig& config, const ProcessGroup& group) {
+  Corpus corpus = text_of_run(from, config.config.data, run, arguments.output, config.given.contains("data.text"));
   log_notices(corpus);
-  group.check(config, corpus);
+  group.check(config.config, corpus);
   return corpus;
 }
 
@@ -126,15 +126,15 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   if (group.first()) lock.emplace(run);
   const Checkpoint checkpoint = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
   const ResolvedConfig config = config_to_resume(checkpoint.config, arguments);
-  refuse_incomplete_import(run, checkpoint, config.config.data.text != checkpoint.config.config.data.text);
-  Corpus corpus = shared_text(arguments, run, checkpoint, config.config, group);
+  refuse_incomplete_import(run, checkpoint, config.given.contains("data.text"));
+  Corpus corpus = shared_text(arguments, run, checkpoint, config, group);
   const std::int64_t step = checkpoint.state.step;
   if (!group.first())
     return train_to_end(*trainer_at(checkpoint, arguments, {}, config, std::move(corpus), group), {}, arguments, step,
                         group);
   remove_unfinished_files(run);
   const auto trainer = trainer_at(checkpoint, arguments, run, config, std::move(corpus), group);
-  tell(keep_text(run, trainer->corpus(), trainer->config().config.data));
+  tell(keep_text(run, trainer->corpus()));
   remove_later_files(run, step);
   train_to_end(*trainer, run, arguments, step, group);
 }

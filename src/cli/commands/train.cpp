@@ -169,7 +169,7 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   trainer.save_in(run.path());
   if (const std::filesystem::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
-  tell(keep_text(run.path(), trainer.corpus(), trainer.config().config.data));
+  tell(keep_text(run.path(), trainer.corpus()));
   train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, group);
 }
 

@@ -18,7 +18,7 @@
 #include "predict/mixture.h"
 #include "predict/network.h"
 #include "run/checkpoint.h"
-#include "text/text_place.h"
+#include "run/kept_text.h"
 
 namespace chargpt {
 

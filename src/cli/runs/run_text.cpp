@@ -84,14 +84,14 @@ void log_notices(const Corpus& corpus) {
 }
 
 Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
-                   const OutputArguments& output) {
-  const bool named = data.text != checkpoint.config.config.data.text;
+                   const OutputArguments& output, bool named) {
   if (named) tell_terminal(data.text);
   if (!named && run.empty())
     throw Error(ExitCode::missing, checkpoint.path,
                 " is a checkpoint outside a run, so its text is unknown; use the run's folder, or eval --text FILE");
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
   FoundText found = find_text(known, named, reading_progress(output));
+  if (!found.damage.empty()) log_warning(found.damage, ": its files are read instead");
   if (found.names != data.text) log_note("the text of ", run.string(), " is at ", joined(found.names, ", "));
   return std::move(found.corpus);
 }
@@ -104,7 +104,7 @@ void refuse_counts_without_text(LoadedRun& run) {
 }
 
 Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output) {
-  return text_of_run(run.checkpoint, data, run.folder, output);
+  return text_of_run(run.checkpoint, data, run.folder, output, /*named=*/false);
 }
 
 }  // namespace chargpt

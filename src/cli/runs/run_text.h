@@ -9,7 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/runs/loaded_run.h"
 #include "run/checkpoint.h"
-#include "text/text_place.h"
+#include "run/kept_text.h"
 
 namespace chargpt {
 
@@ -38,10 +38,9 @@ void log_notices(const Corpus& corpus);
 void refuse_counts_without_text(LoadedRun& run);
 
 /// The text that a checkpoint's run was trained on; see find_text. If it is not where the config says, a note says
-/// where it is. `data`: the checkpoint's, or the user's change of it; a text named there is then the only one looked
-/// at.
+/// where it is. `named`: the user has given data.text.
 Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
-                   const OutputArguments& output);
+                   const OutputArguments& output, bool named);
 Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output);
 
 }  // namespace chargpt

@@ -13,8 +13,8 @@
 #include "report/files/metrics.h"
 #include "report/log.h"
 #include "report/progress.h"
-#include "text/text_listing.h"
-#include "text/text_place.h"
+#include "run/checkpoints.h"
+#include "run/kept_text.h"
 
 namespace chargpt {
 
@@ -28,12 +28,15 @@ std::string without_digits(std::string line) {
   return line;
 }
 
+/// A run that has begun keeps its text.
 void keep_text_for_child(const PlannedRun& run, const Corpus& corpus) {
-  keep_text(run.folder, corpus, run.options.config.data);
-  if (!corpus.listing().repeatable() && !std::filesystem::exists(run.folder / kept_text_name))
-    throw Error(ExitCode::usage,
-                "the text from standard input or a pipe cannot be kept in each run; write it into a file and give "
-                "that");
+  const auto kept = list_checkpoints(run.folder).empty() ? std::nullopt : kept_fingerprint(run.folder);
+  if (kept && *kept != corpus.fingerprint())
+    throw Error(ExitCode::data, run.folder, " was trained on another text (",
+                difference_of(*kept, corpus.fingerprint()), "); choose another --out");
+  if (kept) return;
+  if (const std::string line = keep_text(run.folder, corpus, Keep::shared); !line.empty())
+    throw Error(ExitCode::usage, line, "; write it into a file and give that");
 }
 
 }  // namespace

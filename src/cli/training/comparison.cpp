@@ -49,7 +49,7 @@ CommonText common_text(const std::vector<std::string>& runs, const OutputArgumen
   for (const std::string& name : runs) {
     const Checkpoint checkpoint = load_checkpoint(name, "best");
     const DataConfig& data = checkpoint.config.config.data;
-    if (!common) common = {name, data, text_of_run(checkpoint, data, run_place(name, "").run, output)};
+    if (!common) common = {name, data, text_of_run(checkpoint, data, run_place(name, "").run, output, /*named=*/false)};
     refuse_another_text(*common, name, checkpoint);
   }
   log_notices(common->corpus);

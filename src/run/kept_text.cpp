@@ -1,0 +1,387 @@
+#include "run/kept_text.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/files.h"
+#include "base/names.h"
+#include "base/quote.h"
+#include "base/utf8.h"
+#include "config/describe.h"
+#include "config/load.h"
+#include "report/format.h"
+#include "run/run_files.h"
+#include "run/safetensors.h"
+#include "run/strict_json.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Metadata = std::map<std::string, std::string>;
+
+constexpr const char* format_key = "chargpt";
+constexpr std::int64_t current_format = 1;
+constexpr const char* place_fact = "text";  ///< of run.json
+
+// ---- RUN/text.safetensors
+
+/// The places of the ids that end documents.
+std::vector<std::int64_t> ends_of_documents(TokenView tokens) {
+  std::vector<std::int64_t> ends;
+  if (tokens.document() == TokenView::no_document) return ends;
+  std::int64_t place = 0;
+  tokens.each_run([&](std::span<const std::int64_t> run) {
+    for (const std::int64_t id : run) {
+      if (id == tokens.document() && place > 0) ends.push_back(place);
+      ++place;
+    }
+  });
+  return ends;
+}
+
+/// What decides which documents are held out.
+Json split_options(const DataConfig& data) {
+  return {{"documents", enum_name(data.documents)},
+          {"separator", data.separator},
+          {"val_fraction", data.val_fraction},
+          {"test_fraction", data.test_fraction},
+          {"split_seed", data.split_seed}};
+}
+
+Json json_of(const IdRange& range) {
+  return {range.begin, range.end};
+}
+
+Metadata metadata_of(const Corpus& corpus) {
+  const auto [train, val, test] = corpus.parts().splits;
+  Json texts = Json::array();
+  for (const TextFile& file : corpus.listing().files)
+    texts.push_back({{"name", printable_path(file.path)}, {"bytes", file.bytes}, {"crc64", json_hex(file.crc64)}});
+  const Json splits = {{"train", json_of(train)}, {"val", json_of(val)}, {"test", json_of(test)}},
+             ids = {{"tokens", corpus.fingerprint().tokens}, {"crc64", json_hex(corpus.fingerprint().crc64)}};
+  const auto text = [](const Json& json) { return json_text(json, -1, ""); };
+  return {{format_key, std::to_string(current_format)},
+          {"vocabulary", text(corpus.vocabulary().to_json())},
+          {"texts", text(texts)},
+          {"splits", text(splits)},
+          {"split_by", text(split_options(corpus.data()))},
+          {"ids", text(ids)}};
+}
+
+/// Metadata of a text.safetensors, each field of which is JSON.
+class Fields {
+ public:
+  Fields(const Metadata& metadata, std::string source) : metadata_(metadata), source_(std::move(source)) {
+    const std::int64_t version = whole_number(text(format_key)).value_or(0);
+    if (version > current_format)
+      throw NewerFormat(ExitCode::data, source_, ": made by a newer chargpt; this one reads format ", current_format);
+    if (version < 1) throw Error(ExitCode::data, source_, ": unknown format");
+  }
+  std::string where(const std::string& name) const { return source_ + ": " + name; }
+  nlohmann::json json(const std::string& name) const { return parse_strict_json(text(name), where(name)); }
+
+ private:
+  const std::string& text(const std::string& name) const {
+    const auto found = metadata_.find(name);
+    if (found == metadata_.end())
+      throw Error(ExitCode::data, source_, " is not the text of a run: its metadata has no '", name, "'");
+    return found->second;
+  }
+
+  const Metadata& metadata_;
+  std::string source_;
+};
+
+Fingerprint fingerprint_in(const Fields& fields) {
+  const nlohmann::json json = fields.json("ids");
+  const StrictObject ids(json, fields.where("ids"));
+  return {.tokens = ids.integer("tokens", 1), .crc64 = ids.hex("crc64")};
+}
+
+Splits splits_in(const Fields& fields, std::int64_t tokens) {
+  const nlohmann::json json = fields.json("splits");
+  const StrictObject object(json, fields.where("splits"));
+  std::int64_t least = 0;
+  const auto range = [&](const char* name) {
+    const std::vector<std::int64_t> ends = object.sizes(name, 2);
+    if (ends.size() != 2 || ends[0] < least || ends[1] < ends[0] || ends[1] > tokens)
+      object.refuse(name, "a range of the text, after the one before it");
+    least = std::max<std::int64_t>(0, ends[1] - 1);  // neighbours share the id between documents
+    return IdRange{ends[0], ends[1]};
+  };
+  const IdRange train = range("train"), val = range("val");
+  return {.train = train, .val = val, .test = range("test")};
+}
+
+TextListing listing_in(const Fields& fields) {
+  TextListing listing;
+  const nlohmann::json texts = fields.json("texts");
+  if (!texts.is_array()) throw Error(ExitCode::data, fields.where("texts"), " is not a list");
+  for (const nlohmann::json& text : texts) {
+    const StrictObject object(text, fields.where("texts"));
+    listing.files.push_back({.path = object.text("name"),
+                             .bytes = static_cast<std::uint64_t>(object.integer("bytes", 0)),
+                             .crc64 = object.hex("crc64")});
+  }
+  return listing;
+}
+
+/// Error data unless all ids are the vocabulary's, and documents end where the tensor says.
+TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary, const std::string& source) {
+  const TensorView* const ids = file.tensors().find("ids");
+  const int width = ids == nullptr ? 0 : ids->dtype == "U8" ? 1 : ids->dtype == "U16" ? 2 : ids->dtype == "U32" ? 4 : 0;
+  if (width == 0 || ids->shape.size() != 1 || ids->shape[0] < 1)
+    throw Error(ExitCode::data, source, " has no tensor ids of U8, U16 or U32 in one dimension");
+  if (reinterpret_cast<std::uintptr_t>(ids->bytes.data()) % static_cast<std::uintptr_t>(width) != 0)
+    throw Error(ExitCode::data, source, ": its ids do not begin at a multiple of their size");
+  const TokenView tokens(ids->bytes.data(), width, ids->shape[0],
+                         vocabulary.document() >= 0 ? vocabulary.document() : TokenView::no_document);
+  std::int64_t largest = 0;
+  tokens.each_run([&](std::span<const std::int64_t> run) { largest = std::max(largest, std::ranges::max(run)); });
+  if (largest >= vocabulary.size())
+    throw Error(ExitCode::data, source, ": id ", largest, " is not one of the ", vocabulary.size(), " symbols");
+  const std::vector<std::int64_t> ends = ends_of_documents(tokens);
+  const TensorView* const said = file.tensors().find("documents");
+  const auto bytes = std::as_bytes(std::span(ends));
+  if (said == nullptr ? !ends.empty() : said->dtype != "I64" || !std::ranges::equal(said->bytes, bytes))
+    throw Error(ExitCode::data, source, ": its documents do not end where its ids say");
+  return tokens;
+}
+
+/// Metadata in a header that this program has made.
+Metadata metadata_in(const std::string& header) {
+  return nlohmann::json::parse(header.substr(sizeof(std::uint64_t))).at("__metadata__").get<Metadata>();
+}
+
+/// Whether a run's file is there with this metadata, in which are sums of the whole; and, to be sure, with these bytes.
+bool is_kept(const fs::path& path, Metadata metadata, bool check_bytes) {
+  try {
+    if (type_at(path) != fs::file_type::regular || read_metadata(path) != metadata) return false;
+    if (check_bytes) check_sums(SafetensorsFile(path), /*whole=*/true, printable_path(path));
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io) throw;
+    return false;
+  }
+}
+
+/// Links to the file of another run in the same folder; false where there is none, or files cannot be linked.
+bool is_linked(const fs::path& run, const Metadata& metadata) {
+  std::error_code failed;
+  for (const std::string& name : entries_of(run.parent_path())) {
+    const fs::path other = run.parent_path() / name / kept_text_name;
+    if (other == run / kept_text_name || !is_kept(other, metadata, /*check_bytes=*/false)) continue;
+    fs::remove(run / kept_text_name, failed);
+    fs::create_hard_link(other, run / kept_text_name, failed);
+    return !failed;
+  }
+  return false;
+}
+
+// ---- where the files are
+
+/// Absolute; none where a file is not there any more, or JSON cannot hold a path.
+std::optional<Strings> absolute(const std::vector<fs::path>& paths) {
+  Strings places;
+  std::error_code failed;
+  for (const fs::path& path : paths) {
+    const bool is_sample = path == sample_text_name;
+    if (!is_sample && !is_there(path)) return std::nullopt;
+    places.push_back(is_sample ? path.native() : fs::absolute(path, failed).native());
+    if (!is_utf8(places.back())) return std::nullopt;
+  }
+  return places;
+}
+
+/// True on this machine only, so no other file of a run has it.
+void keep_place(const fs::path& run, const Corpus& corpus) {
+  const TextListing& listing = corpus.listing();
+  if (listing.names.empty() || !listing.repeatable()) return;
+  std::vector<fs::path> paths;
+  for (const TextFile& file : listing.files) paths.push_back(file.path);
+  const auto names = absolute({listing.names.begin(), listing.names.end()}), files = absolute(paths);
+  if (paths.empty() || !names || !files) return;  // the place already kept is better
+  const Json place = {{"names", *names},
+                      {"files", *files},
+                      {"bytes", listing.bytes()},
+                      {"tokens", corpus.fingerprint().tokens},
+                      {"crc64", json_hex(corpus.fingerprint().crc64)}};
+  if (run_fact(run, place_fact) != place) keep_run_fact(run, place_fact, place);
+}
+
+/// Where RUN/run.json says; none if one of the files is not there, or it says nothing usable.
+std::optional<TextListing> last_place(const fs::path& run) {
+  try {
+    const Json place = run_fact(run, place_fact);
+    TextListing listing{.names = place.at("names").get<Strings>()};
+    for (const fs::path path : place.at("files").get<Strings>()) {
+      if (path != sample_text_name && !is_file(path)) return std::nullopt;
+      listing.files.push_back(regular_file(path));
+    }
+    return listing;
+  } catch (const nlohmann::json::exception&) {
+  } catch (const Error&) {
+  }
+  return std::nullopt;
+}
+
+/// Where these texts may be found, in the order in which they are tried. Only what is there and can be read again.
+/// `refusal` becomes why what is there under the names cannot be used.
+std::vector<TextListing> places_of(const Strings& names, Units units, const fs::path& run,
+                                   std::optional<Error>& refusal) {
+  std::vector<TextListing> places;
+  try {
+    if (TextListing named = list_texts(names, units); named.repeatable()) places.push_back(std::move(named));
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing) refusal = error;
+  }
+  if (auto place = last_place(run)) places.push_back(*std::move(place));
+  return places;
+}
+
+constexpr const char* how_to_say_where = "say where it is with --text FILE to eval or resume, and the run remembers it";
+
+/// `note`: what is wrong with the text that the run has kept; or "".
+[[noreturn]] void refuse_missing(const KnownText& known, const std::string& note) {
+  const std::string begin = note.empty() ? "" : note + "; ";
+  if (std::ranges::count(known.data.text, standard_input_name) > 0)
+    throw Error(ExitCode::missing, begin, "the text of ", known.run,
+                " came from standard input and is not kept in the run; ", how_to_say_where);
+  Strings names;
+  for (const std::string& name : known.data.text) names.push_back(printable_path(name));
+  throw Error(ExitCode::missing, begin, joined(names, ", "), ", the text of ", known.run,
+              ", is neither there nor where it was last (relative paths start at the working folder); ",
+              how_to_say_where);
+}
+
+[[noreturn]] void refuse_another(const KnownText& known, const std::string& what, const std::string& how) {
+  throw Error(ExitCode::data, what, " is not the one that ", known.run, " was trained on", how, "; ",
+              advice_for_another_text(known.run));
+}
+
+}  // namespace
+
+std::string keep_text(const fs::path& run, const Corpus& corpus, Keep keep) {
+  keep_place(run, corpus);
+  const TokenView ids = corpus.all();
+  if (ids.bytes().size() > most_kept_bytes)
+    return corpus.listing().repeatable()
+               ? ""
+               : "the text cannot be read again, and a run keeps at most " + std::to_string(most_kept_bytes >> 30) +
+                     " GB of ids: resume, eval and the like will need it as a file, with --text FILE";
+  const std::vector<std::int64_t> ends = ends_of_documents(ids);
+  std::vector<TensorView> tensors;
+  if (!ends.empty()) tensors.push_back({"documents", "I64", {std::ssize(ends)}, std::as_bytes(std::span(ends))});
+  tensors.push_back({"ids", ids.width() == 1 ? "U8" : ids.width() == 2 ? "U16" : "U32", {ids.size()}, ids.bytes()});
+  const std::string header = checked_header(tensors, metadata_of(corpus));
+  const Metadata metadata = metadata_in(header);
+  const fs::path path = run / kept_text_name;
+  if (is_kept(path, metadata, /*check_bytes=*/true)) return "";
+  if (keep == Keep::shared && is_linked(run, metadata)) return "";
+  write_file_atomically(path, [&](const ByteSink& sink) {
+    sink(std::as_bytes(std::span(header)));
+    for (const TensorView& tensor : tensors) sink(tensor.bytes);
+  });
+  return "";
+}
+
+std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
+  const fs::path path = run / kept_text_name;
+  if (type_at(path) == fs::file_type::not_found) return std::nullopt;
+  const auto file = std::make_shared<const SafetensorsFile>(open_regular_file(path), path, "");
+  const std::string source = printable_path(path);
+  check_sums(*file, /*whole=*/true, source);
+  const Fields fields(file->metadata(), source);
+  CorpusParts parts{.vocabulary = Vocabulary::from_json(fields.json("vocabulary"), fields.where("vocabulary"))};
+  parts.tokens = tokens_in(*file, parts.vocabulary, source);
+  parts.owner = file;
+  parts.splits = splits_in(fields, parts.tokens.size());
+  parts.listing = listing_in(fields);
+  if (parts.vocabulary.document() < 0) {
+    parts.splits = splits_by_position(parts.tokens.size(), data);
+    return Corpus(std::move(parts), data);
+  }
+  if (fields.json("split_by") != nlohmann::json(split_options(data))) return std::nullopt;
+  const std::vector<std::int64_t> ends = ends_of_documents(parts.tokens);
+  const IdRange val = parts.splits.val;
+  parts.documents = std::ssize(ends);
+  parts.held_out = std::ranges::count_if(ends, [&](std::int64_t end) { return end > val.begin && end < val.end; });
+  return Corpus(std::move(parts), data);
+}
+
+std::optional<Fingerprint> kept_fingerprint(const fs::path& run) {
+  try {
+    const fs::path path = run / kept_text_name;
+    return fingerprint_in(Fields(read_metadata(path), printable_path(path)));
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io) throw;
+    return std::nullopt;
+  }
+}
+
+FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress) {
+  const Units units = known.vocabulary.units();
+  std::string damage;
+  if (!named) try {
+      if (auto kept = kept_text(known.run, known.data)) {
+        const bool is_it = known.fingerprint == Fingerprint{} || kept->fingerprint() == known.fingerprint;
+        if (is_it && kept->vocabulary() == known.vocabulary) return {*std::move(kept), known.data.text, ""};
+        damage = printable_path(known.run / kept_text_name) + " is not the text of this run";
+      }
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::data) throw;
+      damage = error.what();
+    }
+  std::optional<Error> refusal;
+  const std::vector<TextListing> places =
+      named ? std::vector{list_texts(known.data.text, units)} : places_of(known.data.text, units, known.run, refusal);
+  std::string difference;
+  for (const TextListing& place : places) {
+    try {
+      Corpus corpus = load_listed(place, known.data, known.vocabulary, progress);
+      const bool is_it = known.fingerprint == Fingerprint{} ? named : corpus.fingerprint() == known.fingerprint;
+      if (is_it) return {std::move(corpus), place.names, damage};
+      difference = difference_of(known.fingerprint, corpus.fingerprint());
+    } catch (const Error& error) {
+      if (!refusal) refusal = error;
+    }
+  }
+  if (difference.empty() && refusal && refusal->code() != ExitCode::data) throw *refusal;
+  if (!difference.empty()) refuse_another(known, "the text", " (" + difference + ")");
+  if (refusal) refuse_another(known, std::string(refusal->what()) + "; the text", "");
+  refuse_missing(known, damage);
+}
+
+std::string difference_of(const Fingerprint& then, const Fingerprint& now) {
+  if (then.tokens == now.tokens) return "as long, but with other characters";
+  return std::to_string(then.tokens) + " tokens then, " + std::to_string(now.tokens) + " now";
+}
+
+std::string text_difference(const KnownText& one, const KnownText& other) {
+  Config then, now;
+  then.data = one.data;
+  now.data = other.data;
+  for (Config* config : {&then, &now})  // a checkpoint has the names alone
+    config->data.text = names_of_paths(config->data.text);
+  std::vector<std::string> lines = changed_options(then, now, "data");
+  leave_out(lines, {"data.max_val_tokens"});  // scored is what all are scored on
+  if (one.fingerprint != other.fingerprint || !(one.vocabulary == other.vocabulary))
+    return lines.empty() ? difference_of(one.fingerprint, other.fingerprint) : lines.front();
+  leave_out(lines, {"data.text", "data.max_symbols"});
+  return lines.empty() ? "" : lines.front();
+}
+
+std::string advice_for_another_text(const fs::path& run) {
+  return std::string(how_to_say_where) +
+         "; or train on this one with a fresh optimizer, as a new run: chargpt train --init_from " +
+         shell_quoted(run.native()) + " --text FILE";
+}
+
+}  // namespace chargpt

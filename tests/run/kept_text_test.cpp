@@ -1,0 +1,277 @@
+#include "run/kept_text.h"
+
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "failure.h"
+#include "run/run_files.h"
+#include "run/safetensors.h"
+#include "test_folder.h"
+
+namespace chargpt {
+namespace {
+
+/// A run in a project: PROJECT/runs/mine, its text PROJECT/data/text.txt, the working folder PROJECT.
+class Project : public WorkingFolder {
+ public:
+  Project() {
+    fs::create_directories(run());
+    fs::create_directories(root() / "data");
+    mark_run(run());
+    write("project/data/text.txt", text_);
+    fs::current_path(root());
+    keep({"data/text.txt"});
+  }
+  fs::path root() const { return path() / "project"; }
+  fs::path run() const { return root() / "runs/mine"; }
+  fs::path kept() const { return run() / kept_text_name; }
+
+  void keep(const Strings& names) { keep_text(run(), load_corpus({.text = names})); }
+  /// What find_text reads for a run that lies at `run`, where `text` is what its config says.
+  FoundText look(const fs::path& run, const Strings& text, bool named = false) {
+    data_.text = text;
+    return find_text({data_, corpus_.vocabulary(), corpus_.fingerprint(), run}, named);
+  }
+  FoundText look(const Strings& text, bool named = false) { return look(run(), text, named); }
+  Strings found(const Strings& text, bool named = false) { return look(text, named).names; }
+
+ protected:
+  const std::string text_ = "a text to tell from others";
+  DataConfig data_{.text = {"data/text.txt"}};
+  const Corpus corpus_ = corpus_from_text(text_, data_, "text");
+};
+
+/// A run that has lost its text, as one has whose text was too long to be kept.
+class LongTextProject : public Project {
+ public:
+  LongTextProject() { fs::remove(kept()); }
+};
+
+std::vector<std::int64_t> ids_of(TokenView tokens) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(tokens.size()));
+  tokens.copy(0, tokens.size(), ids.data());
+  return ids;
+}
+
+const std::string advice =
+    "; say where it is with --text FILE to eval or resume, and the run remembers it; or train on this one with a fresh "
+    "optimizer, as a new run: chargpt train --init_from ";
+
+}  // namespace
+
+TEST_CASE_METHOD(Project, "a run has its text wherever it is, and whatever became of the files") {
+  fs::remove_all("data");
+  fs::rename(run(), path() / "moved");
+  fs::current_path(path());
+  const FoundText found = look(path() / "moved", {"data/text.txt"});
+  CHECK(ids_of(found.corpus.all()) == ids_of(corpus_.all()));
+  CHECK(found.corpus.train().size() == corpus_.train().size());
+  CHECK(found.corpus.val().size() == corpus_.val().size());
+  CHECK(found.corpus.files() == 1);
+  CHECK(found.damage == "");
+}
+
+TEST_CASE_METHOD(Project, "documents and splits are kept as they were drawn, for the options that drew them") {
+  const std::string text = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
+  for (const Documents documents : {Documents::lines, Documents::files, Documents::none}) {
+    DataConfig data{.documents = documents, .val_fraction = 0.2, .test_fraction = 0.2};
+    if (documents == Documents::none) data.separator = "e\n";
+    const Corpus corpus = corpus_from_text(text, data, "text");
+    keep_text(run(), corpus);
+    const Corpus read = kept_text(run(), data).value();
+    CHECK(read.fingerprint() == corpus.fingerprint());
+    CHECK(read.vocabulary() == corpus.vocabulary());
+    CHECK(read.documents() == corpus.documents());
+    CHECK(read.held_out_documents() == corpus.held_out_documents());
+    for (const auto part : {&Corpus::train, &Corpus::val, &Corpus::test})
+      CHECK(ids_of((read.*part)()) == ids_of((corpus.*part)()));
+    data.split_seed += 1;
+    CHECK_FALSE(kept_text(run(), data));
+  }
+}
+
+TEST_CASE_METHOD(Project, "a text without documents is split as is asked now") {
+  const Corpus read = kept_text(run(), {.val_fraction = 0.5, .test_fraction = 0.25}).value();
+  CHECK(read.train().size() == 6);
+  CHECK(read.val().size() == 13);
+}
+
+TEST_CASE_METHOD(Project, "wide ids come back") {
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    text += static_cast<char>(0xC4 + i / 64);
+    text += static_cast<char>(0x80 + i % 64);
+  }
+  const Corpus corpus = corpus_from_text(text, {}, "text");
+  REQUIRE(corpus.all().width() == 2);
+  keep_text(run(), corpus);
+  CHECK(ids_of(kept_text(run(), {})->all()) == ids_of(corpus.all()));
+}
+
+TEST_CASE_METHOD(Project, "each damaged byte of a kept text is noticed, and the files are read in its place") {
+  const std::string whole = read_file(kept());
+  for (std::size_t i = 0; i < whole.size(); i += i < 8 ? 1 : 7) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 4);
+    write("project/runs/mine/text.safetensors", damaged);
+    INFO(i);
+    CHECK(error_of([&] { kept_text(run(), data_); }).code == ExitCode::data);
+  }
+  const FoundText found = look({"data/text.txt"});
+  CHECK(found.corpus.fingerprint() == corpus_.fingerprint());
+  CHECK(found.names == Strings{"data/text.txt"});
+  CHECK_THAT(found.damage, Catch::StartsWith(kept().string()));
+  keep_text(run(), found.corpus);
+  CHECK(read_file(kept()) == whole);
+  write("project/runs/mine/text.safetensors", whole.substr(0, whole.size() - 1));
+  fs::remove("data/text.txt");
+  const auto [code, line] = error_of([&] { look({"data/text.txt"}); });
+  CHECK(code == ExitCode::missing);
+  CHECK_THAT(line, Catch::StartsWith(kept().string()));
+}
+
+TEST_CASE_METHOD(Project, "a kept text whose parts contradict one another is refused, with sums that hold") {
+  const SafetensorsFile file(kept());
+  const auto refused = [&](const std::string& key, const std::string& value, std::vector<TensorView> tensors) {
+    auto metadata = file.metadata();
+    metadata[key] = value;
+    const std::string header = checked_header(tensors, metadata);
+    write_file_atomically(kept(), [&](const ByteSink& sink) {
+      sink(std::as_bytes(std::span(header)));
+      for (const TensorView& tensor : tensors) sink(tensor.bytes);
+    });
+    return error_of([&] { kept_text(run(), data_); });
+  };
+  const std::vector<TensorView> whole = file.tensors().all();
+  const std::string many(26, '\x0C'), other(52, '\0');
+  const auto bytes_of = [](const std::string& text) { return std::as_bytes(std::span(text)); };
+  CHECK_THAT(refused("chargpt", "2", whole).line, Catch::Contains("made by a newer chargpt"));
+  CHECK_THAT(refused("chargpt", "\"1\"", whole).line, Catch::Contains("unknown format"));
+  CHECK_THAT(refused("texts", "{}", whole).line, Catch::Contains("texts"));
+  CHECK_THAT(refused("splits", R"({"train":[0,30],"val":[30,31],"test":[31,31]})", whole).line,
+             Catch::Contains("train"));
+  CHECK_THAT(refused("splits", R"({"train":[0,20],"val":[10,26],"test":[26,26]})", whole).line, Catch::Contains("val"));
+  CHECK_THAT(refused("vocabulary", "[]", whole).line, Catch::Contains("vocabulary"));
+  CHECK_THAT(refused("texts", "[]", {{"ids", "U8", {26}, bytes_of(std::string(26, '\xFF'))}}).line,
+             Catch::Contains("id 255 is not one of the 12 symbols"));
+  CHECK_THAT(refused("texts", "[]", {{"ids", "I8", {26}, bytes_of(many)}}).line, Catch::Contains("no tensor ids"));
+  CHECK_THAT(refused("texts", "[]", {{"ids", "U8", {2, 13}, whole[0].bytes}}).line, Catch::Contains("no tensor ids"));
+  CHECK_THAT(refused("texts", "[]", {{"other", "U8", {26}, whole[0].bytes}}).line, Catch::Contains("no tensor ids"));
+  CHECK_THAT(refused("texts", "[]", {{"documents", "I64", {1}, bytes_of(std::string(8, '\3'))}, whole[0]}).line,
+             Catch::Contains("documents do not end where its ids say"));
+  CHECK_THAT(
+      refused("texts", "[]", {{"a", "U8", {1}, whole[0].bytes.first(1)}, {"ids", "U16", {26}, bytes_of(other)}}).line,
+      Catch::Contains("do not begin at a multiple"));
+}
+
+TEST_CASE_METHOD(Project, "runs that are told to share hold one copy of equal bytes, and no other") {
+  const auto number_of = [](const fs::path& file) {
+    struct stat status {};
+    REQUIRE(::stat(file.c_str(), &status) == 0);
+    return status.st_ino;
+  };
+  const auto kept_in = [&](const std::string& name, const Corpus& corpus, Keep keep) {
+    const fs::path folder = root() / "runs" / name;
+    fs::create_directories(folder);
+    mark_run(folder);
+    CHECK(keep_text(folder, corpus, keep) == "");
+    CHECK(kept_fingerprint(folder) == corpus.fingerprint());
+    return number_of(folder / kept_text_name);
+  };
+  const Corpus same = load_corpus({.text = {"data/text.txt"}}), other = corpus_from_text(text_ + ".", data_, "text");
+  CHECK(kept_in("second", same, Keep::shared) == number_of(kept()));
+  CHECK(kept_in("third", other, Keep::shared) != number_of(kept()));
+  CHECK(kept_in("third", same, Keep::shared) == number_of(kept()));
+  CHECK(kept_in("fourth", same, Keep::own) != number_of(kept()));
+  CHECK(kept_fingerprint(root()) == std::nullopt);
+}
+
+TEST_CASE_METHOD(LongTextProject, "without a kept text a run finds the file under its name or where it was") {
+  CHECK(found({"data/text.txt"}) == Strings{"data/text.txt"});
+  const std::string place = fs::absolute("data/text.txt").native();
+  fs::create_directories(path() / "data");
+  for (const std::string other : {"another text", "characters it has never seen: ☺", "a text to tell from otherz"}) {
+    write("data/text.txt", other);
+    fs::current_path(path());
+    CHECK(found({"data/text.txt"}) == Strings{place});
+  }
+  fs::remove_all(root() / "data");
+  CHECK(error_of([&] { look({"data/gone.txt"}); }).code == ExitCode::missing);
+}
+
+TEST_CASE_METHOD(LongTextProject, "what run.json says of a text's place may be anything") {
+  for (const nlohmann::ordered_json& place : std::initializer_list<nlohmann::ordered_json>{
+           nullptr, 1, {{"names", "x"}}, {{"names", {"x"}}, {"files", {"x"}}}, {{"names", {1}}, {"files", {2}}}}) {
+    keep_run_fact(run(), "text", place);
+    CHECK(found({"data/text.txt"}) == Strings{"data/text.txt"});
+  }
+}
+
+TEST_CASE_METHOD(LongTextProject, "several files, or those of a folder, are found where they were last") {
+  for (const Strings& names : {Strings{"book/one", "book/two"}, Strings{"book"}}) {
+    write("project/book/one", "a text to tell ");
+    write("project/book/two", "from others");
+    keep(names);
+    fs::remove(kept());
+    write("project/book/0", "☺ first now");
+    Strings last;
+    for (const std::string& name : names) last.push_back(fs::absolute(name));
+    fs::current_path(path());
+    CHECK(found(names) == last);
+    fs::current_path(root());
+    CHECK(look({"book"}).corpus.files() == 2);
+    fs::remove("book/two");
+    CHECK(error_of([&] { found(names); }).code != ExitCode::ok);
+    fs::remove_all("book");
+  }
+}
+
+TEST_CASE_METHOD(LongTextProject, "what is kept of a text's place is not replaced by one that leads nowhere") {
+  const auto place = run_fact(run(), "text");
+  CorpusParts parts = corpus_.parts();
+  parts.listing = {.names = {"no/such.txt"}, .files = {{"no/such.txt"}}};
+  keep_text(run(), Corpus(std::move(parts), data_));
+  CHECK(run_fact(run(), "text") == place);
+}
+
+TEST_CASE_METHOD(Project,
+                 "a text that was named is the only one looked at, and its content tells whether it is the one") {
+  fs::rename("data/text.txt", "renamed.txt");
+  CHECK(found({"renamed.txt"}, /*named=*/true) == Strings{"renamed.txt"});
+  write("project/one", "a text to tell ");
+  write("project/two", "from others");
+  CHECK(found({"one", "two"}, /*named=*/true) == Strings{"one", "two"});
+  write("project/other.txt", "a text too");
+  CHECK(error_of([&] { found({"other.txt"}, true); }) ==
+        data_error("the text is not the one that " + run().string() + " was trained on (26 tokens then, 10 now)" +
+                   advice + run().string() + " --text FILE"));
+  write("project/new.txt", "☺");
+  const auto [code, line] = error_of([&] { found({"new.txt"}, true); });
+  CHECK(code == ExitCode::data);
+  CHECK(line.find("new.txt has 1 character that the model has never seen: '☺'") == 0);
+  CHECK(line.ends_with(advice + run().string() + " --text FILE"));
+}
+
+TEST_CASE_METHOD(LongTextProject, "a run that goes on never waits for standard input") {
+  CHECK(found({"-"}) == Strings{fs::absolute("data/text.txt")});
+  keep_run_fact(run(), "text", nullptr);
+  CHECK(error_of([&] { found({"-"}); }) ==
+        Failure{ExitCode::missing, "the text of " + run().string() +
+                                       " came from standard input and is not kept in the run; say where it is with "
+                                       "--text FILE to eval or resume, and the run remembers it"});
+}
+
+TEST_CASE("runs differ in their text by what they hold out of it, not by how much of that they score") {
+  const DataConfig data;
+  const Corpus corpus = corpus_from_text("a text", data, "text");
+  const auto difference = [&](const DataConfig& other) {
+    return text_difference({data, corpus.vocabulary(), corpus.fingerprint()},
+                           {other, corpus.vocabulary(), corpus.fingerprint()});
+  };
+  CHECK(difference({.max_val_tokens = 5}) == "");
+  CHECK(difference({.val_fraction = 0.2, .max_val_tokens = 5}) == "data.val_fraction 0.1 -> 0.2");
+}
+
+}  // namespace chargpt
