@@ -77,7 +77,6 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
 std::size_t write_all(int descriptor, std::span<const std::byte> bytes);
 
 void fsync_path(const std::filesystem::path& path);
-void fsync_folder(int descriptor, const std::filesystem::path& shown);
 
 /// "cannot ACTION PATH: ", the system's reason, and what to do about it. Error io; memory where it is the lack of that;
 /// missing where what is to be read is not there.

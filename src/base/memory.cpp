@@ -36,11 +36,12 @@ bool holds_any(const std::string& message, std::span<const std::string_view> sig
                      [&](std::string_view sign) { return message.find(sign) != std::string::npos; });
 }
 
-Error memory_error(const std::string& where, const std::string& amount) {
+Error memory_error(const std::string& where, const std::string& amount, bool trains) {
   const std::string asked = amount.empty() ? "" : " (" + amount + " more were asked for)";
   return Error(ExitCode::memory, "out of ", where, " memory", asked,
-               "; lower train.batch_size (and raise train.gradient_accumulation_steps to keep the tokens per step), "
-               "model.block_size, or the model's n_embd and n_layer");
+               trains ? "; lower train.batch_size (and raise train.gradient_accumulation_steps to keep the tokens per "
+                        "step), model.block_size, or the model's n_embd and n_layer"
+                      : "; free some, raise the limit (ulimit -v), or use a smaller model, text or number of samples");
 }
 
 /// What starting a thread throws; what a file refuses has the file's name.
@@ -62,16 +63,16 @@ fs::path own_group(const fs::path& system) {
 
 }  // namespace
 
-std::optional<Error> as_memory_error(const std::exception& failure) {
+std::optional<Error> as_memory_error(const std::exception& failure, bool trains) {
   if (dynamic_cast<const Error*>(&failure)) return std::nullopt;  // it says itself what it is
-  if (dynamic_cast<const std::bad_alloc*>(&failure)) return memory_error("host", "");
+  if (dynamic_cast<const std::bad_alloc*>(&failure)) return memory_error("host", "", trains);
   if (const auto* refused = dynamic_cast<const std::system_error*>(&failure))
-    return refused->code() == std::errc::not_enough_memory ? std::optional(memory_error("host", ""))
+    return refused->code() == std::errc::not_enough_memory ? std::optional(memory_error("host", "", trains))
            : is_refused_thread(*refused)                   ? std::optional(refused_thread())
                                                            : std::nullopt;
   const std::string message = failure.what();
-  if (holds_any(message, host_signs)) return memory_error("host", amount_asked_for(message));
-  if (holds_any(message, device_signs)) return memory_error("device", amount_asked_for(message));
+  if (holds_any(message, host_signs)) return memory_error("host", amount_asked_for(message), trains);
+  if (holds_any(message, device_signs)) return memory_error("device", amount_asked_for(message), trains);
   return std::nullopt;
 }
 

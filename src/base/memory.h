@@ -14,8 +14,8 @@ namespace chargpt {
 
 /// `failure` as an Error memory with advice, where it is std::bad_alloc, the system's ENOMEM, a thread that could not
 /// be started, or what LibTorch and the libraries under it say when they cannot allocate on host or device. None for an
-/// Error, which says itself what it is.
-std::optional<Error> as_memory_error(const std::exception& failure);
+/// Error, which says itself what it is. `trains`: the advice is for a training.
+std::optional<Error> as_memory_error(const std::exception& failure, bool trains = true);
 
 /// The system refused another thread or process (EAGAIN): an Error memory with advice.
 Error refused_thread();

@@ -58,7 +58,8 @@ std::string unescaped(std::string_view text, std::string_view what) {
 std::string shell_quoted(std::string_view word) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
   const auto is_plain = [&](char c) { return plain.find(c) != std::string_view::npos || (c & 0x80) != 0; };
-  std::string out;
+  const std::string begin = word.starts_with('-') && word != "-" ? "./" : "";  // a path, not to be taken for an option
+  std::string out = begin;
   bool quoted = word.empty(), escapes = false;
   for (std::size_t i = 0; i < word.size();) {
     const DecodedCharacter character = decode_character(word.substr(i));
@@ -72,8 +73,8 @@ std::string shell_quoted(std::string_view word) {
     i += symbol.size();
   }
   if (escapes) return "$'" + out + "'";
-  if (!quoted) return std::string(word);
-  out = "'";
+  if (!quoted) return begin + std::string(word);
+  out = "'" + begin;
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }

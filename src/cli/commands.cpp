@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -102,6 +103,11 @@ const Command& find_command(const std::string& name) {
     if (command.name == name) return command;
     names.emplace_back(command.name);
   }
+  static constexpr std::pair<std::string_view, std::string_view> words_of_others[] = {
+      {"generate", "sample"}, {"predict", "sample"},  {"evaluate", "eval"},
+      {"test", "eval"},       {"continue", "resume"}, {"list", "runs"}};
+  for (const auto& [other, ours] : words_of_others)
+    if (name == other) throw Error(ExitCode::usage, "unknown command '", name, "'; did you mean ", ours, "?");
   throw Error(ExitCode::usage, "unknown command '", name, "'",
               did_you_mean(name, names, "; chargpt --help lists them"));
 }
@@ -117,7 +123,10 @@ int run_command_line(int argc, char** argv) {
   const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
   start_log(LogLevel::normal, /*color=*/false,
             terminal_columns(STDERR_FILENO));  // for what is said before options are read
-  prepare_for_failures({.verbose = given("--verbose"), .json = given("--json")});
+  const auto is = [&](const char* command) { return !arguments.empty() && arguments[0] == command; };
+  prepare_for_failures({.verbose = given("--verbose"),
+                        .trains = is("train") || is("resume") || is("compare") || is("reproduce") || is("bench"),
+                        .json = given("--json")});
   // A limit on file size (ulimit -f) is then an error of write(), EFBIG, in place of a signal that ends the process
   // between a temporary file and its name.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -23,6 +23,7 @@ Error failure_of(const std::exception& error);
 /// How a failure is told on stderr.
 struct FailureForm {
   bool verbose = false;  ///< with the backtrace, if there is one
+  bool trains = true;    ///< advice on memory is for a training
   bool json = false;     ///< as {"error":{"code":65,"message":"…"}}, the last line of stderr
 };
 

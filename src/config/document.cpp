@@ -136,7 +136,9 @@ Document named_document(const std::string& name_or_path) {
     throw Error(ExitCode::missing, printable_path(name_or_path), " does not exist", near);
   if (name_or_path.ends_with(".json")) return file_document(name_or_path);
   if (const Preset* preset = find_preset("ladder/" + name_or_path)) return preset_document(*preset);
-  std::string near = nearest_preset(name_or_path);
+  std::string near = name_or_path == "gpt"
+                         ? "; that is a model's type, and most presets are of it: chargpt configs lists them"
+                         : nearest_preset(name_or_path);
   if (near.empty()) near = nearest_entry(name_or_path);
   throw Error(ExitCode::missing, printable(name_or_path), " is neither a preset nor a file",
               near.empty() ? "; chargpt configs lists the presets" : near,

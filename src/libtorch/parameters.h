@@ -4,7 +4,7 @@
 
 #include <torch/types.h>
 
-#include <vector>
+#include <deque>
 
 #include "engine/optimizer.h"
 #include "libtorch/recorded_work.h"
@@ -47,7 +47,7 @@ class DeviceParameters {
 
   ParameterArena& arena_;
   torch::Device device_;
-  std::vector<Group> groups_;
+  std::deque<Group> groups_;
   bool arena_is_old_ = false;  ///< what is here is newer
 };
 

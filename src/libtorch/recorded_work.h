@@ -15,7 +15,6 @@ class RecordedWork {
  public:
   explicit RecordedWork(const torch::Device& device);
   ~RecordedWork();
-  RecordedWork(RecordedWork&&) noexcept;
 
   /// Runs `work`, which always launches the same operations on the same tensors and waits for none. The first runs are
   /// ordinary ones; from then on the recording runs in its place. Without a GPU, and where recording fails, all are

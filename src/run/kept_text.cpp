@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
@@ -55,59 +54,36 @@ Json split_options(const DataConfig& data) {
           {"split_seed", data.split_seed}};
 }
 
-Json json_of(const IdRange& range) {
-  return {range.begin, range.end};
-}
-
 Metadata metadata_of(const Corpus& corpus) {
   const auto [train, val, test] = corpus.parts().splits;
   Json texts = Json::array();
   for (const TextFile& file : corpus.listing().files)
     texts.push_back({{"name", printable_path(file.path)}, {"bytes", file.bytes}, {"crc64", json_hex(file.crc64)}});
-  const Json splits = {{"train", json_of(train)}, {"val", json_of(val)}, {"test", json_of(test)}},
-             ids = {{"tokens", corpus.fingerprint().tokens}, {"crc64", json_hex(corpus.fingerprint().crc64)}};
+  const Json splits = {
+      {"train", {train.begin, train.end}}, {"val", {val.begin, val.end}}, {"test", {test.begin, test.end}}};
   const auto text = [](const Json& json) { return json_text(json, -1, ""); };
   return {{format_key, std::to_string(current_format)},
           {"vocabulary", text(corpus.vocabulary().to_json())},
           {"texts", text(texts)},
           {"splits", text(splits)},
-          {"split_by", text(split_options(corpus.data()))},
-          {"ids", text(ids)}};
+          {"split_by", text(split_options(corpus.data()))}};
 }
 
-/// Metadata of a text.safetensors, each field of which is JSON.
-class Fields {
- public:
-  Fields(const Metadata& metadata, std::string source) : metadata_(metadata), source_(std::move(source)) {
-    const std::int64_t version = whole_number(text(format_key)).value_or(0);
-    if (version > current_format)
-      throw NewerFormat(ExitCode::data, source_, ": made by a newer chargpt; this one reads format ", current_format);
-    if (version < 1) throw Error(ExitCode::data, source_, ": unknown format");
+/// The metadata, as one object. Error data where a field is missing or no JSON; NewerFormat if a newer program wrote
+/// it.
+nlohmann::json metadata_in(const SafetensorsFile& file, const std::string& source) {
+  nlohmann::json all;
+  for (const std::string name : {format_key, "vocabulary", "texts", "splits", "split_by"}) {
+    const auto found = file.metadata().find(name);
+    if (found == file.metadata().end())
+      throw Error(ExitCode::data, source, " is not the text of a run: its metadata has no '", name, "'");
+    all[name == format_key ? "version" : name] = parse_strict_json(found->second, source + ": " + name);
   }
-  std::string where(const std::string& name) const { return source_ + ": " + name; }
-  nlohmann::json json(const std::string& name) const { return parse_strict_json(text(name), where(name)); }
-
- private:
-  const std::string& text(const std::string& name) const {
-    const auto found = metadata_.find(name);
-    if (found == metadata_.end())
-      throw Error(ExitCode::data, source_, " is not the text of a run: its metadata has no '", name, "'");
-    return found->second;
-  }
-
-  const Metadata& metadata_;
-  std::string source_;
-};
-
-Fingerprint fingerprint_in(const Fields& fields) {
-  const nlohmann::json json = fields.json("ids");
-  const StrictObject ids(json, fields.where("ids"));
-  return {.tokens = ids.integer("tokens", 1), .crc64 = ids.hex("crc64")};
+  StrictObject(all, source).check_version("text format", current_format);
+  return all;
 }
 
-Splits splits_in(const Fields& fields, std::int64_t tokens) {
-  const nlohmann::json json = fields.json("splits");
-  const StrictObject object(json, fields.where("splits"));
+Splits splits_in(const StrictObject& object, std::int64_t tokens) {
   std::int64_t least = 0;
   const auto range = [&](const char* name) {
     const std::vector<std::int64_t> ends = object.sizes(name, 2);
@@ -120,12 +96,10 @@ Splits splits_in(const Fields& fields, std::int64_t tokens) {
   return {.train = train, .val = val, .test = range("test")};
 }
 
-TextListing listing_in(const Fields& fields) {
+TextListing listing_in(const nlohmann::json& texts, const std::string& source) {
   TextListing listing;
-  const nlohmann::json texts = fields.json("texts");
-  if (!texts.is_array()) throw Error(ExitCode::data, fields.where("texts"), " is not a list");
   for (const nlohmann::json& text : texts) {
-    const StrictObject object(text, fields.where("texts"));
+    const StrictObject object(text, source);
     listing.files.push_back({.path = object.text("name"),
                              .bytes = static_cast<std::uint64_t>(object.integer("bytes", 0)),
                              .crc64 = object.hex("crc64")});
@@ -155,16 +129,16 @@ TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary, c
   return tokens;
 }
 
-/// Metadata in a header that this program has made.
-Metadata metadata_in(const std::string& header) {
-  return nlohmann::json::parse(header.substr(sizeof(std::uint64_t))).at("__metadata__").get<Metadata>();
+/// Whether the file begins with this header, in which are sums of the whole.
+bool begins_with(const fs::path& path, const std::string& header) {
+  return type_at(path) == fs::file_type::regular && read_stretch(path, 0, header.size()).bytes == header;
 }
 
-/// Whether a run's file is there with this metadata, in which are sums of the whole; and, to be sure, with these bytes.
-bool is_kept(const fs::path& path, Metadata metadata, bool check_bytes) {
+/// Whether it is there with this header, and its bytes are those that the header says.
+bool is_whole(const fs::path& path, const std::string& header) {
   try {
-    if (type_at(path) != fs::file_type::regular || read_metadata(path) != metadata) return false;
-    if (check_bytes) check_sums(SafetensorsFile(path), /*whole=*/true, printable_path(path));
+    if (!begins_with(path, header)) return false;
+    check_sums(SafetensorsFile(path), /*whole=*/true, printable_path(path));
     return true;
   } catch (const Error& error) {
     if (error.code() == ExitCode::io) throw;
@@ -173,11 +147,11 @@ bool is_kept(const fs::path& path, Metadata metadata, bool check_bytes) {
 }
 
 /// Links to the file of another run in the same folder; false where there is none, or files cannot be linked.
-bool is_linked(const fs::path& run, const Metadata& metadata) {
+bool is_linked(const fs::path& run, const std::string& header) {
   std::error_code failed;
   for (const std::string& name : entries_of(run.parent_path())) {
     const fs::path other = run.parent_path() / name / kept_text_name;
-    if (other == run / kept_text_name || !is_kept(other, metadata, /*check_bytes=*/false)) continue;
+    if (other == run / kept_text_name || !begins_with(other, header)) continue;
     fs::remove(run / kept_text_name, failed);
     fs::create_hard_link(other, run / kept_text_name, failed);
     return !failed;
@@ -187,66 +161,46 @@ bool is_linked(const fs::path& run, const Metadata& metadata) {
 
 // ---- where the files are
 
-/// Absolute; none where a file is not there any more, or JSON cannot hold a path.
-std::optional<Strings> absolute(const std::vector<fs::path>& paths) {
-  Strings places;
-  std::error_code failed;
-  for (const fs::path& path : paths) {
-    const bool is_sample = path == sample_text_name;
-    if (!is_sample && !is_there(path)) return std::nullopt;
-    places.push_back(is_sample ? path.native() : fs::absolute(path, failed).native());
-    if (!is_utf8(places.back())) return std::nullopt;
-  }
-  return places;
-}
-
 /// True on this machine only, so no other file of a run has it.
 void keep_place(const fs::path& run, const Corpus& corpus) {
   const TextListing& listing = corpus.listing();
-  if (listing.names.empty() || !listing.repeatable()) return;
-  std::vector<fs::path> paths;
-  for (const TextFile& file : listing.files) paths.push_back(file.path);
-  const auto names = absolute({listing.names.begin(), listing.names.end()}), files = absolute(paths);
-  if (paths.empty() || !names || !files) return;  // the place already kept is better
-  const Json place = {{"names", *names},
-                      {"files", *files},
-                      {"bytes", listing.bytes()},
-                      {"tokens", corpus.fingerprint().tokens},
-                      {"crc64", json_hex(corpus.fingerprint().crc64)}};
-  if (run_fact(run, place_fact) != place) keep_run_fact(run, place_fact, place);
-}
-
-/// Where RUN/run.json says; none if one of the files is not there, or it says nothing usable.
-std::optional<TextListing> last_place(const fs::path& run) {
-  try {
-    const Json place = run_fact(run, place_fact);
-    TextListing listing{.names = place.at("names").get<Strings>()};
-    for (const fs::path path : place.at("files").get<Strings>()) {
-      if (path != sample_text_name && !is_file(path)) return std::nullopt;
-      listing.files.push_back(regular_file(path));
-    }
-    return listing;
-  } catch (const nlohmann::json::exception&) {
-  } catch (const Error&) {
+  Json place = {{"names", Json::array()},
+                {"bytes", listing.bytes()},
+                {"tokens", corpus.fingerprint().tokens},
+                {"crc64", json_hex(corpus.fingerprint().crc64)}};
+  std::error_code failed;
+  for (const fs::path name : listing.names) {
+    const std::string path = name == sample_text_name ? name.native() : fs::absolute(name, failed).native();
+    if (!is_utf8(path) || (name != sample_text_name && !is_there(name))) return;  // the place already kept is better
+    place["names"].push_back(path);
   }
-  return std::nullopt;
+  if (!listing.names.empty() && listing.repeatable() && run_fact(run, place_fact) != place)
+    keep_run_fact(run, place_fact, place);
 }
 
-/// Where these texts may be found, in the order in which they are tried. Only what is there and can be read again.
-/// `refusal` becomes why what is there under the names cannot be used.
+/// Where RUN/run.json says; empty if it says nothing usable.
+Strings last_place(const fs::path& run) {
+  try {
+    return run_fact(run, place_fact).at("names").get<Strings>();
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+}
+
+/// Where a text may be found, in the order in which they are tried: under its names, and where those were last. Only
+/// what is there and can be read again. `refusal` becomes why what is there cannot be used.
 std::vector<TextListing> places_of(const Strings& names, Units units, const fs::path& run,
                                    std::optional<Error>& refusal) {
   std::vector<TextListing> places;
-  try {
-    if (TextListing named = list_texts(names, units); named.repeatable()) places.push_back(std::move(named));
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::missing) refusal = error;
-  }
-  if (auto place = last_place(run)) places.push_back(*std::move(place));
+  for (const Strings& place : {names, last_place(run)}) try {
+      if (TextListing there = list_texts(place, units); there.repeatable()) places.push_back(std::move(there));
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::missing && !place.empty()) refusal = error;
+    }
   return places;
 }
 
-constexpr const char* how_to_say_where = "say where it is with --text FILE to eval or resume, and the run remembers it";
+constexpr const char* how_to_say_where = "say where it is with --text FILE to resume, and the run keeps it";
 
 /// `note`: what is wrong with the text that the run has kept; or "".
 [[noreturn]] void refuse_missing(const KnownText& known, const std::string& note) {
@@ -281,10 +235,8 @@ std::string keep_text(const fs::path& run, const Corpus& corpus, Keep keep) {
   if (!ends.empty()) tensors.push_back({"documents", "I64", {std::ssize(ends)}, std::as_bytes(std::span(ends))});
   tensors.push_back({"ids", ids.width() == 1 ? "U8" : ids.width() == 2 ? "U16" : "U32", {ids.size()}, ids.bytes()});
   const std::string header = checked_header(tensors, metadata_of(corpus));
-  const Metadata metadata = metadata_in(header);
   const fs::path path = run / kept_text_name;
-  if (is_kept(path, metadata, /*check_bytes=*/true)) return "";
-  if (keep == Keep::shared && is_linked(run, metadata)) return "";
+  if (is_whole(path, header) || (keep == Keep::shared && is_linked(run, header))) return "";
   write_file_atomically(path, [&](const ByteSink& sink) {
     sink(std::as_bytes(std::span(header)));
     for (const TensorView& tensor : tensors) sink(tensor.bytes);
@@ -298,32 +250,22 @@ std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
   const auto file = std::make_shared<const SafetensorsFile>(open_regular_file(path), path, "");
   const std::string source = printable_path(path);
   check_sums(*file, /*whole=*/true, source);
-  const Fields fields(file->metadata(), source);
-  CorpusParts parts{.vocabulary = Vocabulary::from_json(fields.json("vocabulary"), fields.where("vocabulary"))};
+  const nlohmann::json metadata = metadata_in(*file, source);
+  CorpusParts parts{.vocabulary = Vocabulary::from_json(metadata["vocabulary"], source + ": vocabulary")};
   parts.tokens = tokens_in(*file, parts.vocabulary, source);
   parts.owner = file;
-  parts.splits = splits_in(fields, parts.tokens.size());
-  parts.listing = listing_in(fields);
+  parts.splits = splits_in(StrictObject(metadata, source).object("splits"), parts.tokens.size());
+  parts.listing = listing_in(metadata["texts"], source + ": texts");
   if (parts.vocabulary.document() < 0) {
     parts.splits = splits_by_position(parts.tokens.size(), data);
     return Corpus(std::move(parts), data);
   }
-  if (fields.json("split_by") != nlohmann::json(split_options(data))) return std::nullopt;
+  if (metadata["split_by"] != nlohmann::json(split_options(data))) return std::nullopt;
   const std::vector<std::int64_t> ends = ends_of_documents(parts.tokens);
   const IdRange val = parts.splits.val;
   parts.documents = std::ssize(ends);
   parts.held_out = std::ranges::count_if(ends, [&](std::int64_t end) { return end > val.begin && end < val.end; });
   return Corpus(std::move(parts), data);
-}
-
-std::optional<Fingerprint> kept_fingerprint(const fs::path& run) {
-  try {
-    const fs::path path = run / kept_text_name;
-    return fingerprint_in(Fields(read_metadata(path), printable_path(path)));
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::io) throw;
-    return std::nullopt;
-  }
 }
 
 FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress) {

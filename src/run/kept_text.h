@@ -29,9 +29,6 @@ std::string keep_text(const std::filesystem::path& run, const Corpus& corpus, Ke
 /// for a damaged or hostile file.
 std::optional<Corpus> kept_text(const std::filesystem::path& run, const DataConfig& data);
 
-/// The fingerprint of that, from its header alone; none if it is not there or damaged.
-std::optional<Fingerprint> kept_fingerprint(const std::filesystem::path& run);
-
 /// What a run knows about its text.
 struct KnownText {
   const DataConfig& data;
@@ -46,7 +43,7 @@ struct FoundText {
   std::string damage;  ///< what is wrong with the text that the run has kept; or ""
 };
 
-/// The text of this fingerprint: the one that the run has kept; else from the files of these names, or where they were
+/// The text of this fingerprint: the one that the run has kept; else from the files of these names, or where those were
 /// last. `named`: the user has just given data.text, and no other place will do. Errors: missing if it is nowhere, data
 /// if the files hold another text, both with what to do; else as load_corpus.
 FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress = {});

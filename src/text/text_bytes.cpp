@@ -20,8 +20,6 @@
 namespace chargpt {
 namespace {
 
-constexpr std::uint64_t most_once = std::uint64_t{1} << 30;
-
 /// Whether there are bytes to read, or the end, within a tenth of a second.
 bool is_ready(const Descriptor& file) {
   struct pollfd waiting = {.fd = file.number(), .events = POLLIN, .revents = 0};
@@ -48,7 +46,7 @@ std::string read_all(const Descriptor& file, const std::string& name, std::uint6
 }
 
 /// Opened without waiting for the writer of a pipe.
-std::string read_path(const TextFile& file, const std::string& name, const ByteNote& note) {
+std::string read_path(const TextFile& file, const std::string& name, const ByteNote& note, std::uint64_t most_once) {
   const Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (opened.number() < 0) fail_on("read", file.path, errno);
   return read_all(opened, name, file.bytes, file.once ? most_once : UINT64_MAX, note);
@@ -61,14 +59,14 @@ TextBytes text_in_memory(std::string name, std::string_view all) {
   return {.name = std::move(name), .bytes = bytes, .mark_bytes = all.size() - bytes.size(), .owner = {}};
 }
 
-TextBytes read_text(const TextFile& file, const ByteNote& note) {
+TextBytes read_text(const TextFile& file, const ByteNote& note, std::uint64_t most_once) {
   if (file.path == sample_text_name) return text_in_memory(file.path, sample_text());
   if (file.path == standard_input_name) {
     static const std::string all = standard_input_bytes(most_once, note);
     return text_in_memory("standard input", all);
   }
   const std::string name = printable_path(file.path);
-  const auto owner = std::make_shared<const std::string>(read_path(file, name, note));
+  const auto owner = std::make_shared<const std::string>(read_path(file, name, note, most_once));
   TextBytes text = text_in_memory(name, *owner);
   text.owner = owner;
   return text;

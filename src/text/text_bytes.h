@@ -26,9 +26,11 @@ struct TextBytes {
 /// The text `all`, which must stay alive.
 TextBytes text_in_memory(std::string name, std::string_view all);
 
-/// Reads a file whole. What can be read only once may have at most 1 GB. Standard input is read at the first call and
-/// kept, so that a process can use it again. Errors: missing, io; data above the limit.
-TextBytes read_text(const TextFile& file, const ByteNote& note);
+inline constexpr std::uint64_t most_read_once = std::uint64_t{1} << 30;
+
+/// Reads a file whole. What can be read only once may have at most `most_once` bytes. Standard input is read at the
+/// first call and kept, so that a process can use it again. Errors: missing, io; data above the limit.
+TextBytes read_text(const TextFile& file, const ByteNote& note, std::uint64_t most_once = most_read_once);
 
 /// All of standard input. Errors: io; data above `most` bytes.
 std::string standard_input_bytes(std::uint64_t most, const ByteNote& note = {});

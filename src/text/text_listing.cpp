@@ -54,6 +54,12 @@ bool names_descriptor(const fs::path& path) {
          (folder.filename() == "fd" && path.native().starts_with("/proc/"));
 }
 
+TextFile regular_file(const fs::path& path) {
+  std::error_code reported_by_reading;
+  const std::uintmax_t bytes = fs::file_size(path, reported_by_reading);
+  return {.path = path, .bytes = reported_by_reading ? 0 : bytes};
+}
+
 bool is_marked_run(const fs::path& folder) {
   try {
     return read_regular_file(folder / "run.json", 1 << 22).find("chargpt run") != std::string::npos;
@@ -172,12 +178,6 @@ std::string repeated_files(const TextListing& listing) {
 }
 
 }  // namespace
-
-TextFile regular_file(const fs::path& path) {
-  std::error_code reported_by_reading;
-  const std::uintmax_t bytes = fs::file_size(path, reported_by_reading);
-  return {.path = path, .bytes = reported_by_reading ? 0 : bytes};
-}
 
 std::uint64_t TextListing::bytes() const {
   std::uint64_t sum = 0;

@@ -25,8 +25,6 @@ struct TextFile {
   std::uint64_t crc64 = 0;  ///< of its bytes, once it is read
 };
 
-TextFile regular_file(const std::filesystem::path& path);
-
 /// The whole of data.text.
 struct TextListing {
   std::vector<std::string> names = {};    ///< as data.text gave them, or where they were found

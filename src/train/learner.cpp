@@ -104,10 +104,6 @@ void check_same(Communicator& ranks, std::uint64_t sum, const std::string& diffe
   if (other != sums.end()) throw Error(ExitCode::data, "rank ", other - sums.begin(), " ", difference);
 }
 
-std::int64_t SharedScorer::tokens_at_once() const {
-  return own_.tokens_at_once();
-}
-
 void SharedScorer::score(const WindowBatch& windows, std::span<float> losses) {
   if (ranks_.alone()) return own_.score(windows, losses);
   const Part part = part_of(windows.B(), ranks_.ranks(), ranks_.rank());

@@ -53,7 +53,7 @@ void check_same(Communicator& ranks, std::uint64_t sum, const std::string& diffe
 class SharedScorer : public WindowScorer {
  public:
   SharedScorer(WindowScorer& own, Communicator& ranks) : own_(own), ranks_(ranks) {}
-  std::int64_t tokens_at_once() const override;
+  std::int64_t tokens_at_once() const override { return own_.tokens_at_once(); }
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
  private:

@@ -39,6 +39,9 @@ TEST_CASE("long text is cut between symbols") {
 TEST_CASE("a word of a command is quoted where a shell would change it") {
   CHECK(shell_quoted("runs/default-1") == "runs/default-1");
   CHECK(shell_quoted("Größe.json") == "Größe.json");
+  CHECK(shell_quoted("-x") == "./-x");
+  CHECK(shell_quoted("-x y") == "'./-x y'");
+  CHECK(shell_quoted("-") == "-");
   CHECK(shell_quoted("") == "''");
   CHECK(shell_quoted("a; touch PWNED") == "'a; touch PWNED'");
   CHECK(shell_quoted("my run") == "'my run'");

@@ -70,8 +70,9 @@ class AdaptTest(ProgramTest):
     def test_only_auto_needs_the_training_text_and_nothing_is_stored(self):
         self.train("other", "nanogpt-cpu", 100, *SMALL, text=TEXT)
         self.write("text.txt", TEXT[:500])
+        for path in ("other.txt", "other/text.safetensors"):
+            (self.folder / path).unlink()
         before = files(self.folder / "other")
-        (self.folder / "other.txt").unlink()
         self.assertIn("no baselines", self.succeed("eval", "other", "--adapt", "--text", "text.txt").err)
         self.assertIn("other.txt", self.fail_with(66, "eval", "other", "--adapt=auto", "--text", "text.txt"))
         self.assertEqual(files(self.folder / "other"), before)

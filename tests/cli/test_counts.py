@@ -48,7 +48,8 @@ class CountsTest(ProgramTest):
 
     def test_the_training_text_must_be_there(self):
         self.train("mine", "nanogpt-cpu", 5, *SMALL, text=TEXT[:20000])
-        (self.folder / "mine.txt").unlink()
+        for path in ("mine.txt", "mine/text.safetensors"):
+            (self.folder / path).unlink()
         self.write("new.txt", TEXT[:500])
         for command in (["eval", "mine"], ["eval", "mine", "--text", "new.txt"], ["sample", "mine"], ["score", "mine", "new.txt"]):
             self.assertIn("mine.txt", self.fail_with(66, *command, "--counts"))

@@ -90,6 +90,8 @@ class ReproduceTest(ProgramTest):
     def test_the_text_must_be_there_and_the_same(self):
         self.train("mine", "default", 3, *SIZE, text="".join(chr(97 + i * i % 23) for i in range(4000)))
         (self.folder / "mine.txt").rename(self.folder / "moved.txt")
+        self.assertEqual(self.reproduced("mine")["verdict"], "bits")
+        (self.folder / "mine/text.safetensors").unlink()
         self.fail_with(66, "reproduce", "mine")
         self.assertEqual(self.reproduced("mine", "--text", "moved.txt")["verdict"], "bits")
         self.fail_with(66, "reproduce", "mine", "--text", "nowhere.txt")

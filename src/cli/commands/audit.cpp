@@ -167,7 +167,7 @@ std::string copied_line(const Audit& audit, const std::string& unit) {
 std::string documents_line(const Audit& audit) {
   const WrittenDocuments& documents = *audit.documents;
   const auto told = [&](std::int64_t count) {
-    return format_count(count) + " (" + percent(documents.share(count)) + ")";
+    return documents.ended == 0 ? "–" : format_count(count) + " (" + percent(documents.share(count)) + ")";
   };
   const std::int64_t cut = std::ssize(audit.texts) - documents.ended;
   std::string line =

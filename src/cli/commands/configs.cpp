@@ -1,13 +1,17 @@
 // `chargpt configs`: the presets with what to expect of them, and the schema of a config file.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "compare/ladder.h"
 #include "config/describe.h"
 #include "config/document.h"
 #include "config/load.h"
@@ -70,9 +74,19 @@ std::string purpose_of(const Preset& preset) {
   return end == std::string::npos ? purpose : purpose.substr(0, end + 1);
 }
 
+/// By name, but those of the ladder as they are climbed.
+std::vector<Preset> presets_in_order() {
+  std::vector<Preset> all(presets().begin(), presets().end());
+  std::ranges::stable_sort(all, {}, [](const Preset& preset) {
+    const auto* const rung = std::ranges::find(ladder, preset.name, &Rung::preset);
+    return rung == std::end(ladder) ? std::pair(preset.name, rung) : std::pair(std::string("ladder/"), rung);
+  });
+  return all;
+}
+
 nlohmann::ordered_json describe_presets() {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : presets_in_order()) {
     const Config config = load_config(preset.name).config;
     rows.push_back({{"name", preset.name},
                     {"purpose", purpose_of(preset)},

@@ -77,9 +77,8 @@ void run_doctor(const Arguments& arguments) {
   if (arguments.output.json) return print_json(json);
   std::string text = version_text() + "kernels " + cpu::kernels().name + ", " +
                      (cpu::bf16_kernels() != nullptr ? "with" : "without") + " bfloat16\ndevice " + chosen +
-                     " (auto takes a CUDA device where LibTorch finds one)\n" +
-                     format_count(threads, "thread") + " on " +
-                     format_count(std::thread::hardware_concurrency(), "processor") + "\nmemory " +
+                     " (auto takes a CUDA device where LibTorch finds one)\n" + format_count(threads, "thread") +
+                     " on " + format_count(std::thread::hardware_concurrency(), "processor") + "\nmemory " +
                      format_bytes(physical_memory()) + "; disk free here " + format_bytes(free_disk_bytes()) + "\n";
   for (const auto& line : json["advice"]) text += "advice: " + line.get<std::string>() + "\n";
   print_lines(text + (json["advice"].empty() ? "no problems found\n" : ""));

@@ -81,30 +81,6 @@ Scored scored_part(const Arguments& arguments, LoadedRun& run, const Corpus& cor
   return scored;
 }
 
-bool finds_its_text(const LoadedRun& run) {
-  KnownText known = known_text(run.checkpoint);
-  known.run = run.folder;
-  try {
-    find_text(known, /*named=*/false);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-/// Where a run no longer finds its text. One in a folder that cannot be written is scored all the same.
-void remember_place(LoadedRun& run, const Corpus& corpus) {
-  for (const LoadedRun* member : run.members()) {
-    if (member->folder.empty() || member->checkpoint.state.data != corpus.fingerprint() || finds_its_text(*member))
-      continue;
-    try {
-      tell(keep_text(member->folder, corpus));
-    } catch (const Error& error) {
-      log_note("cannot keep the text: ", error.what());
-    }
-  }
-}
-
 /// Error usage where some of several runs were trained on what another has held out, or where there is no one train
 /// split to count.
 void check_texts(const Arguments& arguments, LoadedRun& run, const Corpus& corpus, const std::string& difference) {
@@ -187,7 +163,6 @@ void run_eval(const Arguments& arguments) {
   log_notices(corpus);
   check_texts(arguments, run, corpus, difference);
   const bool own = corpus.fingerprint() == run.checkpoint.state.data;
-  if (own && given && arguments.unknown == UnknownPolicy::error) remember_place(run, corpus);
   if (own && given && arguments.split.empty())
     log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
   if (own && split == "all" && corpus.test_tokens() > 0) log_note("the test split is left out; see --split test");

@@ -72,7 +72,7 @@ std::vector<TextBytes> texts_of(const Arguments& arguments, const LoadedRun& run
   std::vector<TextBytes> texts;
   CharacterMarks marks(code_point_limit);
   for (const TextFile& file : listing.files) {
-    texts.push_back(read_text(file, {}));
+    texts.push_back(read_text(file, {}, most_prompt_bytes));
     if (data.units == Units::characters) mark_characters(texts.back(), marks);
   }
   tell(unknown_characters(texts, marks, data, run.checkpoint.vocabulary, arguments.unknown));

@@ -30,10 +30,11 @@ std::string without_digits(std::string line) {
 
 /// A run that has begun keeps its text.
 void keep_text_for_child(const PlannedRun& run, const Corpus& corpus) {
-  const auto kept = list_checkpoints(run.folder).empty() ? std::nullopt : kept_fingerprint(run.folder);
-  if (kept && *kept != corpus.fingerprint())
+  const auto kept =
+      list_checkpoints(run.folder).empty() ? std::nullopt : kept_text(run.folder, run.options.config.data);
+  if (kept && kept->fingerprint() != corpus.fingerprint())
     throw Error(ExitCode::data, run.folder, " was trained on another text (",
-                difference_of(*kept, corpus.fingerprint()), "); choose another --out");
+                difference_of(kept->fingerprint(), corpus.fingerprint()), "); choose another --out");
   if (kept) return;
   if (const std::string line = keep_text(run.folder, corpus, Keep::shared); !line.empty())
     throw Error(ExitCode::usage, line, "; write it into a file and give that");
