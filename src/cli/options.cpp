@@ -84,8 +84,7 @@ std::string said_here(const std::string& flag) {
 }
 
 /// What other programs call some options.
-constexpr std::pair<const char*, const char*> words_of_others[] = {
-    {"--length", "--tokens"}, {"--num_tokens", "--tokens"}, {"-n", "--num_samples"}, {"--output", "--run"}};
+constexpr std::pair<const char*, const char*> words_of_others[] = {{"--length", "--tokens"}, {"-n", "--num_samples"}};
 
 }  // namespace
 
@@ -305,17 +304,17 @@ std::vector<std::string> Options::words_of(const std::vector<std::string>& argum
 /// What CLI11 could not place: an unknown option (with the nearest known one) or a surplus word.
 void Options::refuse_extra(const std::string& extra) const {
   const std::string see = "; see chargpt " + command_ + " --help";
-  const auto has = [this](const char* name) {
-    return std::ranges::any_of(all_, [&](const auto& option) { return option->name() == name; });
-  };
-  if (!extra.starts_with("-"))
-    throw surplus(extra, has("--text") && is_file(extra) ? "; to name a text: --text " + shell_quoted(extra) : see);
   std::vector<std::string> known;
   for (const auto& option : all_)
     if (!option->text().positional()) known.push_back(option->name());
+  if (!extra.starts_with("-"))
+    throw surplus(extra, std::ranges::count(known, "--text") > 0 && is_file(extra)
+                             ? "; to name a text: --text " + shell_quoted(extra)
+                             : see);
   const std::string name = extra.substr(0, extra.find('='));
   for (const auto& [other, ours] : words_of_others)
-    if (name == other && has(ours)) throw Error(ExitCode::usage, "unknown option ", name, "; did you mean ", ours, "?");
+    if (name == other && std::ranges::count(known, ours) > 0)
+      throw Error(ExitCode::usage, "unknown option ", name, "; did you mean ", ours, "?");
   if (const std::string here = said_here(name); !here.empty())
     throw Error(ExitCode::usage, "unknown option ", name, ": ", here);
   std::vector<std::string> longer;  // of which it is the beginning

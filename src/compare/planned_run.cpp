@@ -171,7 +171,7 @@ class Training {
   /// Of the last weights: the best checkpoint is the best on the very split that is scored, and a run that is evaluated
   /// more often would have more to choose from.
   KeptRun scored(Trainer& trainer) const {
-    const Checkpoint last = load_checkpoint(training_.run, "last");
+    const Checkpoint last = load_checkpoint(list_checkpoints(training_.run).back(), "last");  // and no other
     trainer.use_weights(last);
     const std::int64_t block_size = config_.config.model.block_size;
     SplitLoss loss = split_loss(trainer.engine(), corpus_.val(), block_size, 0, until_stopped_);
@@ -234,11 +234,12 @@ void keep_losses(const fs::path& run, const KeptRun& kept) {
 
 std::optional<KeptRun> kept_losses(const fs::path& run, std::string& problem) {
   const fs::path path = run / header_name;
-  if (!is_there(path)) return std::nullopt;
+  if (type_at(path) == fs::file_type::not_found) return std::nullopt;
   try {
     constexpr std::uint64_t largest_header = 1 << 20;
     return parse(run, nlohmann::json::parse(read_regular_file(path, largest_header)));
   } catch (const std::exception& error) {
+    if (const auto* ours = dynamic_cast<const Error*>(&error); ours != nullptr && ours->code() == ExitCode::io) throw;
     problem = path.string() + " cannot be used (" + error.what() + ")";
     return std::nullopt;
   }

@@ -35,8 +35,7 @@ void keep_text_for_child(const PlannedRun& run, const Corpus& corpus) {
   if (kept && kept->fingerprint() != corpus.fingerprint())
     throw Error(ExitCode::data, run.folder, " was trained on another text (",
                 difference_of(kept->fingerprint(), corpus.fingerprint()), "); choose another --out");
-  if (kept) return;
-  if (const std::string line = keep_text(run.folder, corpus, Keep::shared); !line.empty())
+  if (const std::string line = kept ? "" : keep_text(run.folder, corpus, Keep::shared); !line.empty())
     throw Error(ExitCode::usage, line, "; write it into a file and give that");
 }
 
