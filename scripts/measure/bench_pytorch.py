@@ -444,7 +444,7 @@ def compare_steps(arguments):
         "pytorch_ms": round(statistics.median(time_of(peer)), 2), "chargpt_ms": round(statistics.median(time_of(mine)), 2),
         "ratio": ratios_of(time_of(peer), time_of(mine)),
         "fraction_of_peak": round(statistics.median(f.get("fraction_of_peak", math.nan) for f in mine), 2),  # NaN of a GPU
-        "peak_gflops": statistics.median(f.get("peak_gflops", math.nan) for f in mine),
+        "peak_gflops": round(statistics.median(f.get("peak_gflops", math.nan) for f in mine), 0),
         "pytorch_first_step_seconds": peer[0]["first_step_seconds"], "losses": [peer[0]["val_loss_here"], peer[0]["val_loss_of_the_program"]]}
 
 

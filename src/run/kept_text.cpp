@@ -107,7 +107,7 @@ TextListing listing_in(const nlohmann::json& texts, const std::string& source) {
   return listing;
 }
 
-/// Error data unless all ids are the vocabulary's, and documents end where the tensor says.
+/// Error data unless all ids are the vocabulary's.
 TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary, const std::string& source) {
   const TensorView* const ids = file.tensors().find("ids");
   const int width = ids == nullptr ? 0 : ids->dtype == "U8" ? 1 : ids->dtype == "U16" ? 2 : ids->dtype == "U32" ? 4 : 0;
@@ -121,29 +121,20 @@ TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary, c
   tokens.each_run([&](std::span<const std::int64_t> run) { largest = std::max(largest, std::ranges::max(run)); });
   if (largest >= vocabulary.size())
     throw Error(ExitCode::data, source, ": id ", largest, " is not one of the ", vocabulary.size(), " symbols");
-  const std::vector<std::int64_t> ends = ends_of_documents(tokens);
+  return tokens;
+}
+
+/// Error data unless the file says that documents end where they do.
+void check_ends(const SafetensorsFile& file, const std::vector<std::int64_t>& ends, const std::string& source) {
   const TensorView* const said = file.tensors().find("documents");
   const auto bytes = std::as_bytes(std::span(ends));
   if (said == nullptr ? !ends.empty() : said->dtype != "I64" || !std::ranges::equal(said->bytes, bytes))
     throw Error(ExitCode::data, source, ": its documents do not end where its ids say");
-  return tokens;
 }
 
 /// Whether the file begins with this header, in which are sums of the whole.
 bool begins_with(const fs::path& path, const std::string& header) {
   return type_at(path) == fs::file_type::regular && read_stretch(path, 0, header.size()).bytes == header;
-}
-
-/// Whether it is there with this header, and its bytes are those that the header says.
-bool is_whole(const fs::path& path, const std::string& header) {
-  try {
-    if (!begins_with(path, header)) return false;
-    check_sums(SafetensorsFile(path), /*whole=*/true, printable_path(path));
-    return true;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::io) throw;
-    return false;
-  }
 }
 
 /// Links to the file of another run in the same folder; false where there is none, or files cannot be linked.
@@ -236,7 +227,7 @@ std::string keep_text(const fs::path& run, const Corpus& corpus, Keep keep) {
   tensors.push_back({"ids", ids.width() == 1 ? "U8" : ids.width() == 2 ? "U16" : "U32", {ids.size()}, ids.bytes()});
   const std::string header = checked_header(tensors, metadata_of(corpus));
   const fs::path path = run / kept_text_name;
-  if (is_whole(path, header) || (keep == Keep::shared && is_linked(run, header))) return "";
+  if (keep == Keep::shared && is_linked(run, header)) return "";
   write_file_atomically(path, [&](const ByteSink& sink) {
     sink(std::as_bytes(std::span(header)));
     for (const TensorView& tensor : tensors) sink(tensor.bytes);
@@ -253,6 +244,8 @@ std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
   const nlohmann::json metadata = metadata_in(*file, source);
   CorpusParts parts{.vocabulary = Vocabulary::from_json(metadata["vocabulary"], source + ": vocabulary")};
   parts.tokens = tokens_in(*file, parts.vocabulary, source);
+  const std::vector<std::int64_t> ends = ends_of_documents(parts.tokens);
+  check_ends(*file, ends, source);
   parts.owner = file;
   parts.splits = splits_in(StrictObject(metadata, source).object("splits"), parts.tokens.size());
   parts.listing = listing_in(metadata["texts"], source + ": texts");
@@ -261,7 +254,6 @@ std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
     return Corpus(std::move(parts), data);
   }
   if (metadata["split_by"] != nlohmann::json(split_options(data))) return std::nullopt;
-  const std::vector<std::int64_t> ends = ends_of_documents(parts.tokens);
   const IdRange val = parts.splits.val;
   parts.documents = std::ssize(ends);
   parts.held_out = std::ranges::count_if(ends, [&](std::int64_t end) { return end > val.begin && end < val.end; });

@@ -21,8 +21,8 @@ inline constexpr std::uint64_t most_kept_bytes = std::uint64_t{1} << 30;
 /// bytes.
 enum class Keep { own, shared };
 
-/// Writes RUN/text.safetensors, unless it is there with these bytes, and to RUN/run.json where the files are. Returns a
-/// line for people if a text that cannot be read again is too long to be kept; else "". Error io.
+/// Writes RUN/text.safetensors, and to RUN/run.json where the files are. Returns a line for people if a text that
+/// cannot be read again is too long to be kept; else "". Error io.
 std::string keep_text(const std::filesystem::path& run, const Corpus& corpus, Keep keep = Keep::own);
 
 /// What RUN/text.safetensors holds: none if it is not there, or was split by other options than these. Errors: io; data

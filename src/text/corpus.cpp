@@ -156,7 +156,7 @@ bool all_hold(std::int64_t needed, std::int64_t tokens, double val_fraction, dou
          (test_fraction == 0 || splits.test.size() >= needed);
 }
 
-/// The length from which each split has `needed` tokens; none where one split is less than a millionth of any text.
+/// The shortest text whose splits have `needed` tokens each; none if a split is less than a millionth of a text.
 std::optional<std::int64_t> sufficient_length(std::int64_t needed, double val_fraction, double test_fraction) {
   double smallest = std::min(val_fraction, 1 - val_fraction - test_fraction);
   if (test_fraction > 0) smallest = std::min(smallest, test_fraction);

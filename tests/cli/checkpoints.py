@@ -69,7 +69,7 @@ def weights(run, step):
 
 
 def tensors(run, step):
-    """name -> digest of everything that training goes on from."""
+    """A digest of each tensor and field that a resumed training depends on, by name."""
     return {name: hashlib.sha256(value).hexdigest() for name, value in named_tensors(checkpoint(run, step).read_bytes()).items()}
 
 

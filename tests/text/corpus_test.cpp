@@ -217,7 +217,7 @@ TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
                    "text, or in the wrong encoding; check the file, use --units bytes, or raise data.max_symbols"));
 }
 
-TEST_CASE_METHOD(TestFolder, "a symbol too many is told by its place in its own file") {
+TEST_CASE_METHOD(TestFolder, "a symbol above the limit is reported with its file and its place in it") {
   const DataConfig data{.text = {write("one.txt", "aaaa"), write("two.txt", "abc")}, .max_symbols = 2};
   CHECK_THAT(error_of([&] { load_corpus(data); }).line,
              Catch::Contains("two.txt has more than 2 distinct characters (data.max_symbols) by character 2:"));

@@ -252,7 +252,7 @@ def _write_text(folder: pathlib.Path, path: str, ids: Tensor, vocabulary: dict[s
     """As a run keeps it, split as is the default."""
     size, whole = ids.shape[0], pathlib.Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")
     val = int(round(0.9 * 1e12) / 1e12 * size)
-    _checkpoint.write(folder / "text.safetensors", {"ids": ids}, vocabulary=vocabulary, ids=fingerprint(ids),
+    _checkpoint.write(folder / "text.safetensors", {"ids": ids}, vocabulary=vocabulary,
                       texts=[{"name": path, "bytes": len(whole), "crc64": _crc64(whole)}],
                       splits={"train": [0, val], "val": [val, size], "test": [size, size]},
                       split_by={"documents": "none", "separator": "", "val_fraction": 0.1, "test_fraction": 0.0, "split_seed": 1337})

@@ -134,7 +134,7 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
                         group);
   remove_unfinished_files(run);
   const auto trainer = trainer_at(checkpoint, arguments, run, config, std::move(corpus), group);
-  tell(keep_text(run, trainer->corpus()));
+  if (!trainer->corpus().listing().names.empty()) tell(keep_text(run, trainer->corpus()));  // else it is the run's own
   remove_later_files(run, step);
   train_to_end(*trainer, run, arguments, step, group);
 }
