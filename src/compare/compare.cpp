@@ -17,7 +17,7 @@
 #include "run/kept_text.h"
 #include "text/text_listing.h"
 #include "train/evaluator.h"
-#include "train/run_length.h"
+#include "train/schedule.h"
 
 namespace chargpt {
 namespace {
@@ -37,12 +37,13 @@ void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions
   }
 }
 
-/// An evaluation of a few windows cannot tell when the whole split's loss is reached.
-void check_target(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
-  for (const ResolvedConfig& resolved : configs)
-    if (options.target && resolved.config.eval.eval_iters > 0)
-      throw Error(ExitCode::usage, "--target needs evaluations of the whole split, and those of ", resolved.config.name,
-                  " score a part of it; set --eval_iters 0");
+/// An evaluation of a part of the windows cannot tell when the whole split's loss is reached.
+void check_target(const Config& config, const Corpus& corpus) {
+  const std::int64_t interval = evaluation_interval(config, most_steps(config, corpus.train().size())),
+                     all = WindowCut(corpus.val(), config.model.block_size).count(), batch = config.train.batch_size;
+  if (windows_to_score(config, corpus.val().size(), interval) < all)
+    throw Error(ExitCode::usage, "--target needs evaluations of the whole split, and those of ", config.name,
+                " score a part of it; add --eval_iters ", (all + batch - 1) / batch);
 }
 
 bool same_text(const Corpus& a, const Corpus& b) {
@@ -101,13 +102,13 @@ class Comparer {
       const ModelConfig& model = configs_[i].config.model;
       check_model_config(model);
       check_splits(corpus_, model.block_size);
-      limit_evaluations_of_long_split(configs_[i], corpus_.val().size());
       results_.push_back({.config = names_[i],
                           .params = count_parameters(model, corpus_.vocabulary().size()),
                           .block_size = model.block_size,
                           .leaks = leaks(model)});
     }
-    check_target(configs_, options);
+    if (options.target)
+      for (const ResolvedConfig& each : configs_) check_target(each.config, corpus_);
     hooks.text(corpus_);
   }
 
@@ -131,7 +132,7 @@ class Comparer {
   }
 
  private:
-  /// Runs of later seeds replay what max_seconds has come to in the run of the config's first seed, which ends before.
+  /// Under max_seconds runs of later seeds replay the shares of the config's first seed, which ends before.
   std::vector<PlannedRun> planned() const {
     std::vector<PlannedRun> all;
     const std::int64_t first = configs_.front().config.train.seed, total = options_.seeds * std::ssize(configs_);
@@ -178,13 +179,8 @@ class Comparer {
 /// "20.5k tokens in 40 steps", or "7.0 s" where only a clock will tell.
 std::string length_of(const ResolvedConfig& resolved, std::int64_t train_tokens) {
   const TrainConfig& train = resolved.config.train;
-  const std::vector<std::string> limits = length_limits(resolved);
-  if (needs_pace(limits)) return format_duration(train.max_seconds);
-  std::int64_t steps = train.max_iters;
-  if (std::ranges::count(limits, "train.max_epochs") > 0) {
-    const std::int64_t of_epochs = steps_of_epochs(resolved.config, train_tokens);
-    steps = limits.size() == 1 ? of_epochs : std::min(steps, of_epochs);
-  }
+  if (train.max_seconds > 0) return format_duration(train.max_seconds);
+  const std::int64_t steps = most_steps(resolved.config, train_tokens).value();
   return format_short(static_cast<double>(steps * tokens_per_step(resolved.config))) + " tokens in " +
          format_count(steps) + " steps";
 }

@@ -188,17 +188,11 @@ void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs
 
 /// "default: 2 of 3 seeds ended by patience": the schedules of such runs were not gone through.
 std::string ended_early(const ConfigRuns& runs) {
-  std::string line;
-  for (const Ending ending : {Ending::patience, Ending::seconds}) {
-    const auto count = std::count_if(runs.seeds.begin(), runs.seeds.end(),
-                                     [ending](const SeedRun& run) { return run.ended == ending; });
-    if (count == 0) continue;
-    line += (line.empty() ? runs.config + ": " : ", ") + std::to_string(count) + " of " +
-            std::to_string(runs.seeds.size()) + (runs.seeds.size() == 1 ? " seed" : " seeds") + " ended by " +
-            (ending == Ending::seconds ? "max_seconds" : "patience, which was measured on this split") +
-            ", before the end of the schedule";
-  }
-  return line;
+  const auto count = std::ranges::count(runs.seeds, Ending::patience, &SeedRun::ended);
+  if (count == 0) return "";
+  return runs.config + ": " + std::to_string(count) + " of " + std::to_string(runs.seeds.size()) +
+         (runs.seeds.size() == 1 ? " seed" : " seeds") +
+         " ended by patience, which was measured on this split, before the end of the schedule";
 }
 
 /// "1,200" or, where seeds differ, "1,150 to 1,200"; empty if one failed.

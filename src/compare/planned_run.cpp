@@ -119,7 +119,7 @@ class Training {
   explicit Training(const PlannedTraining& training)
       : training_(training),
         begun_(last_checkpoint(training)),
-        config_(begun_ ? begun_->config : config_of_run_folder(training.run)),  // the former with its length settled
+        config_(begun_ ? begun_->config : config_of_run_folder(training.run)),
         corpus_(text_of(training.run, config_.config.data, training.reading)) {}
 
   bool run(const std::function<void(Trainer&, std::optional<std::int64_t>)>& listen) {
@@ -127,10 +127,7 @@ class Training {
     if (begun_) trainer.resume_from(*begun_);
     listen(trainer, begun_ ? std::optional(begun_->state.step) : std::nullopt);
     try {
-      trainer.plan(/*measure=*/false);
-      write_config(trainer);  // before the first step
       if (trainer.run() == Ending::stopped) return false;
-      write_config(trainer);  // what max_seconds has come to
       keep_losses(training_.run, scored(trainer));
     } catch (const Interrupted&) {
       return false;
@@ -147,21 +144,15 @@ class Training {
     return checkpoint;
   }
 
-  void write_config(const Trainer& trainer) const {
-    write_file_atomically(training_.run / "config.json", json_text(to_json(trainer.config())));
-  }
-
   /// A run that goes on keeps its number of threads, however many jobs there are now, unless one is asked for.
   TrainerOptions options() const {
     TrainerOptions options = training_.trainer;
     options.run = training_.run;
     options.process_started = 0;
     if (begun_) options = options_to_resume(options, begun_->state);
-    // A first run that failed has only guessed its length.
-    if (std::string ignored; !training_.replays.empty() && kept_losses(training_.replays, ignored)) {
-      const Config first = config_of_run_folder(training_.replays).config;
-      options.settled = {.decay_steps = first.train.decay_steps, .eval_iters = first.eval.eval_iters};
-    }
+    // A first run that failed has shares of a part alone.
+    if (std::string ignored; !training_.replays.empty() && kept_losses(training_.replays, ignored))
+      options.replayed_shares = load_checkpoint(list_checkpoints(training_.replays).back(), "last").state.shares;
     const std::int64_t asked_for = training_.trainer.threads;
     if (training_.jobs > 1 && (asked_for > 0 || options.threads == 0))
       options.threads = std::max<std::int64_t>(1, (asked_for > 0 ? asked_for : physical_cores()) / training_.jobs);
@@ -194,7 +185,8 @@ class Training {
         .leaks = leaks(config_.config.model),
         .text = corpus_.fingerprint()};
     score_test_split(kept.seed);
-    if (trainer.config().config.eval.eval_iters > 0) return kept;  // estimates compare with no loss of the split
+    const std::int64_t all = WindowCut(corpus_.val(), block_size).count();
+    if (state.val_windows < all || state.best_step < 0) return kept;  // estimates compare with no loss of the split
     kept.seed.lowest_loss = last.state.best_val_loss;
     kept.seed.lowest_step = last.state.best_step;
     return kept;

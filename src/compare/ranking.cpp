@@ -10,7 +10,7 @@
 #include "config/describe.h"
 #include "report/files/metrics.h"
 #include "train/conditions.h"
-#include "train/run_length.h"
+#include "train/schedule.h"
 
 namespace chargpt {
 namespace {
@@ -19,8 +19,8 @@ namespace {
 double whole_split_loss(const nlohmann::ordered_json& evaluation) {
   if (!evaluation.value("exact", true))
     throw Error(ExitCode::usage,
-                "an evaluation of a few windows cannot tell when the whole split's loss is reached; set "
-                "eval.eval_iters = 0, and train.max_seconds, where it is given, long enough for whole evaluations");
+                "an evaluation of a part of the windows cannot tell when the whole split's loss is reached; train by "
+                "steps, and set eval.eval_iters so that each evaluation scores the whole split");
   return std::fmin(number_in(evaluation, "val_loss"), number_in(evaluation, "averaged_val_loss"));
 }
 
@@ -170,9 +170,6 @@ std::optional<MeanReached> mean_reached(const ConfigRuns& runs) {
 std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b) {
   std::vector<std::string> lines = changed_training(a.config, b.config);
   leave_out(lines, {"train.seed"});
-  if (length_set_by(a) != "train.max_iters" && length_set_by(b) != "train.max_iters")
-    leave_out(lines, {"train.max_iters", "train.decay_steps"});
-  if (limits_evaluations(a) || limits_evaluations(b)) leave_out(lines, {"eval.eval_iters"});
   return lines;
 }
 

@@ -37,7 +37,7 @@ Repetition::Repetition(const fs::path& run, const RepeatedSteps& steps, const st
     if (!(step >= 0 && step <= static_cast<double>(steps_.last))) return;
     const auto whole = static_cast<std::int64_t>(step);
     if (row["kind"] == "train") saved_[{whole, "loss"}] = number_in(row, "loss");
-    if (row["kind"] != "eval" || (steps_.last_evaluation_only && whole < steps_.last)) return;
+    if (row["kind"] != "eval") return;
     for (const char* what : losses_of_evaluation)
       if (row.contains(what)) saved_[{whole, what}] = number_in(row, what);
   };

@@ -29,7 +29,6 @@ struct Difference {
 /// Which of a run's losses are to come again: those up to step `last`, that of its last checkpoint.
 struct RepeatedSteps {
   std::int64_t last = 0;
-  bool last_evaluation_only = false;  ///< earlier ones have scored other windows, as max_seconds had them
 };
 
 /// Listens to the second training, which must be given stop() as its own: it is set where `outside` is, at the first

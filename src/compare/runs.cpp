@@ -23,7 +23,6 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "train/run_length.h"
 
 namespace chargpt {
 namespace {
@@ -33,17 +32,12 @@ using Json = nlohmann::ordered_json;
 
 // What an earlier start has left.
 
-/// Options that the run in `run` and `wanted` do not share, but for what its length has settled, and for the names of
-/// the text, whose content is compared later.
+/// Options that the run in `run` and `wanted` do not share, but for the names of the text, whose content is compared
+/// later.
 std::vector<std::string> differences(const fs::path& run, const Config& wanted) {
   const ResolvedConfig kept = config_of_run_folder(run);
   std::vector<std::string> lines = changed_options(kept.config, wanted);
   leave_out(lines, {"data.text"});
-  if (kept.config.train.max_seconds > 0) leave_out(lines, {"train.decay_steps"});
-  const std::int64_t asked = wanted.train.max_iters, settled = kept.config.train.max_iters;
-  if (length_set_by(kept) != "train.max_iters" && (asked == 0 || asked >= settled))
-    leave_out(lines, {"train.max_iters"});
-  if (limits_evaluations(kept)) leave_out(lines, {"eval.eval_iters"});
   return lines;
 }
 
@@ -59,7 +53,6 @@ void refuse_another_run(const fs::path& run, const Config& wanted) {
                 "); choose another --out, or remove that folder");
 }
 
-/// A run that has no checkpoint yet starts from its config as it was asked for, with nothing settled.
 void prepare(const PlannedRun& run) {
   std::error_code failed;
   fs::create_directories(run.folder, failed);
@@ -143,11 +136,13 @@ class Child {
   void take(const Json& row) {
     const std::string kind = row["kind"].get<std::string>();
     if (const double step = number_in(row, "step"); std::isfinite(step)) shown_.step = static_cast<std::int64_t>(step);
-    if (const double most = number_in(row, "max_iters"); most > 0) shown_.max_iters = static_cast<std::int64_t>(most);
+    if (const double most = number_in(row, "max_iters"); most > 0 && row.value("by_clock", Json()) != true)
+      shown_.max_iters = static_cast<std::int64_t>(most);
     if (kind == "eval") shown_.val_loss = number_in(row, "val_loss");
     if (kind != "train") return;
-    remaining_.see(shown_.step, number_in(row, "seconds"));
-    shown_.seconds_left = remaining_.of(shown_.max_iters - shown_.step);
+    shown_.share = number_in(row, "share");
+    remaining_.see(*shown_.share, number_in(row, "seconds"));
+    shown_.seconds_left = remaining_.left();
   }
 
   RunningRun shown_;
@@ -262,8 +257,7 @@ class Runner {
 };
 
 std::string percent(const RunningRun& running) {
-  if (running.max_iters == 0) return "starting";
-  return std::to_string(100 * running.step / running.max_iters) + " %";
+  return running.share ? format_fixed(std::floor(100 * *running.share), 0) + " %" : "starting";
 }
 
 /// "run 3 of 8: a n_head=2, seed 1", and what is left of it in a narrow terminal.
@@ -277,7 +271,7 @@ std::vector<std::string> headings_of(const PlannedRun& run) {
 std::vector<LinePart> parts_of_one(const RunningRun& running) {
   std::vector<LinePart> parts(4);
   for (const std::string& heading : headings_of(*running.run)) parts[0].forms.push_back({heading, 3});
-  if (running.max_iters == 0)
+  if (!running.share)
     parts[1].forms.push_back({"starting"});
   else
     parts[1].forms = {{format_step(running.step, running.max_iters) + " (" + percent(running) + ")", 0},

@@ -34,7 +34,8 @@ struct PlannedRun {
 /// A child that is training, as its metrics tell.
 struct RunningRun {
   const PlannedRun* run = nullptr;
-  std::int64_t step = 0, max_iters = 0;  ///< 0: not known yet
+  std::int64_t step = 0, max_iters = 0;  ///< max_iters 0: not known
+  std::optional<double> share = {};      ///< of the run that is done
   double val_loss = std::numeric_limits<double>::quiet_NaN();
   std::optional<double> seconds_left = {};
 };

@@ -50,7 +50,6 @@ constexpr Range any() {
 }
 
 using Strings = std::vector<std::string>;
-using Integers = std::vector<std::int64_t>;
 using OptionalNumber = std::optional<double>;
 
 CHARGPT_ENUM(Units, characters, bytes);
@@ -177,7 +176,7 @@ using Groups = std::vector<GroupConfig>;
          "training steps (0 with max_epochs or max_seconds: they alone decide)")                                       \
   OPTION(double, max_epochs, 0.0, at_least(0.0), "most passes over the train split (0: no limit)")                     \
   OPTION(double, max_seconds, 0.0, at_least(0.0),                                                                      \
-         "seconds from process start to the last save; the decay is timed to end then (0: no limit)")                  \
+         "seconds from process start to the last save; the rate follows the share of them (0: no limit)")              \
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0), "peak learning rate")                                      \
   OPTION(double, min_lr, 1e-4, between(0.0, 1000.0), "learning rate at the end of the decay",                          \
          "train.lr_schedule != constant")                                                                              \
@@ -186,9 +185,6 @@ using Groups = std::vector<GroupConfig>;
   OPTION(std::int64_t, warmup_iters, 100, between(0, 1e12), "steps of linear warm-up")                                 \
   OPTION(std::int64_t, lr_decay_iters, 0, between(0, 1e12), "step at which the decay ends; 0: max_iters",              \
          "train.lr_schedule != constant")                                                                              \
-  OPTION(Integers, decay_steps, {}, between(0, 1e12),                                                                  \
-         "written by max_seconds: FROM,LAST; the rate falls from step FROM on, to min_lr at LAST, and later pairs "    \
-         "revise LAST; empty: as lr_schedule says")                                                                    \
   OPTION(double, wsd_decay_fraction, 0.2, between(0.0, 1.0), "wsd: fraction of the schedule spent decaying",           \
          "train.lr_schedule = wsd")                                                                                    \
   OPTION(double, weight_decay, 0.1, between(0.0, 1000.0), "decoupled weight decay")                                    \
@@ -213,9 +209,10 @@ using Groups = std::vector<GroupConfig>;
 CHARGPT_OPTIONS(TrainConfig, CHARGPT_TRAIN_OPTIONS);
 
 #define CHARGPT_EVAL_OPTIONS(OPTION)                                                                        \
-  OPTION(std::int64_t, eval_interval, 250, between(1, 1e12), "steps between evaluations (and checkpoints)") \
+  OPTION(std::int64_t, eval_interval, 0, between(0, 1e12),                                                  \
+         "steps between evaluations (and checkpoints); 0: at each tenth of the run")                        \
   OPTION(std::int64_t, eval_iters, 0, between(0, 1e9),                                                      \
-         "batches per evaluation while training; 0: the whole split, exactly")                              \
+         "batches per evaluation while training; 0: all, or a part of a long split that takes little time") \
   OPTION(std::int64_t, log_interval, 10, between(1, 1e12), "steps between lines of metrics.jsonl")          \
   OPTION(std::int64_t, sample_tokens, 200, between(0, 1e6),                                                 \
          "characters sampled into samples/ at each evaluation; 0: none")

@@ -75,9 +75,6 @@ Json type_schema(const Strings&) {
   const Json list = {{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}};
   return {{"anyOf", Json::array({Json{{"type", "string"}, {"minLength", 1}}, list})}};
 }
-Json type_schema(const Integers&) {
-  return {{"type", "array"}, {"items", {{"type", "integer"}}}};
-}
 Json type_schema(const Places&) {
   return {{"type", "array"}, {"items", type_schema(Place{})}, {"uniqueItems", true}};
 }

@@ -48,7 +48,6 @@ std::string type_name(const T&) {
   if constexpr (std::is_same_v<T, bool>) return "boolean";
   if constexpr (std::is_same_v<T, std::string>) return "string";
   if constexpr (std::is_same_v<T, Strings>) return "string or list";
-  if constexpr (std::is_same_v<T, Integers>) return "list of integers";
   if constexpr (std::is_same_v<T, Places>) return "list";
   return "list of objects";
 }
@@ -73,7 +72,6 @@ std::string takes(const T& member, const Range& range) {
   if constexpr (std::is_same_v<T, bool>) return "true or false";
   if constexpr (std::is_same_v<T, std::string>) return "a string";
   if constexpr (std::is_same_v<T, Strings>) return "a string or a list of strings";
-  if constexpr (std::is_same_v<T, Integers>) return "a list of whole numbers" + limit;
   if constexpr (std::is_same_v<T, Places>) return "a list of " + joined(spellings<Place>(), ", ");
   return "a list of objects";
 }

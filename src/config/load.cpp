@@ -179,20 +179,6 @@ void Layers::settle_length() {
   clear(train.max_iters, "train.max_iters");
   clear(train.max_epochs, "train.max_epochs");
   clear(train.max_seconds, "train.max_seconds");
-  if (given_.contains("train.decay_steps")) return;
-  train.decay_steps.clear();  // of another length
-  resolved_.origin["train.decay_steps"] = "default";
-}
-
-/// Pairs FROM,LAST, neither of which goes back.
-void check_decay_steps(const ResolvedConfig& resolved) {
-  const Integers& steps = resolved.config.train.decay_steps;
-  for (std::size_t i = 0; i < steps.size(); i += 2) {
-    const bool whole = i + 1 < steps.size() && steps[i] <= steps[i + 1] && (i == 0 || steps[i - 2] <= steps[i]);
-    if (!whole)
-      throw Error(ExitCode::usage, "train.decay_steps (", resolved.origin.at("train.decay_steps"),
-                  ") takes pairs FROM,LAST of steps, FROM <= LAST, in order of FROM; such as 800,1000");
-  }
 }
 
 /// Options that contradict each other whatever the model and the text.
@@ -210,7 +196,6 @@ void check(const ResolvedConfig& resolved) {
     throw Error(ExitCode::usage, said("data.val_fraction", data.val_fraction), " and ",
                 said("data.test_fraction", data.test_fraction),
                 " leave nothing to train on; their sum must be below 1, and 0.1 each is usual");
-  check_decay_steps(resolved);
 }
 
 ResolvedConfig resolve(const Document& document, std::span<const Override> overrides) {

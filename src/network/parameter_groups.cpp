@@ -107,20 +107,13 @@ void refuse_decay_of_no_vector(const ResolvedConfig& resolved) {
     throw unused_option(resolved, "model.decay", "there is no vector (bias, gain) outside train.groups");
 }
 
-/// Steps of the decay, where the schedule has none or train.max_seconds decides them. Those of a file may lose their
-/// effect by an override.
+/// Under train.max_seconds the decay ends with them.
 void refuse_idle_decay(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
-  const auto refuse = [&](const char* key, const std::string& cause, const char* reason) {
-    if (sets(resolved, key) && (is_override(resolved, key) || !is_override(resolved, cause)))
-      throw unused_option(resolved, key, reason);
-  };
-  const bool has_steps = !train.decay_steps.empty(), by_clock = train.max_seconds > 0;
-  if (has_steps && train.lr_schedule == LrSchedule::constant)
-    refuse("train.decay_steps", "train.lr_schedule", "train.lr_schedule = constant");
-  if (has_steps && by_clock) refuse("train.decay_steps", "train.max_seconds", "train.max_seconds decides it");
-  if (train.lr_decay_iters > 0 && by_clock)
-    refuse("train.lr_decay_iters", "train.max_seconds", "train.max_seconds decides it");
+  constexpr const char *key = "train.lr_decay_iters", *cause = "train.max_seconds";
+  if (train.lr_decay_iters > 0 && train.max_seconds > 0 && sets(resolved, key) &&
+      (is_override(resolved, key) || !is_override(resolved, cause)))
+    throw unused_option(resolved, key, "train.max_seconds decides it");
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ std::string command_of(const Config& config) {
   for (const auto& [key, values] : differing_options({load_config(config.name).config, config})) {
     if (std::ranges::find(limits, key) != limits.end())
       other_length = true;
-    else if (key != "data.text" && !(key == "train.decay_steps" && config.train.max_seconds > 0))  // the clock's
+    else if (key != "data.text")
       set(key, Json::parse(values[1]));
   }
   for (const std::string& key : limits)
@@ -159,7 +159,7 @@ Json facts_of(const Checkpoint& checkpoint, const Config& config, const Json& pl
       {units + " held out", count_in(plan, "val_tokens")},
       {"symbols", format_count(checkpoint.vocabulary.size())},
       {"parameters", format_count(state.parameters)},
-      {"steps", format_count(state.step) + " of " + format_count(state.max_iters)},
+      {"steps", format_count(state.step) + (state.max_iters > 0 ? " of " + format_count(state.max_iters) : "")},
       {"took", format_duration(state.seconds)},
       {"seed", std::to_string(config.train.seed)},
       {"device", state.device},

@@ -18,7 +18,9 @@ struct PlanEvent {
   std::string config, run, device, cpu_capability, engine, dtype, model_type;
   std::int64_t threads = 0, parameters = 0, vocab_size = 0, train_tokens = 0, val_tokens = 0, test_tokens = 0;
   std::int64_t text_files = 0, text_tokens = 0;  ///< that the text was read from; all that it has
-  std::int64_t tokens_per_step = 0, max_iters = 0, start_step = 0;
+  std::int64_t tokens_per_step = 0, start_step = 0;
+  std::int64_t max_iters = 0;                   ///< under a clock an estimate
+  bool by_clock = false;                        ///< only the clock will tell how many steps there are
   std::string length_set_by = {};               ///< the option that determined max_iters: "train.max_epochs", …
   std::vector<std::string> longer_limits = {};  ///< the other limits that were set and are longer
   double epochs = 0;
@@ -32,7 +34,8 @@ struct PlanEvent {
 /// One training step. `step` counts finished steps (1 after the first); `loss` in nats per token, of the batch before
 /// its update.
 struct StepEvent {
-  std::int64_t step = 0, max_iters = 0;
+  std::int64_t step = 0, max_iters = 0;  ///< max_iters 0: only the clock will tell
+  double share = 0;                      ///< of the run that is done
   double loss = 0, lr = 0, grad_norm = 0, tokens_per_second = 0;
   double seconds = 0;  ///< since process start, summed over resumed processes
   /// Of the step, spent in summing with other ranks and waiting for them; none where there are none.
@@ -45,7 +48,7 @@ struct EvalEvent {
   double val_loss = 0;
   std::optional<double> averaged_val_loss = {};  ///< of the averaged weights, if there are any
   bool best = false, exact = true, leaks = false;
-  double best_val_loss = 0;
+  double best_val_loss = 0;  ///< infinite: none was better than guessing
   double seconds = 0;
   double training_seconds = 0;  ///< of these, spent in steps: without start-up, evaluations, samples and saves
 };
@@ -76,17 +79,17 @@ struct WorkEvent {
 };
 
 /// finished: all steps are done. patience: train.patience evaluations in a row were no better. seconds:
-/// train.max_seconds ran out before all steps were done. stopped: by a signal. diverged: loss or weights were not
+/// train.max_seconds are used. stopped: by a signal. diverged: loss or weights were not
 /// finite. unknown: it goes on, or it was killed.
 CHARGPT_ENUM(Ending, unknown, finished, patience, seconds, stopped, diverged);
 
 /// The end of a run.
 struct EndEvent {
   Ending ended = Ending::unknown;
-  std::int64_t step = 0, max_iters = 0;
-  std::int64_t patience = 0;  ///< train.patience
-  double max_seconds = 0;     ///< train.max_seconds
-  double seconds = 0;         ///< since process start, summed over resumed processes
+  std::int64_t step = 0, max_iters = 0;  ///< max_iters 0: not known
+  std::int64_t patience = 0;             ///< train.patience
+  double max_seconds = 0;                ///< train.max_seconds
+  double seconds = 0;                    ///< since process start, summed over resumed processes
 };
 
 class Listener {

@@ -18,9 +18,8 @@ constexpr const char* green = "32";
 constexpr const char* yellow = "33";
 constexpr double seconds_before_work_is_shown = 0.5;  ///< most work is done sooner, and would only flicker
 
-std::string percentage(std::int64_t step, std::int64_t max_iters) {
-  if (max_iters <= 0) return "";
-  return " (" + format_fixed(std::floor(100.0 * static_cast<double>(step) / static_cast<double>(max_iters)), 0) + "%)";
+std::string percentage(double share) {
+  return " (" + format_fixed(std::floor(100 * share), 0) + "%)";
 }
 
 std::string in_parentheses(const std::string& text) {
@@ -46,8 +45,8 @@ std::string length_row(const PlanEvent& plan) {
   const std::string by = plan.longer_limits.empty()
                              ? ""
                              : "; " + plan.length_set_by + " ends it before " + joined(plan.longer_limits, " and ");
-  return format_count(plan.max_iters, "step") + " of " + format_count(plan.tokens_per_step, "token") + ", " +
-         format_fixed(plan.epochs, 2) + " epochs" + resumed + by;
+  return (plan.by_clock ? "about " : "") + format_count(plan.max_iters, "step") + " of " +
+         format_count(plan.tokens_per_step, "token") + ", " + format_fixed(plan.epochs, 2) + " epochs" + resumed + by;
 }
 
 }  // namespace
@@ -58,16 +57,15 @@ void SmoothedValue::add(double value) {
   weight_ = (1 - rate_) * weight_ + rate_;
 }
 
-void RemainingTime::see(std::int64_t step, double seconds) {
-  last_ = {step, seconds};
+void RemainingTime::see(double share, double seconds) {
+  last_ = {share, seconds};
   if (!first_) first_ = last_;
 }
 
-std::optional<double> RemainingTime::of(std::int64_t steps) const {
-  if (!first_ || last_.step <= first_->step || steps < 0) return std::nullopt;
-  const double of_one = (last_.seconds - first_->seconds) / static_cast<double>(last_.step - first_->step);
-  if (!(of_one >= 0)) return std::nullopt;  // negative, or not a number
-  return of_one * static_cast<double>(steps);
+std::optional<double> RemainingTime::left() const {
+  if (!first_ || !(last_.share > first_->share && last_.share <= 1)) return std::nullopt;
+  const double left = (last_.seconds - first_->seconds) * (1 - last_.share) / (last_.share - first_->share);
+  return left >= 0 ? std::optional(left) : std::nullopt;  // not where it is not a number
 }
 
 std::string plan_text(const PlanEvent& plan, std::size_t width) {
@@ -93,17 +91,17 @@ ProgressPrinter::ProgressPrinter(ProgressOptions options, Sink sink)
 
 void ProgressPrinter::on(const PlanEvent& event) {
   leaks_ = event.leaks;
-  max_iters_ = event.max_iters;
+  max_iters_ = event.by_clock ? 0 : event.max_iters;
   finish();
   sink_(plan_text(event, options_.is_terminal ? options_.width : 0));
 }
 
 void ProgressPrinter::on(const StepEvent& event) {
-  remaining_.see(event.step, event.seconds);
+  remaining_.see(event.share, event.seconds);
   max_iters_ = event.max_iters;
   loss_.add(event.loss);
   tokens_per_second_.add(event.tokens_per_second);
-  const bool last = event.step == event.max_iters;
+  const bool last = event.share >= 1;
   const bool overdue = options_.is_terminal && (last || !painted_);
   if (!overdue && last_shown_ && event.seconds - *last_shown_ < interval()) return;
   last_shown_ = event.seconds;
@@ -151,9 +149,9 @@ void ProgressPrinter::finish() {
 
 std::string ProgressPrinter::step_line(const StepEvent& event) const {
   const std::string loss = "loss " + format_fixed(loss_.value(), 4), best = format_fixed(best_, 4);
-  const auto left = remaining_.of(event.max_iters - event.step);
+  const auto left = remaining_.left();
   std::vector<LinePart> parts(5);
-  parts[0].forms = {{format_step(event.step, event.max_iters) + percentage(event.step, event.max_iters), 1},
+  parts[0].forms = {{format_step(event.step, event.max_iters) + percentage(event.share), 1},
                     {format_step(event.step, event.max_iters, "/")}};
   parts[1].forms = {
       {loss + (leaks_ ? in_parentheses(leaks_label) : ""), 2}, {loss + (leaks_ ? " (leaks)" : ""), 10}, {}};
@@ -165,20 +163,22 @@ std::string ProgressPrinter::step_line(const StepEvent& event) const {
 
 /// On a terminal as much as a line of it holds, each figure under that of the line before.
 std::string ProgressPrinter::eval_line(const EvalEvent& event) const {
-  const std::string bare = "val " + format_fixed(event.val_loss, 4), estimated = event.exact ? "" : " estimated";
-  const std::string whole = "val " + format_loss(event.val_loss), shortly = event.leaks ? " (leaks)" : "";
-  const std::string best = "best " + format_fixed(event.best_val_loss, 4);
+  const std::string about = event.exact ? "" : "≈", shortly = event.leaks ? " (leaks)" : "";
+  const std::string bare = "val " + about + format_fixed(event.val_loss, 4),
+                    whole = "val " + about + format_loss(event.val_loss);
+  const std::string best =
+      std::isfinite(event.best_val_loss) ? "best " + about + format_fixed(event.best_val_loss, 4) : "";
   std::string new_best = "new best";
   if (options_.is_terminal) new_best.resize(std::max(new_best.size(), best.size()), ' ');
   std::vector<LinePart> parts(6);
   parts[0].forms = {{format_step(event.step, max_iters_), 1}, {format_step(event.step, max_iters_, "/")}};
   if (options_.is_terminal)
     for (LinePart::Form& form : parts[0].forms) form.text = aligned(form.text, event.step, max_iters_);
-  parts[1].forms = {{whole + (event.leaks ? in_parentheses(leaks_label) : "") + estimated, 2},
-                    {whole + shortly + estimated, 4},
-                    {bare + shortly + estimated}};
-  if (event.averaged_val_loss) parts[2].forms = {{"averaged " + format_fixed(*event.averaged_val_loss, 4), 6}, {}};
-  if (event.train_loss) parts[3].forms = {{"train " + format_fixed(*event.train_loss, 4), 5}, {}};
+  parts[1].forms = {
+      {whole + (event.leaks ? in_parentheses(leaks_label) : ""), 2}, {whole + shortly, 4}, {bare + shortly}};
+  if (event.averaged_val_loss)
+    parts[2].forms = {{"averaged " + about + format_fixed(*event.averaged_val_loss, 4), 6}, {}};
+  if (event.train_loss) parts[3].forms = {{"train ≈" + format_fixed(*event.train_loss, 4), 5}, {}};
   parts[4].forms = {{event.best ? new_best : best, 7}, {}};
   parts[5].forms = {{"after " + format_duration(event.seconds), 3}, {}};
   std::vector<std::string> texts = forms_that_fit(parts, options_.is_terminal ? options_.width : std::string::npos);

@@ -34,18 +34,17 @@ class SmoothedValue {
   double rate_, sum_ = 0, weight_ = 0;
 };
 
-/// How long the steps to come will take, by the mean time of a step since the first one seen, evaluations and saving
-/// included.
+/// How long the rest of a run will take, by what passed since the first share seen, evaluations and saving included.
 class RemainingTime {
  public:
-  void see(std::int64_t step, double seconds);
-  /// None before the second step, and for less than none.
-  std::optional<double> of(std::int64_t steps) const;
+  /// `share` of the run is done after so many seconds.
+  void see(double share, double seconds);
+  /// In seconds; none before the second share.
+  std::optional<double> left() const;
 
  private:
   struct Point {
-    std::int64_t step = 0;
-    double seconds = 0;
+    double share = 0, seconds = 0;
   };
   std::optional<Point> first_;
   Point last_;

@@ -1,6 +1,7 @@
 #include "run/checkpoint.h"
 
 #include <cinttypes>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -24,6 +25,7 @@ using Metadata = std::map<std::string, std::string>;
 constexpr const char* format_key = "chargpt";
 constexpr std::int64_t current_format = 1;
 constexpr std::string_view averaged_prefix = "averaged.";
+constexpr const char* shares_name = "clock.shares";
 
 /// Of metadata. Error data if it is not there.
 const std::string& field_of(const Metadata& metadata, const std::string& name, const std::string& source) {
@@ -74,9 +76,27 @@ void check(const Checkpoint& checkpoint) {
                 " id between documents, and the config says that the text has ", expected ? "some" : "none");
 }
 
+/// Error data unless there is one for each update, 0 to 1, and none below the one before it.
+std::vector<float> shares_in(const Checkpoint& checkpoint) {
+  const TensorView& tensor = expect_tensor(checkpoint.file.tensors(), printable_path(checkpoint.path), shares_name,
+                                           "F32", {checkpoint.state.step});
+  std::vector<float> shares(static_cast<std::size_t>(checkpoint.state.step));
+  std::memcpy(shares.data(), tensor.bytes.data(), tensor.bytes.size());
+  float least = 0;
+  for (const float share : shares) {
+    if (!(share >= least && share <= 1))
+      throw Error(ExitCode::data, checkpoint.path, ": ", shares_name, " has ", share, " after ", least,
+                  "; shares of a run go from 0 to 1");
+    least = share;
+  }
+  return shares;
+}
+
 /// Puts each tensor where its name says that it belongs, without the prefix that says it.
 void sort_tensors(Checkpoint& checkpoint) {
+  if (checkpoint.file.tensors().find(shares_name) != nullptr) checkpoint.state.shares = shares_in(checkpoint);
   for (TensorView tensor : checkpoint.file.tensors().all()) {
+    if (tensor.name == shares_name) continue;
     Tensors* part = &checkpoint.model;
     for (const auto& [prefix, own] :
          {std::pair(averaged_prefix, &checkpoint.averaged), std::pair(optimizer_prefix, &checkpoint.optimizer)}) {
@@ -148,6 +168,8 @@ void write_checkpoint(const fs::path& path, const CheckpointToSave& checkpoint) 
   std::vector<TensorView> tensors;
   append(checkpoint.model, "", tensors);
   append(checkpoint.averaged, averaged_prefix, tensors);
+  if (const std::vector<float>& shares = checkpoint.state.shares; !shares.empty())
+    tensors.push_back({shares_name, "F32", {std::ssize(shares)}, std::as_bytes(std::span(shares))});
   append(checkpoint.optimizer, optimizer_prefix, tensors);
   const std::string header = checked_header(tensors, metadata_of(checkpoint));
   write_file_atomically(path, [&](const ByteSink& sink) {

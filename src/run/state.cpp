@@ -18,6 +18,9 @@ void visit_fields(State& state, const Field& field) {
   field("max_iters", state.max_iters);
   field("seconds", state.seconds);
   field("training_seconds", state.training_seconds);
+  field("setup_seconds", state.setup_seconds);
+  field("closing_seconds", state.closing_seconds);
+  field("val_windows", state.val_windows);
   field("val_loss", state.val_loss);
   field("averaged_val_loss", state.averaged_val_loss);
   field("best_val_loss", state.best_val_loss);
@@ -49,7 +52,7 @@ struct Writer {
   void operator()(const char* name, const std::vector<TeacherWeights>& teachers) const {
     json[name] = Json::array();
     for (const TeacherWeights& teacher : teachers)
-      json[name].push_back({{"checkpoint", teacher.checkpoint}, {"crc64", json_hex(teacher.crc64)}});
+      json[name].push_back({{"name", teacher.name}, {"step", teacher.step}, {"crc64", json_hex(teacher.crc64)}});
   }
 };
 
@@ -72,7 +75,7 @@ struct Reader {
     if (!object.field(name).is_array()) object.refuse(name, "a list");
     for (const nlohmann::json& each : object.field(name)) {
       const StrictObject teacher(each, object.source());
-      teachers.push_back({teacher.text("checkpoint"), teacher.hex("crc64")});
+      teachers.push_back({teacher.text("name"), teacher.integer("step", 0), teacher.hex("crc64")});
     }
   }
 };

@@ -16,14 +16,20 @@ namespace chargpt {
 /// state is here.
 struct RunProgress {
   static constexpr std::int64_t no_step = -1;
-  std::int64_t step = 0;  ///< finished
-  std::int64_t max_iters = 0;
-  double seconds = 0;           ///< spent so far, over all processes
-  double training_seconds = 0;  ///< of these, in steps
+  std::int64_t step = 0;         ///< finished
+  std::int64_t max_iters = 0;    ///< steps that the run may make; 0: only the clock will tell
+  double seconds = 0;            ///< spent so far, over all processes
+  double training_seconds = 0;   ///< of these, in steps
+  double setup_seconds = 0;      ///< of these, before the first update of each process
+  double closing_seconds = 0;    ///< that the last evaluation and save took
+  std::int64_t val_windows = 0;  ///< that each evaluation scores
+  /// Under max_seconds, of each update: the share of the run that was done before it. The checkpoint's tensor
+  /// clock.shares, not part of its JSON.
+  std::vector<float> shares{};
   /// At this step, if it was evaluated.
   double val_loss = std::numeric_limits<double>::infinity();
   double averaged_val_loss = std::numeric_limits<double>::infinity();  ///< of averaged weights, if there are any
-  /// The least so far of the better of the two.
+  /// The least so far of the better of the two, below that of guessing; where weights were inherited, at first theirs.
   double best_val_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = no_step;
   std::int64_t evals_without_improvement = 0;
@@ -32,7 +38,8 @@ struct RunProgress {
 
 /// A checkpoint that a run learns from.
 struct TeacherWeights {
-  std::string checkpoint;   ///< its path, absolute
+  std::string name;         ///< of its run or file, without folders
+  std::int64_t step = 0;    ///< of the checkpoint
   std::uint64_t crc64 = 0;  ///< CRC-64 of all parameters
 };
 

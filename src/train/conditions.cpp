@@ -71,6 +71,7 @@ TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then
   const bool same_device = asked.device == then.device || choose_device(asked.device) == then.device;
   if (asked.engine == "auto" && same_device && then.engine == "libtorch" && has_torch_module())
     asked.engine = "libtorch";
+  asked.teachers = then.teachers;
   return asked;
 }
 

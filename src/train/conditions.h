@@ -21,7 +21,8 @@ RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std:
                               const std::string& program_version);
 
 /// `asked`, but with device, engine or threads that it leaves to the program ("auto", 0) replaced by those under which
-/// the checkpoint was written, as far as this machine has them: a run goes on as it began, bit for bit.
+/// the checkpoint was written, as far as this machine has them, and its teachers: a run goes on as it began, bit for
+/// bit.
 TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then);
 
 /// Error data, with what to do, if the checkpoint is of another text.

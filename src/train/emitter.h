@@ -28,7 +28,9 @@ class RunClock {
     if (started_ <= 0) started_ = now();
   }
   double now() const { return clock_(); }
-  double seconds() const { return earlier_ + now() - started_; }
+  double seconds() const { return earlier_ + process_seconds(); }
+  /// Of this process alone.
+  double process_seconds() const { return now() - started_; }
   /// Rank 0's word on what its clock has measured, as those of others differ: called by all ranks.
   template <class Value>
   Value agreed(Value measured) const {

@@ -11,49 +11,39 @@
 #include "network/window_scorer.h"
 #include "predict/generate.h"
 #include "predict/network.h"
-#include "train/run_length.h"
+#include "train/schedule.h"
 
 namespace chargpt {
 namespace {
 
-constexpr std::int64_t long_split = 131'072, least_scored = 32'768;
-constexpr double most_of_run = 0.1;
-constexpr const char* key = "eval.eval_iters";
-constexpr const char* long_split_origin = "a long validation split";
+constexpr std::int64_t least_scored = 32'768;            ///< tokens
+constexpr double most_of_run = 0.25, part_of_run = 0.1;  ///< that evaluations take: of all windows, of a part
 
 }  // namespace
 
-Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const EventEmitter& emitter)
+Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const RunProgress& progress,
+                     const EventEmitter& emitter)
     : config_(config),
+      progress_(progress),
       vocabulary_(corpus.vocabulary()),
       learner_(learner),
       emitter_(emitter),
       val_cut_(corpus.val(), config.model.block_size),
       train_cut_(corpus.train(), config.model.block_size) {}
 
-std::int64_t Evaluator::val_windows() const {
-  const std::int64_t asked = config_.eval.eval_iters * config_.train.batch_size;
-  return asked > 0 ? std::min(val_cut_.count(), asked) : val_cut_.count();
-}
-
-/// Spread evenly over the split; a quarter of what validation's exact loss takes is enough to see overfitting.
+/// Spread evenly over the split; a quarter of what validation's loss takes is enough to see overfitting.
 std::int64_t Evaluator::train_windows() const {
-  const std::int64_t wanted =
-      config_.eval.eval_iters > 0 ? val_windows() : std::max<std::int64_t>(1, val_windows() / 4);
-  return std::min(train_cut_.count(), wanted);
+  return std::min(train_cut_.count(), std::max<std::int64_t>(1, progress_.val_windows / 4));
 }
 
 std::int64_t Evaluator::windows_scored() const {
-  return (learner_.config.ema > 0 ? 2 : 1) * val_windows() + train_windows();
+  return (learner_.config.ema > 0 ? 2 : 1) * progress_.val_windows + train_windows();
 }
 
-EvaluationLosses Evaluator::evaluate(const Heartbeat& watch) {
+EvaluationLosses Evaluator::evaluate() {
   const bool averages = learner_.config.ema > 0;
   const double val_done = averages ? 0.4 : 0.7, train_done = averages ? 0.6 : 1;  // of the work
-  const Heartbeat whole = [&watch, beat = emitter_.heartbeat("evaluating")](double part) {
-    beat(part);
-    if (watch) watch(part);
-  };
+  const Heartbeat whole = emitter_.heartbeat("evaluating");
   EvaluationLosses losses;
   losses.val = validation_loss(part_heartbeat(whole, 0, val_done));
   losses.train =
@@ -67,7 +57,7 @@ EvaluationLosses Evaluator::evaluate(const Heartbeat& watch) {
 double Evaluator::validation_loss(const Heartbeat& beat) {
   beat(0);
   if (exact()) return split_loss(learner_.scorer, val_cut_.tokens(), config_.model.block_size, 0, beat).mean;
-  return sampled_loss(learner_.scorer, val_cut_, val_windows(), beat);
+  return sampled_loss(learner_.scorer, val_cut_, progress_.val_windows, beat);
 }
 
 std::string Evaluator::sample_text(std::int64_t start) {
@@ -98,36 +88,22 @@ std::int64_t Evaluator::score_some() {
   return std::min(windows, train_cut_.count());
 }
 
-void limit_evaluations_of_long_split(ResolvedConfig& resolved, std::int64_t val_tokens) {
-  lift_limit_of_evaluations(resolved);
-  if (scores_part_of_long_split(resolved)) {  // in the run whose config this is, perhaps of another text
-    resolved.config.eval.eval_iters = 0;
-    resolved.origin[key] = "default";
-  }
-  const Config& config = resolved.config;
-  const std::string origin = origin_of(resolved, key);
-  if (val_tokens <= long_split || config.eval.eval_iters > 0 || (origin != "default" && !origin.starts_with("preset ")))
-    return;
-  const auto between = static_cast<double>(config.eval.eval_interval) * static_cast<double>(tokens_per_step(config));
-  const double times_scored = (config.train.ema > 0 ? 2 : 1) + 0.25;  // averaged weights too; a quarter for train
-  const double affordable = most_of_run * passes_of_step * between / times_scored;
-  if (affordable >= static_cast<double>(val_tokens)) return;
-  const double batch = static_cast<double>(config.train.batch_size * config.model.block_size);
-  resolved.config.eval.eval_iters =
-      std::max(1L, std::lround(std::max(affordable, static_cast<double>(least_scored)) / batch));
-  resolved.origin[key] = long_split_origin;
+std::int64_t windows_to_score(const Config& config, std::int64_t val_tokens, std::int64_t interval) {
+  if (config.eval.eval_iters > 0) return config.eval.eval_iters * config.train.batch_size;
+  const double scored = (config.train.ema > 0 ? 2 : 1) + 0.25;  // averaged weights too; a quarter for train
+  // Tokens of the split that take as long as the steps between two evaluations.
+  const double as_long = passes_of_step * static_cast<double>(interval * tokens_per_step(config)) / scored;
+  const std::int64_t part = std::max<std::int64_t>(least_scored, std::llround(part_of_run * as_long));
+  const bool all = static_cast<double>(val_tokens) <= most_of_run * as_long || val_tokens <= part;
+  return all ? std::numeric_limits<std::int64_t>::max() : std::max<std::int64_t>(1, part / config.model.block_size);
 }
 
-bool scores_part_of_long_split(const ResolvedConfig& config) {
-  return origin_of(config, key) == long_split_origin;
-}
-
-void record_losses(RunProgress& progress, const EvaluationLosses& losses) {
+void record_losses(RunProgress& progress, const EvaluationLosses& losses, double guessing) {
   progress.val_loss = losses.val;
   progress.averaged_val_loss = losses.averaged_val.value_or(std::numeric_limits<double>::infinity());
   if (progress.step == 0) return;
   const double better = std::min(progress.val_loss, progress.averaged_val_loss);
-  if (better < progress.best_val_loss) {
+  if (better < std::min(progress.best_val_loss, guessing)) {
     progress.best_val_loss = better;
     progress.best_step = progress.step;
     progress.evals_without_improvement = 0;

@@ -1,5 +1,5 @@
-// What learns: parameters with their moments and averages, the batches they are shown, the learning rate, and the
-// engine that computes a step. Several processes sum their parts of the gradients before the update, and share the
+// What learns: parameters with their moments and averages, the batches they are shown, and the engine that computes a
+// step. Several processes sum their parts of the gradients before the update, and share the
 // windows that they score. Independent of the run: clock, policies, evaluation, listeners, and of how processes send
 // messages.
 #pragma once
@@ -21,15 +21,6 @@
 #include "train/communicator.h"
 
 namespace chargpt {
-
-/// Rate of step `step` (0-based): warm-up (step+1)/(warmup_iters+1) of the peak, then train.lr_schedule down to
-/// min_lr at lr_decay_iters (0: max_iters), then min_lr. Cosine: SGDR (Loshchilov & Hutter 2017), same figures as
-/// nanoGPT; wsd: Hu et al. 2024.
-double learning_rate_at(const TrainConfig& train, std::int64_t step);
-
-/// The same as a part of the peak: what each group's own peak is multiplied by. If train.learning_rate is 0, so that
-/// parameters without a rate of their own stand still, groups with one follow the shape from 1 to 0.
-double learning_rate_factor(const TrainConfig& train, std::int64_t step);
 
 struct StepResult {
   double loss = 0;       ///< mean over all micro-batches, nats per token, before the update
@@ -73,8 +64,9 @@ struct Learner {
 
   /// From here on targets are mixed with what these teachers say, as train.teacher_weight has it.
   void learn_from(NextSymbols teachers) { teachers_ = std::move(teachers); }
-  /// Makes step `step` (0-based): a function of weights, moments and that number. The averages are to follow it.
-  StepResult make_step(std::int64_t step, const Heartbeat& heartbeat);
+  /// Makes step `step` (0-based) at `lr_factor` of the rates: a function of weights, moments and these numbers. The
+  /// averages are to follow it.
+  StepResult make_step(std::int64_t step, double lr_factor, const Heartbeat& heartbeat);
   void follow_averages() { engine->average(config.ema); }
   /// False if averages are kept and the checkpoint has none: they start from its trained weights. Error data as
   /// ParameterArena::load_model.

@@ -14,7 +14,7 @@
 #include "network/window_scorer.h"
 #include "report/format.h"
 #include "train/evaluator.h"
-#include "train/run_length.h"
+#include "train/schedule.h"
 
 namespace chargpt {
 namespace {
@@ -40,35 +40,30 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
 
 /// A text that is read this often is memorized before the run ends, by all that was measured (configs/README.md); by a
 /// model of the ladder, with few parameters for its text, it is not.
-std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, std::int64_t eval_interval) {
+std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, std::int64_t interval) {
   constexpr double often = 20;
   if (plan.epochs < often || plan.parameters < plan.train_tokens) return "";
   const std::string line = "this run reads its " + format_count(plan.train_tokens) + " tokens " +
                            format_count(static_cast<std::int64_t>(plan.epochs)) + " times and has " +
                            format_count(plan.parameters) +
                            " parameters, so it will overfit: validation loss will rise well before the end";
-  const std::int64_t evaluations = train.patience + 1,  // the best, and those without improvement that end the run
-      often_enough = std::max<std::int64_t>(1, std::min(plan.max_iters / 10, plan.max_iters / (2 * evaluations)));
-  if (train.patience > 0 && eval_interval <= (plan.max_iters - 1) / evaluations)  // then they come before the end
+  // The best, and those without improvement that end the run.
+  if (train.patience > 0 && interval <= (plan.max_iters - 1) / (train.patience + 1))
     return line + " (train.patience ends the run then); give a longer text";
-  if (train.patience > 0 && often_enough < eval_interval)
-    return line + line_of(", which evaluations every ", eval_interval,
-                          " steps are too rare to notice; give a longer text, or --eval_interval ", often_enough);
   return line + "; give a longer text, --max_epochs 5, or --patience 3";
 }
 
-std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads,
+std::vector<std::string> notices_of(const Config& config, const Learner& learner, std::int64_t threads,
                                     std::int64_t steps) {
   std::vector<std::string> lines;
   if (const std::string lacks = cpu_engine_lacks(learner.model, learner.config);
       learner.device == "cpu" && learner.model.type == "gpt" && !lacks.empty())
     lines.push_back("the cpu engine does not support " + lacks + ", so libtorch trains this model, more slowly");
-  append(lines, schedule_warnings(config.config.train, steps));
-  if (scores_part_of_long_split(config))
-    lines.push_back(line_of("evaluations during training score ",
-                            config.config.eval.eval_iters * config.config.train.batch_size,
-                            " windows of the long validation split; --eval_iters 0 scores all of it"));
-  append(lines, machine_notices(config.config.train, learner, threads));
+  append(lines, schedule_warnings(config.train, steps));
+  if (const std::int64_t interval = config.eval.eval_interval; steps > 0 && interval > steps / 3)
+    lines.push_back(line_of("eval.eval_interval = ", interval, " evaluates this run of ", format_count(steps, "step"),
+                            " less than three times: overfitting would go unseen; 0 evaluates each tenth of it"));
+  append(lines, machine_notices(config.train, learner, threads));
   if (leaks(learner.model))
     lines.emplace_back("this model sees the symbols that it has to predict, so its loss means nothing");
   return lines;
@@ -102,15 +97,15 @@ std::vector<std::string> schedule_warnings(const TrainConfig& train, std::int64_
   if (train.warmup_iters >= steps && steps > 0)
     lines.push_back(line_of("train.warmup_iters = ", train.warmup_iters, " is not below the run's ",
                             format_count(steps, "step"), ": the learning rate never reaches its peak"));
-  if (train.lr_schedule != LrSchedule::constant && train.decay_steps.empty() && train.lr_decay_iters > steps)
+  if (train.lr_schedule != LrSchedule::constant && train.max_seconds == 0 && train.lr_decay_iters > steps)
     lines.push_back(
         line_of("train.lr_decay_iters = ", train.lr_decay_iters, " is beyond the run's ", format_count(steps, "step"),
                 ": the learning rate never comes down to min_lr (0 makes the decay follow the run's length)"));
   return lines;
 }
 
-PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Learner& learner, const RunState& state) {
-  const Config& config = resolved.config;
+PlanEvent plan_of(const Config& config, const Corpus& corpus, const Learner& learner, const RunState& state,
+                  std::int64_t steps) {
   PlanEvent plan;
   plan.config = config.name;
   plan.device = state.device;
@@ -127,18 +122,24 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   plan.text_tokens = corpus.all().size();
   plan.text_files = corpus.files();
   plan.tokens_per_step = tokens_per_step(config);
-  plan.max_iters = state.max_iters;
+  plan.max_iters = steps;
+  plan.by_clock = config.train.max_seconds > 0;
   plan.start_step = state.step;
-  plan.length_set_by = length_set_by(resolved);
-  plan.longer_limits = length_limits(resolved);
+  plan.longer_limits = length_limits(config.train);
+  const bool by_seconds = plan.by_clock && (state.max_iters == 0 || steps < state.max_iters);
+  plan.length_set_by = by_seconds ? "train.max_seconds"
+                       : config.train.max_epochs > 0 && (config.train.max_iters == 0 || steps < config.train.max_iters)
+                           ? "train.max_epochs"
+                           : "train.max_iters";
   std::erase(plan.longer_limits, plan.length_set_by);
-  plan.epochs = static_cast<double>(state.max_iters) * static_cast<double>(plan.tokens_per_step) /
-                static_cast<double>(plan.train_tokens);
+  plan.epochs =
+      static_cast<double>(steps) * static_cast<double>(plan.tokens_per_step) / static_cast<double>(plan.train_tokens);
   plan.disk_bytes =  // train.keep of them, and the best
       whole_bytes(checkpoint_bytes(learner.arena) * static_cast<double>(config.train.keep + 1));
   plan.leaks = leaks(learner.model);
-  plan.notices = notices_of(resolved, learner, state.threads, state.max_iters);
-  if (const std::string line = short_text_warning(plan, config.train, config.eval.eval_interval); !line.empty())
+  plan.notices = notices_of(config, learner, state.threads, steps);
+  const std::int64_t given = evaluation_interval(config, state.max_iters), interval = given > 0 ? given : steps / 10;
+  if (const std::string line = short_text_warning(plan, config.train, interval); !line.empty())
     plan.notices.push_back(line);
   return plan;
 }

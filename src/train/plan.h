@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "config/config.h"
-#include "config/load.h"
 #include "report/events.h"
 #include "run/checkpoint.h"
 #include "text/corpus.h"
@@ -19,9 +18,10 @@ namespace chargpt {
 /// after it.
 std::vector<std::string> schedule_warnings(const TrainConfig& train, std::int64_t steps);
 
-/// Sizes, epochs, disk, and a notice wherever an option and the machine disagree. `config` with its length
-/// settled.
-PlanEvent plan_of(const ResolvedConfig& config, const Corpus& corpus, const Learner& learner, const RunState& state);
+/// Sizes, epochs, disk, and a notice wherever an option and the machine disagree. `steps`: of the whole run, under a
+/// clock an estimate.
+PlanEvent plan_of(const Config& config, const Corpus& corpus, const Learner& learner, const RunState& state,
+                  std::int64_t steps);
 
 /// What beside the config a run's memory depends on.
 struct RunSize {

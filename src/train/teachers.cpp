@@ -54,20 +54,30 @@ std::string foreign_text(const Checkpoint& teacher, const Config& config, const 
          so;
 }
 
-Checkpoint loaded(const std::string& path) {
+/// "runs/a/" -> "a"
+std::string name_of(const std::string& teacher) {
+  return names_of_paths({teacher}).front();
+}
+
+/// Of a run its best, or that of `then`; `notices`: on checkpoints that are damaged.
+Checkpoint loaded(const std::string& teacher, const TeacherWeights* then, std::vector<std::string>& notices) {
+  const fs::path path = run_meant(teacher);
+  const bool same_step = then != nullptr && fs::is_directory(path);
   try {
-    return load_checkpoint(path, "best");
+    return load_checkpoint(path, same_step ? "step-" + std::to_string(then->step) : "best", /*with_optimizer=*/false,
+                           &notices);
   } catch (const Error& error) {
     throw Error(error.code(), "train.teacher: ", error.what(),
-                "; a run needs its teachers: put this one back, or name others with --teacher");
+                then == nullptr ? "" : "; a run needs its teachers: put this one back, or name others with --teacher");
   }
 }
 
 }  // namespace
 
 struct Teachers::Teacher {
-  Teacher(const std::string& path, std::int64_t threads)
-      : checkpoint(loaded(path)),
+  Teacher(const std::string& name_in, Checkpoint loaded, std::int64_t threads)
+      : name(name_of(name_in)),
+        checkpoint(std::move(loaded)),
         model(checkpoint, Weights::better),
         network(model, static_cast<int>(threads)),
         shown(printable_path(checkpoint.path)) {}
@@ -87,28 +97,12 @@ struct Teachers::Teacher {
                   "; a teacher's must be at least as large: give --block_size ", own.block_size, " or another teacher");
   }
 
+  const std::string name;
   const Checkpoint checkpoint;
   const InferenceModel model;
   NetworkPredictor network;
   const std::string shown;
 };
-
-std::vector<std::string> settle_teachers(ResolvedConfig& resolved) {
-  std::vector<std::string> notices;
-  Strings settled;
-  try {
-    for (const std::string& name : resolved.config.train.teacher) {
-      const Checkpoint checkpoint = load_checkpoint(run_meant(name), "best", /*with_optimizer=*/false, &notices);
-      settled.push_back(whole_path(checkpoint.path));
-      if (std::ranges::count(settled, settled.back()) > 1)
-        throw Error(ExitCode::usage, printable_path(name), " is named twice; name each teacher once");
-    }
-  } catch (const Error& error) {
-    throw with_origin(Error(error.code(), "train.teacher: ", error.what()), resolved);
-  }
-  resolved.config.train.teacher = std::move(settled);
-  return notices;
-}
 
 void Teachers::refuse_own(const fs::path& run) const {
   for (const auto& teacher : teachers_)
@@ -117,9 +111,18 @@ void Teachers::refuse_own(const fs::path& run) const {
       throw Error(ExitCode::usage, "train.teacher: ", teacher->shown, " belongs to this run; name another run");
 }
 
-Teachers::Teachers(const Config& config, const Corpus& corpus, std::int64_t threads) {
-  for (const std::string& path : config.train.teacher) {
-    const Teacher& teacher = *teachers_.emplace_back(std::make_unique<Teacher>(path, threads));
+Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::int64_t threads,
+                   const std::vector<TeacherWeights>& then) try {
+  const Config& config = resolved.config;
+  std::vector<std::string> paths;
+  for (const std::string& name : config.train.teacher) {
+    const TeacherWeights* const known = paths.size() < then.size() ? &then[paths.size()] : nullptr;
+    const bool same = known != nullptr && known->name == name_of(name);
+    const Teacher& teacher = *teachers_.emplace_back(
+        std::make_unique<Teacher>(name, loaded(name, same ? known : nullptr, notices_), threads));
+    paths.push_back(whole_path(teacher.checkpoint.path));
+    if (std::ranges::count(paths, paths.back()) > 1)
+      throw Error(ExitCode::usage, "train.teacher: ", printable_path(name), " is named twice; name each teacher once");
     teacher.check(config, corpus);
     if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty())
       notices_.push_back("the teacher " + teacher.shown + " " + line);
@@ -130,6 +133,8 @@ Teachers::Teachers(const Config& config, const Corpus& corpus, std::int64_t thre
                               : "the mean of what " + format_count(std::ssize(teachers_)) + " teachers predict";
   notices_.insert(notices_.begin(), line_of("the targets are mixed with ", who, " (train.teacher_weight ",
                                             config.train.teacher_weight, "); all losses are of the text alone"));
+} catch (const Error& error) {
+  throw with_origin(error, resolved);
 }
 
 Teachers::~Teachers() = default;
@@ -137,7 +142,7 @@ Teachers::~Teachers() = default;
 std::vector<TeacherWeights> Teachers::weights() const {
   std::vector<TeacherWeights> all;
   for (const auto& teacher : teachers_)
-    all.push_back({whole_path(teacher->checkpoint.path), weights_digest(teacher->model)});
+    all.push_back({teacher->name, teacher->checkpoint.state.step, weights_digest(teacher->model)});
   return all;
 }
 
@@ -153,12 +158,13 @@ void Teachers::predict(const WindowBatch& windows, std::span<float> q) {
 }
 
 void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& now) {
-  for (const TeacherWeights& then : checkpoint.state.teachers)
-    for (const TeacherWeights& here : now.teachers)
-      if (here.checkpoint == then.checkpoint && here.crc64 != then.crc64)
-        throw Error(ExitCode::data, "train.teacher: ", printable_path(then.checkpoint), " has other weights than when ",
-                    printable_path(checkpoint.path),
-                    " learned from it; put those back, or name another teacher with --teacher");
+  const std::vector<TeacherWeights>& before = checkpoint.state.teachers;
+  for (std::size_t i = 0; i < std::min(before.size(), now.teachers.size()); ++i)
+    if (const TeacherWeights& then = before[i], &here = now.teachers[i];
+        here.name == then.name && here.crc64 != then.crc64)
+      throw Error(ExitCode::data, "train.teacher: ", printable_path(then.name), " has other weights than when ",
+                  printable_path(checkpoint.path),
+                  " learned from it; put those back, or name another teacher with --teacher");
 }
 
 void check_same_teachers(Communicator& ranks, const std::vector<TeacherWeights>& weights) {

@@ -17,17 +17,14 @@
 
 namespace chargpt {
 
-/// Makes of every name in train.teacher, a run or one checkpoint of it, the absolute path of the checkpoint that is
-/// meant, a run's best, so that a resumed run learns from the same one. Returns notices of load_checkpoint. Errors, in
-/// front of which stands where the teacher was named: as load_checkpoint; usage for one that is named twice.
-std::vector<std::string> settle_teachers(ResolvedConfig& config);
-
 class Teachers {
  public:
-  /// Those of `config`, for a run that trains on `corpus`. Errors: usage for a teacher that sees its own targets, or
-  /// whose windows are shorter than this run's; data for one of another vocabulary; else as load_checkpoint and
+  /// The checkpoints that train.teacher names, of a run its best, for a run that trains on `corpus`; where `then` has
+  /// one of the same name, of a run that step. Errors: usage for a teacher that is named twice, sees its own targets,
+  /// or whose windows are shorter than this run's; data for one of another vocabulary; else as load_checkpoint and
   /// InferenceModel.
-  Teachers(const Config& config, const Corpus& corpus, std::int64_t threads);
+  Teachers(const ResolvedConfig& config, const Corpus& corpus, std::int64_t threads,
+           const std::vector<TeacherWeights>& then);
   ~Teachers();
   Teachers(const Teachers&) = delete;
   Teachers& operator=(const Teachers&) = delete;

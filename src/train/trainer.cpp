@@ -52,17 +52,19 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       threads_(set_threads(options.threads)),
       device_(choose_device(options.device, options.engine)),
       corpus_(checked(std::move(corpus), config.config, options.engine, device_, threads_)),
-      teachers_(config.config, corpus_, threads_),
+      teachers_(config, corpus_, threads_, options.teachers),
+      config_(std::move(config)),
       clock_(options.clock, options.process_started, ranks_),
-      length_(std::move(config), corpus_.train().size(), options.settled, clock_),
+      schedule_(settings(), corpus_.train().size(), options.replayed_shares, state_, clock_),
       stop_(options.stop),
       emitter_(clock_, state_, ranks_.alone() ? stop_ : nullptr),  // several ranks end a step together, or not at all
       learner_(settings(), corpus_, device_, options.engine, ranks_),
-      evaluator_(settings(), corpus_, learner_, emitter_),
-      saver_(length_.config(), corpus_.vocabulary(), learner_, emitter_),
+      evaluator_(settings(), corpus_, learner_, state_, emitter_),
+      saver_(config_, corpus_.vocabulary(), learner_, emitter_),
       divergence_(learner_, state_, saver_, emitter_) {
-  state_ = {{.max_iters = length_.steps()}, conditions_here(learner_, corpus_, threads_, options.program_version)};
+  state_ = {{.max_iters = schedule_.steps()}, conditions_here(learner_, corpus_, threads_, options.program_version)};
   clock_.start();
+  choose_windows();
   if (!options.run.empty()) save_in(options.run);
   if (teachers_.empty()) return;
   state_.teachers = teachers_.weights();
@@ -79,12 +81,12 @@ void Trainer::save_in(const std::filesystem::path& run) {
 /// Takes over all of the checkpoint's progress; the parts drop what changed options have made void.
 void Trainer::resume_from(const Checkpoint& checkpoint) {
   const std::string source = checkpoint.path.string();
-  const Config &asked = length_.asked().config, &earlier = checkpoint.config.config;
+  const Config &asked = settings(), &earlier = checkpoint.config.config;
   refuse_another_text(checkpoint, corpus_);
   refuse_changed_teachers(checkpoint, state_);
   RunProgress& progress = state_;
   progress = checkpoint.state;
-  progress.ended = Ending::unknown;
+  saved_as_ = std::exchange(progress.ended, Ending::unknown);
   clock_.count_on_from(progress.seconds);
   if (progress.val_loss != infinite) evaluated_step_ = progress.step;
   saver_.go_on_from(checkpoint);
@@ -93,11 +95,18 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   for (const std::string& line : differing_conditions(checkpoint.state, state_)) notices_.push_back(line);
   for (const std::string& line : changed_options(earlier, asked)) notices_.push_back("changed: " + line);
   if (asked.train.patience != earlier.train.patience) begin_patience_anew();
-  length_.resume(earlier.train);
-  if (length_.by_clock() ? asked.train.max_seconds > earlier.train.max_seconds : length_.steps() > state_.max_iters)
+  if (schedule_.by_clock() ? asked.train.max_seconds > earlier.train.max_seconds : schedule_.steps() > state_.max_iters)
     begin_patience_anew();  // more steps give the run time to improve again
-  state_.max_iters = length_.steps();
-  pace_guessed_ = false;
+  state_.max_iters = schedule_.steps();
+  if (state_.val_windows == 0 || asked.eval.eval_iters != earlier.eval.eval_iters) choose_windows();
+  schedule_.resume();
+}
+
+/// Best and patience compare losses of the same windows, so that a run keeps its number.
+void Trainer::choose_windows() {
+  state_.val_windows =
+      std::min(evaluator_.all_windows(),
+               windows_to_score(settings(), corpus_.val().size(), evaluation_interval(settings(), schedule_.steps())));
 }
 
 void Trainer::begin_patience_anew() {
@@ -114,37 +123,34 @@ double Trainer::seconds_per_window() {
   return (clock_.now() - begun) / static_cast<double>(windows);
 }
 
-/// Until the run's own steps and evaluations tell, under max_seconds.
-void Trainer::guess_pace() {
-  if (!length_.by_clock() || pace_guessed_) return;
-  constexpr double seconds_per_save = 0.05, bytes_saved_per_second = 2e8;
+/// What there is time for under max_seconds, by the pace of a few forward passes.
+std::int64_t Trainer::estimated_steps() {
   const TrainConfig& train = settings().train;
-  const double per_window = seconds_per_window();
-  const double windows = static_cast<double>(train.batch_size * train.gradient_accumulation_steps);
-  const double saved = checkpoint_bytes(learner_.arena);
-  length_.expect(passes_of_step * windows * per_window,
-                 {.evaluation = per_window * static_cast<double>(evaluator_.windows_scored()),
-                  .save = seconds_per_save + saved / bytes_saved_per_second},
-                 state_.step);
-  state_.max_iters = length_.steps();
-  pace_guessed_ = true;
-  if (clock_.seconds() >= train.max_seconds)
-    notices_.push_back(line_of("train.max_seconds = ", train.max_seconds,
-                               " leaves no time to train: ", clock_.seconds(), " s had passed before the first step"));
+  const double per_window = clock_.agreed(seconds_per_window()), left = clock_.agreed(schedule_.seconds_left());
+  const double evaluations = 10 * (1 - static_cast<double>(schedule_.share())),
+               of_evaluation = per_window * static_cast<double>(evaluator_.windows_scored()),
+               of_step = passes_of_step * per_window *
+                         static_cast<double>(train.batch_size * train.gradient_accumulation_steps);
+  const double steps = std::max(1.0, (left - evaluations * of_evaluation) / of_step);
+  const std::int64_t most = state_.max_iters, planned = state_.step + static_cast<std::int64_t>(std::min(steps, 1e12));
+  return most > 0 ? std::min(most, planned) : planned;
 }
 
-/// For the steps to come; none if there are none or the run is to stop. The first of those timed warms up.
-std::optional<double> Trainer::measured_seconds() {
+/// For so many steps to come; none if there are none or the run is to stop. The first of those timed warms up.
+std::optional<double> Trainer::measured_seconds(std::int64_t to_come) {
   constexpr double enough = 0.3;
-  const auto steps = static_cast<double>(state_.max_iters - state_.step);
-  const auto evaluations = std::floor(steps / static_cast<double>(settings().eval.eval_interval)) + 2;
+  const auto steps = static_cast<double>(to_come);
+  const double evaluations =
+      schedule_.by_clock()
+          ? 0
+          : std::floor(steps / static_cast<double>(evaluation_interval(settings(), state_.max_iters))) + 2;
   std::int64_t made = 0, timed = 0;
   double spent = 0;
   try {
     while (static_cast<double>(made) < steps && spent < enough) {
       if (made == 1) spent = 0, timed = 0;
       const double begun = clock_.now();
-      learner_.make_step(state_.step + made, emitter_.heartbeat("measuring"));
+      learner_.make_step(state_.step + made, /*lr_factor=*/0, emitter_.heartbeat("measuring"));
       learner_.engine->synchronize();
       spent += clock_.agreed(clock_.now() - begun);
       ++made, ++timed;
@@ -158,15 +164,15 @@ std::optional<double> Trainer::measured_seconds() {
 }
 
 PlanEvent Trainer::plan(bool measure) {
-  guess_pace();
-  PlanEvent event = plan_of(length_.config(), corpus_, learner_, state_);
+  const bool by_clock = schedule_.by_clock();
+  PlanEvent event = plan_of(settings(), corpus_, learner_, state_, by_clock ? estimated_steps() : state_.max_iters);
   event.run = saver_.run().string();
   event.notices.insert(event.notices.begin(), notices_.begin(), notices_.end());
   if (measure) {
-    event.seconds = measured_seconds();
+    event.seconds = measured_seconds(event.max_iters - state_.step);
     event.memory_bytes = peak_memory();
   }
-  if (length_.by_clock()) {
+  if (by_clock) {
     const double left = std::max(0.0, settings().train.max_seconds - clock_.seconds());
     event.seconds = std::min(left, event.seconds.value_or(left));
   }
@@ -192,13 +198,18 @@ void Trainer::announce() {
 /// Work that a stop has called off is left undone, and the run saved without it.
 Ending Trainer::run_to_end() {
   announce();
+  saved_at_ = clock_.seconds();
   std::optional<Ending> ending;
-  bool evaluated = false;  // at the end, which a save of the same step may not know
+  bool evaluated = false;  // or ended, which a save of the same step does not know
   try {
-    if (evaluation_due() && evaluated_step_ != state_.step) evaluate_and_save();
+    if (schedule_.evaluation_due() && evaluated_step_ != state_.step) evaluate_and_save();
+    if (state_.step == 0 && schedule_.by_clock() && clock_.agreed(schedule_.seconds_left()) <= 0)
+      emitter_.notice(line_of("train.max_seconds = ", settings().train.max_seconds, " leaves no time to train: ",
+                              clock_.seconds(), " s had passed before the first step, and its end takes some"));
+    schedule_.look();
     while (!(ending = reason_to_end())) {
       make_step();
-      if (evaluation_due() && (reason_to_end() || length_.has_time_on_the_way(state_.step))) evaluate_and_save();
+      schedule_.evaluation_due() ? evaluate_and_save() : save_on_the_way();
     }
     if (evaluated_step_ != state_.step && *ending != Ending::stopped) {
       evaluate();
@@ -207,29 +218,32 @@ Ending Trainer::run_to_end() {
   } catch (const Interrupted&) {
     ending = Ending::stopped;
   }
+  if (*ending == Ending::seconds && saved_as_ != Ending::seconds) evaluated = true;  // time was up after the save
   state_.ended = *ending;
   if (evaluated || !agreed(ranks_, saver_.has_saved(state_.step))) save();
   return state_.ended;
 }
 
 StepEvent Trainer::make_step() {
-  const double begun = clock_.now(), summed_before = ranks_.seconds();
-  const StepResult result = learner_.make_step(state_.step, emitter_.heartbeat("updating"));
+  schedule_.begin_updates();
+  const double begun = clock_.now(), summed_before = ranks_.seconds(), rate = schedule_.learning_rate();
+  const StepResult result =
+      learner_.make_step(state_.step, schedule_.learning_rate_factor(), emitter_.heartbeat("updating"));
   if (const std::string line = learner_.engine->take_notice(); !line.empty()) emitter_.notice(line);
   stop_agreed_ = on_any(ranks_, stop_ != nullptr && stop_->load());
   divergence_.check_step(result);
   learner_.follow_averages();
-  const double rate = learning_rate_at(settings().train, state_.step);
   ++state_.step;
   const double spent = clock_.now() - begun;
   state_.training_seconds += spent;
   state_.seconds = clock_.seconds();
   state_.val_loss = state_.averaged_val_loss = infinite;  // not evaluated here
-  length_.follow_step(state_.step);
-  if (!length_.cut()) state_.max_iters = length_.steps();
+  schedule_.follow_update(spent);
+  schedule_.look();
   const StepEvent event{
       .step = state_.step,
       .max_iters = state_.max_iters,
+      .share = schedule_.share(),
       .loss = result.loss,
       .lr = rate,
       .grad_norm = result.grad_norm,
@@ -242,8 +256,8 @@ StepEvent Trainer::make_step() {
 
 std::optional<Ending> Trainer::reason_to_end() const {
   const std::int64_t patience = settings().train.patience;
-  if (length_.cut()) return Ending::seconds;
-  if (state_.step >= state_.max_iters) return Ending::finished;
+  const bool all_steps = state_.step >= state_.max_iters && (state_.max_iters > 0 || !schedule_.by_clock());
+  if (all_steps || schedule_.over()) return all_steps ? Ending::finished : Ending::seconds;
   if (patience > 0 && state_.evals_without_improvement >= patience) return Ending::patience;
   if (stopped()) return Ending::stopped;
   return std::nullopt;
@@ -252,10 +266,14 @@ std::optional<Ending> Trainer::reason_to_end() const {
 /// If called off on the way, it leaves nothing behind: a resumed run does it again.
 void Trainer::evaluate() {
   saver_.check();  // without it there is no point in going on
-  const EvaluationLosses losses = scored();
+  const EvaluationLosses losses = evaluator_.evaluate();
   divergence_.check_loss(losses.val);
-  const std::optional<SampleEvent> text = sample();
-  record_losses(state_, losses);
+  std::optional<SampleEvent> text;
+  if (settings().eval.sample_tokens > 0 && ranks_.first())
+    text = {state_.step, evaluator_.sample_text(state_.start_symbol)};
+  record_losses(state_, losses, std::log(static_cast<double>(corpus_.vocabulary().size())));
+  if (inherited_ && state_.step == 0)
+    state_.best_val_loss = std::min(losses.val, losses.averaged_val.value_or(infinite));
   evaluated_step_ = state_.step;
   emitter_.emit(EvalEvent{.step = state_.step,
                           .train_loss = losses.train,
@@ -264,94 +282,47 @@ void Trainer::evaluate() {
                           .best = state_.best_step == state_.step,
                           .exact = evaluator_.exact(),
                           .leaks = leaks(learner_.model),
-                          .best_val_loss = state_.step == 0 ? losses.val : state_.best_val_loss,
+                          .best_val_loss = state_.best_step < 0 ? infinite : state_.best_val_loss,
                           .seconds = clock_.seconds(),
                           .training_seconds = state_.training_seconds});
   if (text) emitter_.emit(*text);
 }
 
-/// One that would take too long, by its own pace so far, is begun again on a part of the windows: before half of it is
-/// done; the last one afterwards too where it would end after max_seconds.
-EvaluationLosses Trainer::scored() {
-  struct TooSlow {
-    double part;  ///< of the evaluation, for which there is time
-  };
-  const bool last = state_.step > 0 && reason_to_end().has_value();
-  double most = length_.seconds_for_evaluation(last);
-  const auto can_be_shorter = [&] {
-    return std::isfinite(most) && evaluator_.val_windows() > settings().train.batch_size;
-  };
-  if (most <= 0 && can_be_shorter()) limit_evaluations(0);
-  for (;;) {
-    const double begun = clock_.now();
-    double spent = 0, done = 0, pace = 0;  // seconds; a part; seconds for all by the last windows
-    const Heartbeat watch = [&](double part) {
-      constexpr double soonest = 0.1, latest = 0.5, wanted = 0.8;  // the first windows are cold
-      const double before = std::exchange(spent, clock_.agreed(clock_.now() - begun)),
-                   step = part - std::exchange(done, part);
-      if (step > 0) pace = std::max(spent / part, (spent - before) / step);
-      const double allowed = part < latest ? most : last ? most + length_.spare_seconds() : infinite;
-      if (part == 0 || spent < soonest * most || spent < part * allowed) return;
-      most = allowed - spent;
-      throw TooSlow{wanted * std::max(0.0, most) / pace};
-    };
-    try {
-      const EvaluationLosses losses = evaluator_.evaluate(can_be_shorter() ? watch : Heartbeat());
-      length_.follow(&ClosingSeconds::evaluation, clock_.now() - begun);
-      return losses;
-    } catch (const TooSlow& slow) {
-      limit_evaluations(slow.part);
-    }
-  }
-}
-
-void Trainer::limit_evaluations(double part) {
-  const std::int64_t before = evaluator_.val_windows(), batch = settings().train.batch_size;
-  const double splits = settings().train.ema > 0 ? 3 : 2;  // of as many windows each
-  const double batches = part * static_cast<double>(evaluator_.windows_scored()) / splits / static_cast<double>(batch);
-  const std::int64_t fewer =
-      std::max<std::int64_t>(1, std::min(static_cast<std::int64_t>(batches), before / batch / 2));
-  length_.limit_evaluations(fewer);
-  emitter_.notice(line_of("an evaluation of ", before, " windows takes too much of train.max_seconds = ",
-                          settings().train.max_seconds, ": from here on ", evaluator_.val_windows(), " are scored"));
-}
-
-/// None where the last evaluation has left no time for it.
-std::optional<SampleEvent> Trainer::sample() {
-  if (settings().eval.sample_tokens == 0 || length_.seconds_for_evaluation(/*last=*/true) < 0) return std::nullopt;
-  const double begun = clock_.now();
-  std::optional<SampleEvent> event;
-  if (ranks_.first()) event = {state_.step, evaluator_.sample_text(state_.start_symbol)};
-  length_.follow(&ClosingSeconds::sample, clock_.now() - begun);
-  return event;
-}
-
 /// The loss of guessing, near ln V, is not worth a checkpoint.
 void Trainer::evaluate_and_save() {
+  const double begun = clock_.now();
   evaluate();
+  state_.closing_seconds = clock_.agreed(clock_.now() - begun) + saving_seconds_;
+  schedule_.look();
   state_.ended = reason_to_end().value_or(Ending::unknown);
-  if (state_.step == 0) return;
+  if (state_.step > 0) save_on_the_way(/*soonest=*/0);
+}
+
+/// What fails here is saved the next time.
+void Trainer::save_on_the_way(double soonest) {
+  if (soonest > 0 && !clock_.agreed(clock_.seconds() >= saved_at_ + soonest)) return;
   try {
     save();
   } catch (const Error& failure) {
     if (failure.code() != ExitCode::io) throw;
-    emitter_.notice(line_of(failure.what(), "; training goes on"));  // there will be another save
+    emitter_.notice(line_of(failure.what(), "; training goes on"));
   }
+  schedule_.look();
 }
 
 void Trainer::save() {
   divergence_.check_weights();
   const double begun = clock_.now();
   emitter_.work("saving", saving_seconds_ > 0.5 ? WorkEvent::no_parts : 0);
-  state_.seconds = clock_.seconds();
+  state_.seconds = saved_at_ = clock_.seconds();
   std::exception_ptr failure;
   try {
     saver_.save(state_);
+    saved_as_ = state_.ended;
   } catch (const Error&) {
     failure = std::current_exception();
   }
-  saving_seconds_ = clock_.now() - begun;
-  length_.follow(&ClosingSeconds::save, saving_seconds_);  // the ranks that save nothing do too
+  saving_seconds_ = clock_.agreed(clock_.now() - begun);  // the ranks that save nothing are told
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -366,6 +337,7 @@ EndEvent Trainer::ended() const {
 
 void Trainer::init_from(const Checkpoint& checkpoint) {
   notices_.push_back(inherit_weights(learner_.arena, settings(), corpus_.vocabulary(), checkpoint));
+  inherited_ = true;
   learner_.start_from_weights();
 }
 
@@ -389,7 +361,7 @@ Ending Trainer::run() {
 }
 
 StepEvent Trainer::step() {
-  guess_pace();
+  schedule_.look();
   return make_step();
 }
 

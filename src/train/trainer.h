@@ -19,8 +19,8 @@
 #include "train/emitter.h"
 #include "train/evaluator.h"
 #include "train/learner.h"
-#include "train/run_length.h"
 #include "train/saving.h"
+#include "train/schedule.h"
 #include "train/teachers.h"
 
 namespace chargpt {
@@ -36,7 +36,10 @@ struct TrainerOptions {
   double process_started = 0;          ///< seconds on the clock, for `seconds` from process start; 0: now
   std::string program_version;         ///< kept in checkpoints
   std::function<double()> clock = {};  ///< seconds; empty: the steady clock
-  SettledLength settled = {};          ///< what train.max_seconds comes to, if known
+  /// Shares of max_seconds (RunProgress::shares) of another run with the same options, to be replayed; empty: none.
+  std::vector<float> replayed_shares = {};
+  /// The teachers of a run that goes on, whose checkpoints are meant again; empty: each run's best is.
+  std::vector<TeacherWeights> teachers = {};
   /// The processes that train the run together; null: this one alone. All have the same config, text and checkpoint;
   /// rank 0 alone has a run folder and listeners. It must outlive the trainer.
   Communicator* ranks = nullptr;
@@ -63,15 +66,14 @@ class Trainer {
 
   void add_listener(std::shared_ptr<Listener> listener) { emitter_.add_listener(std::move(listener)); }
 
-  /// Sizes, epochs, disk; under train.max_seconds steps and epochs are guessed from a few windows scored. `measure`:
+  /// Sizes, epochs, disk; under train.max_seconds steps and epochs are estimated from a few windows scored. `measure`:
   /// seconds and memory too, from steps that are made and not undone: the trainer is of no use for a training then.
   PlanEvent plan(bool measure);
   /// Until max_iters, patience, max_seconds or stop. Emits the plan, evaluates at step 0, evaluates and saves every
-  /// eval_interval and at the end; a stop saves without evaluating, and what it has dropped is done again, to the same
-  /// bits, when the run goes on. At least one step is taken, however few the seconds. Under max_seconds an evaluation
-  /// that would take more than a tenth of them, or beyond their end, scores a part of the windows. A save that fails on
-  /// the way is a notice, at the end an Error. Error diverged, naming the last good checkpoint, if loss or gradient is
-  /// not finite; weights that are not finite are never saved. Emits why it ended.
+  /// eval_interval and at the end, and saves ten minutes after the last save; a stop saves without evaluating, and what
+  /// it has dropped is done again, to the same bits, when the run goes on. At least one step is taken, however few the
+  /// seconds. A save that fails on the way is a notice, at the end an Error. Error diverged, naming the last good
+  /// checkpoint, if loss or gradient is not finite; weights that are not finite are never saved. Emits why it ended.
   Ending run();
   /// One step; nothing is evaluated or saved. Error diverged as run().
   StepEvent step();
@@ -83,31 +85,30 @@ class Trainer {
   EndEvent ended() const;
   /// Since process start, over all processes.
   double seconds() const { return clock_.seconds(); }
-  const ResolvedConfig& config() const { return length_.config(); }
+  /// As it was asked for.
+  const ResolvedConfig& config() const { return config_; }
   const Corpus& corpus() const { return corpus_; }
   Engine& engine() { return *learner_.engine; }
   /// With what the engine has made of it.
   ParameterArena& arena() { return learner_.current(); }
 
  private:
-  const Config& settings() const { return length_.config().config; }
+  const Config& settings() const { return config_.config; }
   bool stopped() const { return ranks_.alone() ? emitter_.stopped() : stop_agreed_; }
-  bool evaluation_due() const { return state_.step % settings().eval.eval_interval == 0; }
   void begin_patience_anew();
+  void choose_windows();
 
-  void guess_pace();
   double seconds_per_window();
-  std::optional<double> measured_seconds();
+  std::int64_t estimated_steps();
+  std::optional<double> measured_seconds(std::int64_t steps);
   void check_same_start();
   void announce();
 
   Ending run_to_end();
   StepEvent make_step();
   void evaluate();
-  EvaluationLosses scored();
-  std::optional<SampleEvent> sample();
-  void limit_evaluations(double part);
   void evaluate_and_save();
+  void save_on_the_way(double soonest = 600);
   void save();
 
   // In the order in which they need each other.
@@ -117,9 +118,10 @@ class Trainer {
   const std::string device_;
   const Corpus corpus_;
   Teachers teachers_;
+  const ResolvedConfig config_;
   RunClock clock_;
-  RunLength length_;
   RunState state_;
+  Schedule schedule_;
   const std::atomic<bool>* stop_;
   EventEmitter emitter_;
   Learner learner_;
@@ -129,9 +131,11 @@ class Trainer {
   std::vector<std::string> notices_;  ///< for the plan
   std::optional<PlanEvent> planned_;
   std::int64_t evaluated_step_ = RunProgress::no_step;
-  bool stop_agreed_ = false;  ///< of several ranks
-  bool pace_guessed_ = false;
+  bool stop_agreed_ = false;   ///< of several ranks
+  bool inherited_ = false;     ///< weights of another run
   double saving_seconds_ = 0;  ///< of the last save
+  double saved_at_ = 0;        ///< seconds of the run
+  Ending saved_as_ = Ending::unknown;
 };
 
 }  // namespace chargpt

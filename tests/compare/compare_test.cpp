@@ -227,32 +227,34 @@ TEST_CASE_METHOD(Bench, "a length in seconds is kept by a comparison that is sta
   CHECK(again.reused == Names{"a-seed50"});
 }
 
-TEST_CASE_METHOD(Bench, "a broken-off comparison by seconds goes on with its seconds, and its config has its rates") {
+TEST_CASE_METHOD(Bench, "a broken-off comparison by seconds goes on with its seconds and keeps its shares") {
   const ResolvedConfig config = timed(config_of("a"), 4);
   CompareOptions options = options_for(1);
   Record record;
   options.stop = &record.stop;
   record.by_clock = true;
-  std::vector<double> rates;
+  std::int64_t steps = 0;
   Names notices;
   record.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
     record.stop_at(trainer, 12);
-    hear<StepEvent>(trainer, [&](const StepEvent& event) { rates.push_back(event.lr); });
+    hear<StepEvent>(trainer, [&](const StepEvent&) { ++steps; });
     hear<NoticeEvent>(trainer, [&](const NoticeEvent& event) { notices.push_back(event.line); });
   };
   const CompareHooks hooks = record.hooks();
   CHECK_FALSE(compare({config}, options, hooks).complete);
+  const fs::path run = options.out / "a-seed50";
+  const std::vector<float> before = load_checkpoint(run, "last").state.shares;
   record.stop = false;
   record.seconds_of_a_beat = 0.003;  // another pace now
   REQUIRE(compare({config}, options, hooks).complete);
-  const Config kept = parse_config(read_file(options.out / "a-seed50" / "config.json"), "kept", {}).config;
-  CHECK(std::ssize(rates) == kept.train.decay_steps.back());
-  for (std::size_t step = 0; step < rates.size(); ++step)
-    CHECK(rates[step] == learning_rate_at(kept.train, static_cast<std::int64_t>(step)));
+  const std::vector<float> shares = load_checkpoint(run, "last").state.shares;
+  CHECK(std::ssize(shares) == steps);
+  REQUIRE(before.size() == 12);
+  CHECK(std::ranges::equal(before, std::span(shares).first(12)));
   for (const std::string& line : notices) CHECK_THAT(line, !Catch::Contains("changed"));
 }
 
-TEST_CASE_METHOD(Bench, "seeds of one config share the length that the first has settled, other configs do not") {
+TEST_CASE_METHOD(Bench, "seeds of one config replay the shares of the first, other configs do not") {
   ResolvedConfig slow = config_of("slow");
   slow.config.train.gradient_accumulation_steps = 8;
   Record record;
@@ -265,13 +267,13 @@ TEST_CASE_METHOD(Bench, "seeds of one config share the length that the first has
     steps[result.runs.config] = result.runs.seeds[0].steps;
     for (const SeedRun& run : result.runs.seeds) {
       CHECK(run.steps == result.runs.seeds[0].steps);
-      CHECK(run.ended == Ending::finished);
+      CHECK(run.ended == Ending::seconds);
     }
   }
   CHECK(steps["a"] > steps["slow"]);
   CHECK(steps["slow"] > 0);
   CHECK_THAT(remarks(comparison).back(), Catch::Contains("a " + std::to_string(steps["a"])));
-  CHECK(to_json(comparison)["results"][0]["seeds"][0]["ended"] == "finished");
+  CHECK(to_json(comparison)["results"][0]["seeds"][0]["ended"] == "seconds");
 }
 
 TEST_CASE_METHOD(Bench, "where the first seed of a config failed, the others find their own length in the time") {

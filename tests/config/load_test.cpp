@@ -245,23 +245,6 @@ TEST_CASE("limits of the length that one layer sets hold together; a later layer
   CHECK(parse(all, {{"max_epochs", "3", "--max_epochs"}}).origin.at("train.max_iters") == "--max_epochs");
 }
 
-TEST_CASE("steps of a decay go with the length that they were settled for") {
-  const std::string text = R"({"train": {"max_seconds": 60, "decay_steps": [800, 1000]}})";
-  CHECK(parse(text).origin.at("train.decay_steps") == "mine.json:1");
-  const ResolvedConfig other = parse(text, {{"max_iters", "3000", "--max_iters"}});
-  CHECK(other.config.train.decay_steps.empty());
-  CHECK(other.origin.at("train.decay_steps") == "default");
-}
-
-TEST_CASE("steps of a decay are pairs that do not go back") {
-  const auto with = [](const std::string& steps) { return "{\"train\": {\"decay_steps\": " + steps + "}}"; };
-  for (const char* steps : {"[10]", "[10, 20, 15]", "[20, 10]", "[10, 20, 5, 30]"})
-    CHECK(complaint(with(steps)) ==
-          "train.decay_steps (mine.json:1) takes pairs FROM,LAST of steps, FROM <= LAST, in order of FROM; such as "
-          "800,1000");
-  CHECK(parse(with("[10, 20, 10, 15]")).config.train.decay_steps == Integers{10, 20, 10, 15});
-}
-
 TEST_CASE("a flag takes a word of its option's type, or JSON") {
   CHECK(set("train.learning_rate", "2e-3").config.train.learning_rate == 2e-3);
   CHECK(set("dropout", ".5").config.model.dropout == 0.5);

@@ -19,13 +19,12 @@ EndEvent end_by(Ending ending) {
 TEST_CASE("why a run ended is one line, and the command that continues it another") {
   CHECK(why_ended(end_by(Ending::patience)) ==
         "ended by patience after 440 of 600 steps: no better validation loss in the last 2 evaluations");
-  CHECK(why_ended(end_by(Ending::seconds)) ==
-        "ended by max_seconds after 440 of 600 steps: another step would not have been saved within 10 s");
+  CHECK(why_ended(end_by(Ending::seconds)) == "used its 10 s: ended after 440 steps");
   CHECK(why_ended({.ended = Ending::finished, .step = 600, .max_iters = 600}) == "finished after 600 steps");
   CHECK(why_ended({.ended = Ending::finished, .step = 1, .max_iters = 1}) == "finished after 1 step");
   CHECK(command_to_go_on(end_by(Ending::patience), "my run") == "chargpt resume 'my run' --max_iters 1200");
   CHECK(command_to_go_on({.ended = Ending::finished, .max_iters = 0}, "a") == "chargpt resume a --max_iters 1000");
-  CHECK(command_to_go_on(end_by(Ending::seconds), "runs/a") == "chargpt resume runs/a --max_seconds 20");
+  CHECK(command_to_go_on(end_by(Ending::seconds), "runs/a") == "chargpt resume runs/a --minutes 0.166667");
   CHECK(command_to_go_on(end_by(Ending::stopped), "runs/a") == "chargpt resume runs/a");
   CHECK(why_ended(end_by(Ending::stopped)) == "stopped after 440 of 600 steps");
   CHECK(why_ended(end_by(Ending::diverged)) == "diverged after 440 of 600 steps");

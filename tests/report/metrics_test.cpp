@@ -14,6 +14,7 @@ namespace {
 StepEvent step(std::int64_t number) {
   return {.step = number,
           .max_iters = 1000,
+          .share = static_cast<double>(number) / 1000,
           .loss = 2.5,
           .lr = 0.001,
           .grad_norm = 0.75,
@@ -44,9 +45,10 @@ struct NewMetrics : Metrics {
 TEST_CASE_METHOD(NewMetrics, "each event is one row, there when the call returns") {
   CHECK(rows().empty());
   metrics.on(step(1));
-  CHECK(rows() ==
-        R"({"kind":"train","step":1,"loss":2.5,"lr":0.001,"grad_norm":0.75,"tokens_per_second":45000.0,"seconds":1.5})"
-        "\n");
+  CHECK(
+      rows() ==
+      R"({"kind":"train","step":1,"loss":2.5,"lr":0.001,"grad_norm":0.75,"tokens_per_second":45000.0,"share":0.001,"seconds":1.5})"
+      "\n");
   metrics.on(EvalEvent{.step = 1,
                        .train_loss = 1.75,
                        .val_loss = 1.875,
@@ -87,7 +89,7 @@ TEST_CASE_METHOD(Metrics, "train rows come at the first step, every log_interval
   MetricsWriter metrics(file, std::nullopt, 10);
   for (std::int64_t i = 1; i <= 25; ++i) {
     StepEvent event = step(i);
-    event.max_iters = 25;
+    event.share = static_cast<double>(i) / 25;
     metrics.on(event);
   }
   CHECK(steps() == std::vector<std::int64_t>{1, 10, 20, 25});

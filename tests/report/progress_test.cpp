@@ -36,6 +36,7 @@ PlanEvent plan() {
 StepEvent step(std::int64_t number, double seconds, double loss = 2.5) {
   return {.step = number,
           .max_iters = 2000,
+          .share = static_cast<double>(number) / 2000,
           .loss = loss,
           .lr = 1e-3,
           .grad_norm = 1,
@@ -83,10 +84,10 @@ TEST_CASE("without a terminal there is a line every few seconds and at each eval
   screen.printer.on(step(101, 5.5, 4.0));
   CHECK(screen.take() == "step 101 of 2,000 (5%)  loss 4.0000  45.2k tokens/s  1 min 35 s left\n");
   screen.printer.on(eval(250, 1.9, 1.9, 12.5));
-  CHECK(screen.take() == "step 250 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  new best  after 13 s\n");
+  CHECK(screen.take() == "step 250 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train ≈1.8000  new best  after 13 s\n");
   screen.printer.on(eval(500, 2.0, 1.9, 17.4));
   CHECK(screen.take() ==
-        "step 500 of 2,000  val 2.0000 (2.885 bits, ppl 7.39)  train 1.8000  best 1.9000  after 17 s\n");
+        "step 500 of 2,000  val 2.0000 (2.885 bits, ppl 7.39)  train ≈1.8000  best 1.9000  after 17 s\n");
   screen.printer.on(step(1999, 22.3, 4.0));
   CHECK(screen.take().empty());
   screen.printer.on(step(2000, 100.5, 4.0));
@@ -102,7 +103,7 @@ TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
   screen.printer.on(step(3, 0.61));
   CHECK(screen.take() == "\rstep 3 of 2,000 (0%)  loss 2.5000  45.2k tokens/s  1 min 50 s left\x1b[K");
   screen.printer.on(eval(3, 1.9, 1.8, 12.5));
-  CHECK(screen.take() == "\r\x1b[Kstep     3/2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  best 1.8000\n");
+  CHECK(screen.take() == "\r\x1b[Kstep     3/2,000  val 1.9000 (2.741 bits, ppl 6.69)  train ≈1.8000  best 1.8000\n");
   screen.printer.on(step(4, 12.51));
   CHECK(screen.take() == "\rstep 4/2,000  loss 2.5000  best val 1.8000  45.2k tokens/s  2 h 13 min left\x1b[K");
   screen.printer.finish();
@@ -147,12 +148,12 @@ TEST_CASE("an evaluation takes one line of any terminal and breaks no word") {
   };
   const EvalEvent best = eval(250, 1.9, 1.9, 70), worse = eval(2000, 2.0, 1.9, 70);
   CHECK(line_at(120, best) ==
-        "step   250 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  new best     after 1 min 10 s\n");
+        "step   250 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train ≈1.8000  new best     after 1 min 10 s\n");
   CHECK(line_at(120, worse) ==
-        "step 2,000 of 2,000  val 2.0000 (2.885 bits, ppl 7.39)  train 1.8000  best 1.9000  after 1 min 10 s\n");
-  CHECK(line_at(80, best) == "step   250/2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  new best\n");
-  CHECK(line_at(80, worse) == "step 2,000/2,000  val 2.0000 (2.885 bits, ppl 7.39)  train 1.8000  best 1.9000\n");
-  CHECK(line_at(60, worse) == "step 2,000/2,000  val 2.0000  train 1.8000  best 1.9000\n");
+        "step 2,000 of 2,000  val 2.0000 (2.885 bits, ppl 7.39)  train ≈1.8000  best 1.9000  after 1 min 10 s\n");
+  CHECK(line_at(80, best) == "step   250/2,000  val 1.9000 (2.741 bits, ppl 6.69)  train ≈1.8000  new best\n");
+  CHECK(line_at(80, worse) == "step 2,000/2,000  val 2.0000 (2.885 bits, ppl 7.39)  train ≈1.8000  best 1.9000\n");
+  CHECK(line_at(60, worse) == "step 2,000/2,000  val 2.0000  train ≈1.8000  best 1.9000\n");
   EvalEvent averaged = worse;
   averaged.averaged_val_loss = 1.95;
   averaged.leaks = true;
@@ -174,9 +175,7 @@ TEST_CASE("the loss of a model that sees its own targets is labelled wherever it
   evaluation.exact = false;
   screen.printer.on(evaluation);
   CHECK(screen.take() ==
-        "step 250 of 2,000  val 1.9000 (2.741 bits, ppl 6.69) (leaks: sees its own targets) estimated  new best  after "
-        "13 "
-        "s\n");
+        "step 250 of 2,000  val ≈1.9000 (2.741 bits, ppl 6.69) (leaks: sees its own targets)  new best  after 13 s\n");
 }
 
 TEST_CASE("the loss shown is smoothed and passes over figures that are not finite") {
@@ -208,7 +207,7 @@ TEST_CASE("quiet leaves nothing, verbose adds checkpoints and samples") {
   const std::string shown = verbose.take();
   CHECK(shown.substr(shown.find("step 1 of")) ==
         "step 1 of 2,000 (0%)  loss 2.5000  45.2k tokens/s\n"
-        "step 1 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  \x1b[32mnew best\x1b[0m  after 1.0 s\n"
+        "step 1 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train ≈1.8000  \x1b[32mnew best\x1b[0m  after 1.0 s\n"
         "saved runs/a/checkpoints/step-00000001 (best)\n"
         "sample after step 1:\nTo be\\x1b[2J\nor\n"
         "chargpt: \x1b[33ma notice\\x0dover\x1b[0m\n");
@@ -218,8 +217,9 @@ TEST_CASE("a plan and steps without a length are shown, not divided by") {
   Screen screen({});
   StepEvent event = step(7, 1);
   event.max_iters = 0;
+  event.share = 0.125;
   screen.printer.on(event);
-  CHECK(screen.take() == "step 7  loss 2.5000  45.2k tokens/s\n");
+  CHECK(screen.take() == "step 7 (12%)  loss 2.5000  45.2k tokens/s\n");
 }
 
 TEST_CASE_METHOD(TestFolder, "samples are files named by their step") {

@@ -13,11 +13,13 @@ using Row = nlohmann::ordered_json;
 namespace {
 
 Row train(int step, double loss) {
-  return {{"kind", "train"}, {"step", step}, {"loss", loss}, {"tokens_per_second", 100.0}, {"seconds", step * 0.5}};
+  return {{"kind", "train"},       {"step", step},         {"loss", loss}, {"tokens_per_second", 100.0},
+          {"share", step / 100.0}, {"seconds", step * 0.5}};
 }
 
-Row eval(int step, double val_loss) {
-  return {{"kind", "eval"}, {"step", step}, {"train_loss", 1.0}, {"val_loss", val_loss}, {"seconds", step * 0.5}};
+Row eval(int step, double val_loss, bool best = true) {
+  return {{"kind", "eval"},       {"step", step}, {"train_loss", 1.0},
+          {"val_loss", val_loss}, {"best", best}, {"seconds", step * 0.5}};
 }
 
 /// A file, its reader, and the steps that this told since the file began.
@@ -81,7 +83,7 @@ TEST_CASE_METHOD(RunCurves, "the curves say where a run stands") {
   add(train(10, 3));
   add(train(30, 2));
   add(eval(30, 2.5));
-  add(eval(40, 2.75));
+  add(eval(40, 2.75, false));
   CHECK(step() == 40);
   CHECK(max_iters() == 100);
   CHECK(best_val_loss() == 2.5);
@@ -110,9 +112,11 @@ TEST_CASE_METHOD(RunCurves, "the time left is told by the steps of the process t
   CHECK(*seconds_left() == Approx(2 * 50));  // 20 s for ten steps
 }
 
-TEST_CASE_METHOD(RunCurves, "where no plan tells the number of steps, no time is left") {
-  add(train(10, 3));
-  add(train(20, 2));
+TEST_CASE_METHOD(RunCurves, "where no row tells the share of the run, no time is left") {
+  for (Row row : {train(10, 3), train(20, 2)}) {
+    row.erase("share");
+    add(row);
+  }
   CHECK(max_iters() == 0);
   CHECK_FALSE(seconds_left());
 }

@@ -41,16 +41,16 @@ TEST_CASE("a run state comes back from its text as it was, doubles bit for bit")
 
 TEST_CASE("the teachers of a run come back; anything but a list of them is refused") {
   RunState state = state_of(5);
-  state.teachers = {{"/runs/a/checkpoints/step-00000400", 1}, {"/runs/\"b\"", UINT64_MAX}};
+  state.teachers = {{"a", 400, 1}, {"\"b\"", 5, UINT64_MAX}};
   nlohmann::json json = to_json(state);
   const std::vector<TeacherWeights> read = run_state_from_json(json, "s").teachers;
   REQUIRE(read.size() == 2);
-  CHECK(read[0].checkpoint == state.teachers[0].checkpoint);
+  CHECK(read[0].name == state.teachers[0].name);
   CHECK(read[1].crc64 == UINT64_MAX);
   CHECK(to_json(run_state_from_json(json, "s")).dump() == to_json(state).dump());
   json["teachers"] = "a";
   CHECK_THROWS_WITH(run_state_from_json(json, "s"), Catch::Contains("field 'teachers' is"));
-  json["teachers"] = {{{"checkpoint", "a"}}};
+  json["teachers"] = {{{"name", "a"}, {"step", 1}}};
   CHECK_THROWS_WITH(run_state_from_json(json, "s"), Catch::Contains("crc64"));
 }
 

@@ -63,7 +63,7 @@ std::string figures_of(const ResolvedConfig& resolved, const Corpus& corpus) {
   std::ostringstream text;
   text << count_parameters(config.model, corpus.vocabulary().size()) << ' ' << tokens_per_step(config) << ' '
        << corpus.train().size() << ' ' << corpus.val().size();
-  for (const std::string& limit : length_limits(resolved)) text << ' ' << limit;
+  for (const std::string& limit : length_limits(config.train)) text << ' ' << limit;
   return text.str();
 }
 
@@ -90,8 +90,7 @@ Words other_values(const OptionInfo& option, const nlohmann::json& now, const Te
                                                     {"sample.top_k", {"1", "2"}},
                                                     {"sample.min_p", {"0.999"}},
                                                     {"data.separator", {"\\n"}},
-                                                    {"train.teacher", {"a-run-that-is-not-there"}},
-                                                    {"train.decay_steps", {"[1,3]"}}};
+                                                    {"train.teacher", {"a-run-that-is-not-there"}}};
   const std::string key = option.section + "." + option.name;
   if (key == "data.text") return {texts.second()};
   if (const auto found = special.find(key); found != special.end()) return found->second;

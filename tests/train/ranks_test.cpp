@@ -84,7 +84,7 @@ TEST_CASE("a rank that starts from other weights than the first one is refused b
 }
 
 TEST_CASE("a rank of whose teachers any has other weights than the first one's is refused") {
-  const std::vector<TeacherWeights> teachers{{"one", 1}, {"two", 2}};
+  const std::vector<TeacherWeights> teachers{{"one", 0, 1}, {"two", 0, 2}};
   for (std::size_t changed = 0; changed < teachers.size(); ++changed) {
     OneOfTwo first, second(&first);
     check_same_teachers(first, teachers);

@@ -49,7 +49,6 @@ const std::vector<Setting> settings{
     {"data.split_seed", {"3"}, {{"data.documents", "lines", ""}}},
     {"train.warmup_iters", {"3"}},
     {"train.lr_decay_iters", {"3"}},
-    {"train.decay_steps", {"1,4", "[1,4,2,3]"}},
     {"train.wsd_decay_fraction", {"0.7"}, {{"train.lr_schedule", "wsd", ""}}},
     {"train.weight_decay", {"0"}},
     {"train.beta1", {"0.5"}},
@@ -59,9 +58,9 @@ const std::vector<Setting> settings{
     {"train.ema", {"0.9"}},
     {"train.groups", {"[" + muon_group + "]", "[" + embedding_group + ", " + muon_group + "]"}},
     {"train.seed", {"7"}},
-    {"train.patience", {"2"}, {{"train.learning_rate", "3", ""}, {"eval.eval_interval", "1", ""}}},
+    {"train.patience", {"3"}, {{"train.learning_rate", "3", ""}, {"eval.eval_interval", "1", ""}}},
     {"train.keep", {"2"}},
-    {"eval.eval_interval", {"1", "3"}},
+    {"eval.eval_interval", {"0", "1", "3"}},
     {"eval.eval_iters", {"1"}},
     {"eval.sample_tokens", {"5"}},
 };
@@ -148,7 +147,7 @@ TEST_CASE("every setting is of an option that exists") {
 }
 
 TEST_CASE("in a resumed run patience runs out where it did") {
-  const std::vector<Override> impatiently{{"train.patience", "2", ""},
+  const std::vector<Override> impatiently{{"train.patience", "3", ""},
                                           {"train.learning_rate", "3", ""},
                                           {"eval.eval_interval", "1", ""},
                                           {"train.max_iters", "20", ""}};

@@ -172,7 +172,7 @@ inline ResolvedConfig timed_config(double seconds) {
   ResolvedConfig config = small_config();
   config.config.train.max_iters = 0;
   config.config.train.max_seconds = seconds;
-  config.config.eval = {.eval_interval = 100, .sample_tokens = 0};
+  config.config.eval = {.sample_tokens = 0};
   return config;
 }
 

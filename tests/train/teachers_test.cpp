@@ -29,7 +29,6 @@ ResolvedConfig student_of(const Strings& teachers, double weight = 0.5) {
   ResolvedConfig config = small_config();
   config.config.train.teacher = teachers;
   config.config.train.teacher_weight = weight;
-  settle_teachers(config);
   return config;
 }
 
@@ -83,7 +82,7 @@ TEST_CASE_METHOD(TwoTeachers, "teachers say the mean of their probabilities, wha
   const std::vector<std::int64_t> starts{3, 700, 41};
   const WindowBatch windows{.tokens = corpus.train(), .starts = starts, .T = 8};
   const std::vector<double> a = predicted(first, windows), b = predicted(second, windows);
-  Teachers one(config.config, corpus, 1), three(config.config, corpus, 3);
+  Teachers one(config, corpus, 1, {}), three(config, corpus, 3, {});
   std::vector<float> q(a.size()), same(a.size());
   one.predict(windows, q);
   three.predict(windows, same);
@@ -147,14 +146,18 @@ TEST_CASE_METHOD(TestFolder, "a student resumes bit for bit, from the same check
   CHECK(whole.state["teachers"].size() == 1);
 }
 
-TEST_CASE_METHOD(TwoTeachers, "a teacher's checkpoint is settled once, absolute, and found again from another folder") {
-  const ResolvedConfig config = student_of({first, second + "/checkpoints/step-00000040.safetensors"});
-  CHECK(config.config.train.teacher ==
-        Strings{fs::canonical(load_checkpoint(first, "best").path).string(),
-                fs::canonical(second + "/checkpoints/step-00000040.safetensors").string()});
-  ResolvedConfig again = config;
-  settle_teachers(again);
-  CHECK(again.config.train.teacher == config.config.train.teacher);
+TEST_CASE_METHOD(TwoTeachers, "teachers are kept by name and step, and none is named twice") {
+  const SmallRun run(student_of({first, second + "/checkpoints/step-00000040.safetensors"}));
+  const std::vector<TeacherWeights>& kept = run.trainer.state().teachers;
+  REQUIRE(kept.size() == 2);
+  CHECK(kept[0].name == "first");
+  CHECK(kept[0].step == load_checkpoint(first, "best").state.step);
+  CHECK(kept[1].name == "step-00000040.safetensors");
+  CHECK_THAT(message_of(ExitCode::usage,
+                        [&] {
+                          SmallRun{student_of({first, first + "/."})};
+                        }),
+             Catch::Contains("is named twice"));
 }
 
 TEST_CASE_METHOD(TestFolder, "a run whose teacher is gone, or has other weights, is not resumed") {
@@ -165,14 +168,16 @@ TEST_CASE_METHOD(TestFolder, "a run whose teacher is gone, or has other weights,
   const Checkpoint stopped = last_checkpoint(run.path());
 
   fs::rename(teacher, teacher + "-before");
-  CHECK_THAT(message_of(ExitCode::missing, [&] { SmallRun(config, run.path()); }),
+  TrainerOptions options;
+  options.teachers = stopped.state.teachers;
+  CHECK_THAT(message_of(ExitCode::missing, [&] { SmallRun(config, options); }),
              Catch::Contains("train.teacher: no run or checkpoint at") &&
                  Catch::Contains("put this one back, or name others with --teacher"));
 
   ResolvedConfig other = small_config();
   other.config.train.seed = 9;
   trained(teacher, other);
-  SmallRun second(config, run.path());
+  SmallRun second(config, options);
   CHECK_THAT(message_of(ExitCode::data, [&] { second.trainer.resume_from(stopped); }),
              Catch::Contains("has other weights than when"));
 

@@ -115,7 +115,7 @@ TEST_CASE("of several limits the shortest ends the run, and the plan says which"
   CHECK(plan.max_iters == 45);
   CHECK(plan.length_set_by == "train.max_epochs");
   CHECK(plan.longer_limits == std::vector<std::string>{"train.max_iters", "train.max_seconds"});
-  CHECK(by_epochs.trainer.config().origin.at("train.max_iters") == "train.max_epochs, instead of 1000 (default)");
+  CHECK(by_epochs.trainer.config().config.train.max_iters == 1000);  // as it was asked for
 
   SmallRun by_seconds(limited(100'000, 1e6, 0.5));
   const PlanEvent other = by_seconds.trainer.plan(false);
@@ -126,23 +126,6 @@ TEST_CASE("of several limits the shortest ends the run, and the plan says which"
   SmallRun run(limited(12, 1e6));
   CHECK(run.trainer.plan(false).max_iters == 12);
   CHECK(run.trainer.plan(false).length_set_by == "train.max_iters");
-}
-
-TEST_CASE("the config of a run limited by epochs is that run again, and on another text its own limits hold") {
-  SmallRun first(limited(0, 0.25)), second(limited(12, 0.25));
-  ResolvedConfig again = first.trainer.config(), lowered = second.trainer.config();
-  CHECK(SmallRun(again).trainer.plan(false).max_iters == first.trainer.state().max_iters);
-  again.config.train.max_epochs = lowered.config.train.max_epochs = 2;  // as on a text four times as long
-  CHECK(SmallRun(again).trainer.plan(false).max_iters == 45);
-  CHECK(second.trainer.state().max_iters == 6);
-  const PlanEvent longer = SmallRun(lowered).trainer.plan(false);
-  CHECK(longer.max_iters == 12);
-  CHECK(longer.length_set_by == "train.max_iters");
-  lowered.config.train.max_epochs = 0;
-  CHECK(SmallRun(lowered).trainer.plan(false).max_iters == 12);
-  ResolvedConfig of_old_run = second.trainer.config();
-  of_old_run.origin["train.max_iters"] = "lowered by train.max_epochs";
-  CHECK(SmallRun(of_old_run).trainer.plan(false).max_iters == 6);
 }
 
 TEST_CASE_METHOD(TestFolder, "time spent in updates is counted apart, over resumed processes too") {
@@ -220,11 +203,12 @@ TEST_CASE("the better of two losses is the best, and patience counts the evaluat
   RunProgress progress;
   const auto recorded = [&](std::int64_t step, double val, std::optional<double> averaged) {
     progress.step = step;
-    record_losses(progress, {.val = val, .train = 0, .averaged_val = averaged});
+    record_losses(progress, {.val = val, .train = 0, .averaged_val = averaged}, /*guessing=*/4);
     return std::pair(progress.best_step, progress.evals_without_improvement);
   };
   using Row = std::pair<std::int64_t, std::int64_t>;
-  CHECK(recorded(0, 1, std::nullopt).first <= 0);  // of weights that are not saved
+  CHECK(recorded(0, 1, std::nullopt).first <= 0);              // of weights that are not saved
+  CHECK(recorded(3, 4.1, 4) == Row{RunProgress::no_step, 1});  // no better than guessing
   CHECK(recorded(5, 3, std::nullopt) == Row{5, 0});
   CHECK(recorded(10, 3, 4) == Row{5, 1});
   CHECK(recorded(15, 4, 3.5) == Row{5, 2});
@@ -233,42 +217,40 @@ TEST_CASE("the better of two losses is the best, and patience counts the evaluat
   CHECK(recorded(25, 1, 3) == Row{25, 0});
 }
 
-TEST_CASE("evaluations of a long split score what keeps them within a tenth of the run, unless asked for more") {
-  const auto batches = [](std::int64_t val_tokens, std::int64_t eval_interval, double ema, const std::string& origin) {
-    ResolvedConfig resolved = small_config();
-    Config& config = resolved.config;
+TEST_CASE("evaluations score the whole split within a quarter of the run, else a part within a tenth, or as asked") {
+  const auto windows = [](std::int64_t val_tokens, std::int64_t interval, double ema = 0, std::int64_t eval_iters = 0) {
+    Config config = small_config().config;
     config.model.block_size = 128;
     config.train.batch_size = 8;
     config.train.gradient_accumulation_steps = 1;
     config.train.ema = ema;
-    config.eval.eval_interval = eval_interval;
-    config.eval.eval_iters = 0;
-    resolved.origin["eval.eval_iters"] = origin;
-    limit_evaluations_of_long_split(resolved, val_tokens);
-    CHECK(scores_part_of_long_split(resolved) == (config.eval.eval_iters > 0));
-    return config.eval.eval_iters;
+    config.eval.eval_iters = eval_iters;
+    return windows_to_score(config, val_tokens, interval);
   };
-  CHECK(batches(131'072, 250, 0, "default") == 0);
+  constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
   // 250 steps of 1,024 tokens; three forward passes a step, and 1.25 or 2.25 a token of validation
-  CHECK(batches(1'000'000, 250, 0, "default") == 60);
-  CHECK(batches(1'000'000, 250, 0.99, "preset default") == 33);
-  CHECK(batches(1'000'000, 25, 0, "default") == 32);
-  CHECK(batches(140'000, 100'000, 0, "default") == 0);  // which it can afford to score whole
-  CHECK(batches(1'000'000, 250, 0, "--eval_iters") == 0);
-  CHECK(batches(1'000'000, 250, 0, "mine.json:3") == 0);
+  CHECK(windows(153'600, 250) == all);
+  CHECK(windows(153'601, 250) == 61'440 / 128);
+  CHECK(windows(153'600, 250, 0.99) == 34'133 / 128);
+  CHECK(windows(1'000'000, 25) == 32'768 / 128);
+  CHECK(windows(32'768, 25) == all);
+  CHECK(windows(111'540, 0) == 32'768 / 128);  // under a clock
+  CHECK(windows(1'000'000, 250, 0, 3) == 24);
 }
 
-TEST_CASE("another run's limit of evaluations, of its long split or its seconds, holds for no other text") {
-  for (const std::string origin :
-       {"a long validation split", "train.max_seconds, instead of 60 (a long validation split)"}) {
-    INFO(origin);
-    ResolvedConfig resolved = small_config();
-    resolved.config.eval.eval_iters = 60;
-    resolved.origin["eval.eval_iters"] = origin;
-    limit_evaluations_of_long_split(resolved, 1000);
-    CHECK(resolved.config.eval.eval_iters == 0);
-    CHECK_FALSE(scores_part_of_long_split(resolved));
-  }
+TEST_CASE_METHOD(TestFolder, "a run saves ten minutes after its last save, between its evaluations too") {
+  const auto clock = std::make_shared<FakeClock>();
+  ResolvedConfig config = limited(40);
+  config.config.eval = {.eval_interval = 100, .sample_tokens = 0};
+  config.config.train.keep = 100;
+  TrainerOptions options;
+  options.run = path();
+  clock->slower = [](const WorkEvent& event) { return event.what == "updating" ? 100 : 0; };  // 1 s a beat
+  const double begun = clock->seconds;
+  const auto run = timed_run(config, clock, options);
+  CHECK(run->trainer.run() == Ending::finished);
+  const auto saves = static_cast<std::int64_t>((clock->seconds - begun) / 600);
+  CHECK(std::ssize(run->recorder->checkpoints) == saves + 1);
 }
 
 TEST_CASE("evaluating more often changes no weight") {

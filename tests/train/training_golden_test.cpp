@@ -67,7 +67,8 @@ TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch'
     for (std::int64_t step = 0; step < run.at("steps").get<std::int64_t>(); ++step) {
       INFO("step " << step);
       const auto i = static_cast<std::size_t>(step);
-      const double rate = learning_rate_at(config.train, step);
+      const double rate =
+          learning_rate_at(config.train, step, part_of_decay(config.train, step, config.train.max_iters));
       CHECK(rate == Approx(run.at("learning_rates")[i].get<double>()).epsilon(1e-12));
       const std::vector<WindowBatch> batches = windows_by_formula(run, config, step);
       const StepResult result = make_step(*engine, arena, config.train, rate / config.train.learning_rate,

@@ -53,6 +53,7 @@ inline Course course_of(
     CHECK(last_checkpoint(folder.path()).state.step == stop->step);
     add(course, *first.recorder);
     meanwhile();
+    options.teachers = last_checkpoint(folder.path()).state.teachers;
   }
   SmallRun rest(config, options, corpus());
   if (stop) rest.trainer.resume_from(last_checkpoint(folder.path()));
@@ -60,7 +61,7 @@ inline Course course_of(
   add(course, *rest.recorder);
   const Checkpoint last = last_checkpoint(folder.path());
   course.state = to_json(last.state);
-  for (const char* measured : {"seconds", "training_seconds"}) course.state.erase(measured);
+  for (const char* measured : {"seconds", "training_seconds", "setup_seconds", "closing_seconds"}) course.state.erase(measured);
   for (const TensorView& tensor : last.file.tensors().all())
     course.tensors[tensor.name].assign(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   course.best_step = load_checkpoint(folder.path(), "best").state.step;

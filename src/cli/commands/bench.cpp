@@ -167,7 +167,6 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   ResolvedConfig config = load_config(config_of(arguments), arguments.config.overrides());
   check_model(config);
   choose_text(config);
-  log_loading(settle_teachers(config));
   Corpus corpus = named_text(config.config.data, std::nullopt, arguments.output);
   check_splits(corpus, config.config.model.block_size);
   std::vector<std::int64_t> threads = thread_counts(arguments.threads);

@@ -26,7 +26,6 @@
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
-#include "train/run_length.h"
 
 namespace chargpt {
 
@@ -134,9 +133,7 @@ std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
   std::vector<ResolvedConfig> configs = load_variants(presets, varied, arguments.config.overrides());
   refuse_unused_by_all(configs);
   for (ResolvedConfig& config : configs) {
-    lift_limit_of_steps(config);
     choose_text(config);
-    log_loading(settle_teachers(config));
   }
   return configs;
 }

@@ -28,7 +28,7 @@
 #include "text/corpus.h"
 #include "text/documents.h"
 #include "text/text_listing.h"
-#include "train/run_length.h"
+#include "train/schedule.h"
 
 namespace chargpt {
 

@@ -45,8 +45,6 @@ Json data_of_runs(const std::vector<fs::path>& runs) {
     if (!first) first = config;
     std::vector<std::string> differs = changed_options(*first, config);
     leave_out(differs, {"data.text", "train.teacher", "eval.", "sample."});
-    if (std::max(first->train.max_seconds, config.train.max_seconds) > 0)
-      leave_out(differs, {"train.decay_steps"});  // the clock decided them
     data["differs"] = differs;
     all.push_back(std::move(data));
   }

@@ -24,7 +24,6 @@
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "train/conditions.h"
-#include "train/run_length.h"
 #include "train/teachers.h"
 
 namespace chargpt {
@@ -139,16 +138,11 @@ void reproduce(const Arguments& arguments) {
 
   refuse_occupied(arguments.again, /*overwrite=*/{});
   TrainerOptions options = options_to_resume(trainer_options(arguments, {}), last.state);
-  const RepeatedSteps steps{.last = last.state.step, .last_evaluation_only = limits_evaluations(last.config)};
-  Repetition repetition(run, steps, *options.stop);
+  Repetition repetition(run, {.last = last.state.step}, *options.stop);
   if (!repetition.complaint().empty()) log_warning(repetition.complaint());
   options.stop = &repetition.stop();
-  options.settled = {.decay_steps = last.config.config.train.decay_steps,
-                     .eval_iters = last.config.config.eval.eval_iters};
-  ResolvedConfig config = last.config;
-  // Patience counts evaluations, and here are some for which the first run had no time left.
-  if (config.config.train.max_seconds > 0 && last.state.ended != Ending::patience) config.config.train.patience = 0;
-  Trainer trainer(std::move(config), std::move(corpus), options);
+  options.replayed_shares = last.state.shares;
+  Trainer trainer(last.config, std::move(corpus), options);
   refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
   const NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/{}, program_version());

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
+#include "cli/training/chosen_config.h"
 #include "cli/training/training.h"
 #include "config/describe.h"
 #include "report/log.h"
@@ -26,6 +27,7 @@ namespace {
 
 struct Arguments : TrainingArguments {
   std::string run;
+  double minutes = 0;  ///< 0: not given
 };
 
 /// The run folder. Error usage for one checkpoint, with the way to resume from an earlier step.
@@ -51,12 +53,12 @@ void refuse_another_model(const Config& before, const Config& after) {
 }
 
 /// With the options that were given in place of the run's.
-ResolvedConfig config_to_resume(const ResolvedConfig& before, const Arguments& arguments) {
+ResolvedConfig config_to_resume(const Checkpoint& from, const Arguments& arguments) {
+  const ResolvedConfig& before = from.config;
   ResolvedConfig config = before;
-  apply_overrides(config, arguments.config.overrides());
+  apply_overrides(config, with_minutes(arguments.config.overrides(), arguments.minutes, from.state.seconds));
   refuse_another_model(before.config, config.config);
   check_model(config);
-  if (config.config.train.teacher != before.config.train.teacher) log_loading(settle_teachers(config));
   return config;
 }
 
@@ -125,7 +127,7 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   std::optional<RunLock> lock;
   if (group.first()) lock.emplace(run);
   const Checkpoint checkpoint = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
-  const ResolvedConfig config = config_to_resume(checkpoint.config, arguments);
+  const ResolvedConfig config = config_to_resume(checkpoint, arguments);
   refuse_incomplete_import(run, checkpoint, config.given.contains("data.text"));
   Corpus corpus = shared_text(arguments, run, checkpoint, config, group);
   const std::int64_t step = checkpoint.state.step;
@@ -149,6 +151,9 @@ void run_resume(const Arguments& arguments) {
 void add_resume(Options& options) {
   Arguments& arguments = arguments_for(options, run_resume);
   const Option& run = add_run_argument(options, arguments.run);
+  options.add("--minutes", arguments.minutes, "train for so long more than the run has used")
+      .range(0, 1'000'000)
+      .positive();
   add_training_arguments(options, arguments);
   add_rank_timeout(options, arguments);
   options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N");

@@ -159,7 +159,7 @@ void print_group(const std::vector<const Row*>& rows) {
   for (const Row* row : rows) {
     const RunState& state = row->state;
     table.add({row->name, row->config.name, row->config.model.type, format_short(static_cast<double>(state.parameters)),
-               line_of(state.step, "/", state.max_iters), row->ended,
+               line_of(state.step, state.max_iters > 0 ? line_of("/", state.max_iters) : ""), row->ended,
                figure_or_dash("best_val_loss", state.best_val_loss) + (row->leaks ? " (leaks)" : ""),
                figure_or_dash("best_step", best_step_of(state)), format_duration(state.seconds),
                time_text(row->begun, "%Y-%m-%d", /*local=*/true)});

@@ -24,10 +24,10 @@
 #include "report/log.h"
 #include "report/progress.h"
 #include "run/checkpoints.h"
+#include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
 #include "text/text_listing.h"
-#include "train/evaluator.h"
 
 namespace chargpt {
 
@@ -65,7 +65,7 @@ Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
   if (!arguments.overwrite) return overwrite;
   for (const TextFile& file : list_texts(config.data.text, config.data.units).files)
     overwrite.files.push_back(file.path);
-  overwrite.files.insert(overwrite.files.end(), config.train.teacher.begin(), config.train.teacher.end());
+  for (const std::string& teacher : config.train.teacher) overwrite.files.emplace_back(run_meant(teacher));
   return overwrite;
 }
 
@@ -93,21 +93,10 @@ void train_with_first(const Arguments& arguments, const ResolvedConfig& config, 
   train_to_end(trainer, {}, arguments, std::nullopt, group);
 }
 
-/// The options that were given; --minutes is another word for --max_seconds.
-std::vector<Override> given_options(const Arguments& arguments) {
-  std::vector<Override> given = arguments.config.overrides();
-  if (arguments.minutes == 0) return given;
-  for (const Override& option : given)
-    if (named_option(option.key).name == "max_seconds")
-      throw Error(ExitCode::usage, "--minutes and --max_seconds exclude each other; give one");
-  given.push_back(seconds_of(arguments.minutes));
-  return given;
-}
-
 /// A preset on the text and with the teachers that `config` has settled; options that were given hold.
 ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& arguments, const std::string& preset,
                           const Override& passes) {
-  std::vector<Override> settings = given_options(arguments);
+  std::vector<Override> settings = with_minutes(arguments.config.overrides(), arguments.minutes);
   const auto is_passes = [](const Override& given) { return named_option(given.key).name == "max_epochs"; };
   if (std::ranges::none_of(settings, is_passes)) settings.push_back(passes);
   ResolvedConfig other = load_config(preset, settings);
@@ -124,7 +113,6 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
   const auto steps_within = [&](const std::string& preset, const Override& passes) {
     ResolvedConfig tried = on_text_of(config, arguments, preset, passes);
     if (std::min(corpus.train().size(), corpus.val().size()) <= tried.config.model.block_size) return std::int64_t{0};
-    limit_evaluations_of_long_split(tried, corpus.val().size());
     const TrainerOptions options = trainer_options(arguments, {}, group);
     const PlanEvent plan = Trainer(tried, corpus, options).plan(/*measure=*/false);
     return plan.length_set_by == "train.max_seconds" ? plan.max_iters : std::numeric_limits<std::int64_t>::max();
@@ -136,6 +124,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
 
 /// Left out, the config is that of the run to start from, whose model its weights fit.
 std::string config_named(const Arguments& arguments) {
+  if (is_run(arguments.preset)) return arguments.preset + "/config.json";
   if (!arguments.preset.empty()) return arguments.preset;
   if (arguments.init_from.empty()) return default_preset;
   const std::filesystem::path config = run_place(arguments.init_from, "").run / "config.json";
@@ -145,15 +134,14 @@ std::string config_named(const Arguments& arguments) {
 void train(const Arguments& arguments, ProcessGroup& group) {
   refuse_overwrite_without_run(arguments.overwrite, arguments.run);
   const bool chooses = arguments.preset.empty() && arguments.init_from.empty() && arguments.minutes > 0;
-  ResolvedConfig config = load_config(config_named(arguments), given_options(arguments));
+  ResolvedConfig config =
+      load_config(config_named(arguments), with_minutes(arguments.config.overrides(), arguments.minutes));
   check_model(config);
   choose_text(config);
-  log_loading(settle_teachers(config));
   group.refuse_standard_input(config.config);
   Corpus corpus = named_text(config.config.data, std::nullopt, arguments.output);
   if (chooses) choose_shape(arguments, config, corpus, group);
   check_splits(corpus, config.config.model.block_size);
-  limit_evaluations_of_long_split(config, corpus.val().size());
   group.check(config.config, corpus);
   const Overwrite overwrite = overwrite_of(arguments, config.config);
   if (group.first()) refuse_occupied(arguments.run, overwrite);
@@ -182,9 +170,10 @@ void run_train(const Arguments& arguments) {
 
 void add_train(Options& options) {
   Arguments& arguments = arguments_for(options, run_train);
-  const Option& config =
-      options.add("CONFIG", arguments.preset, "a preset's name (chargpt configs lists them) or a path")
-          .default_text(default_preset);
+  const Option& config = options
+                             .add("CONFIG", arguments.preset,
+                                  "a preset's name (chargpt configs lists them), a path, or a run, for its config")
+                             .default_text(default_preset);
   options.add("--run", arguments.run, "run folder (default runs/<config>-<n>)");
   options
       .add("--init_from", arguments.init_from,

@@ -4,7 +4,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/quote.h"
+#include "config/describe.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -28,8 +30,13 @@ Override passes_of(const Row& row) {
 
 }  // namespace
 
-Override seconds_of(double minutes) {
-  return {"train.max_seconds", nlohmann::json(60 * minutes).dump(), "--minutes"};
+std::vector<Override> with_minutes(std::vector<Override> given, double minutes, double used) {
+  if (minutes == 0) return given;
+  for (const Override& option : given)
+    if (named_option(option.key).name == "max_seconds")
+      throw Error(ExitCode::usage, "--minutes and --max_seconds exclude each other; give one");
+  given.push_back({"train.max_seconds", nlohmann::json(used + 60 * minutes).dump(), "--minutes"});
+  return given;
 }
 
 ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within) {

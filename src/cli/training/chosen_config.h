@@ -24,7 +24,8 @@ ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const Step
 /// A line for people on the choice, which has become `config`.
 std::string chosen_text(const ChosenConfig& chosen, const Config& config, double minutes, std::int64_t train_tokens);
 
-/// train.max_seconds of `minutes`.
-Override seconds_of(double minutes);
+/// The options that were given and, where --minutes was, train.max_seconds of them and of `used` seconds. Error usage
+/// for both.
+std::vector<Override> with_minutes(std::vector<Override> given, double minutes, double used = 0);
 
 }  // namespace chargpt

@@ -20,7 +20,7 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "train/run_length.h"
+#include "train/schedule.h"
 
 namespace chargpt {
 namespace {

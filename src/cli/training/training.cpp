@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
@@ -28,18 +29,13 @@ namespace chargpt {
 
 namespace {
 
-/// RUN/config.json as the run really goes: under train.max_seconds its length is decided on the way.
+/// RUN/config.json as it was asked for, once the run begins.
 class ConfigWriter : public Listener {
  public:
   ConfigWriter(const Trainer& trainer, std::filesystem::path path) : trainer_(trainer), path_(std::move(path)) {}
-  void on(const PlanEvent&) override { write(); }
-  void on(const CheckpointEvent&) override {
-    if (trainer_.config().config.train.max_seconds > 0) write();
-  }
+  void on(const PlanEvent&) override { write_file_atomically(path_, json_text(to_json(trainer_.config()))); }
 
  private:
-  void write() const { write_file_atomically(path_, json_text(to_json(trainer_.config()))); }
-
   const Trainer& trainer_;
   std::filesystem::path path_;
 };
@@ -108,18 +104,16 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
   }
 }
 
-/// The validation loss before the first step; none in a run that is resumed, or that went on to score fewer windows.
-struct FirstLoss final : Listener {
-  void on(const EvalEvent& event) override {
-    if (event.step == 0)
-      loss = event.val_loss;
-    else if (event.exact != exact)
-      loss.reset();
-    exact = event.exact;
-  }
-  std::optional<double> loss;
-  bool exact = true;
-};
+/// A run none of whose evaluations was worth to be its best.
+void warn_of_no_best(const Trainer& trainer) {
+  const RunState& state = trainer.state();
+  if (state.best_step >= 0 || !std::isfinite(state.val_loss) || state.step == 0) return;
+  const double begun = state.best_val_loss;  // where weights were inherited, theirs
+  log_warning("lower train.learning_rate, ", trainer.config().config.train.learning_rate,
+              ": no evaluation was better than ",
+              std::isfinite(begun) ? "before the first step, val " + format_loss(begun)
+                                   : "guessing, " + format_loss(std::log(trainer.corpus().vocabulary().size())));
+}
 
 }  // namespace
 
@@ -192,8 +186,6 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   group.trains(run);
   if (const std::string line = group.notice(trainer.config().config); !line.empty()) log_note(line);
   const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
-  const auto first = std::make_shared<FirstLoss>();
-  trainer.add_listener(first);
   const Ending ending = trainer.run();
   progress->finish();
   if (!group.alone())
@@ -201,8 +193,7 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
              format_duration(trainer.state().training_seconds), " of training");
   const int signal = finish_ranks();
   const bool stopped = ending == Ending::stopped;
-  if (first->loss && trainer.state().best_step > 0 && *first->loss < trainer.state().best_val_loss)
-    log_note("no evaluation was better than the one before the first step, val ", format_loss(*first->loss));
+  warn_of_no_best(trainer);
   log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
            "; to continue:");
   const std::int64_t threads = trainer.state().threads;  // more than this machine has are to be asked for

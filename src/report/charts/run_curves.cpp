@@ -48,7 +48,8 @@ void RunCurves::add(const Row& row) {
   if (step < 0) return;
   if (kind == "plan") {
     leaks_ = row.value("leaks", Row()) == true;
-    max_iters_ = std::max<std::int64_t>(0, count(row, "max_iters"));
+    const bool by_clock = row.value("by_clock", Row()) == true;  // then max_iters is an estimate
+    max_iters_ = by_clock ? 0 : std::max<std::int64_t>(0, count(row, "max_iters"));
     remaining_ = {};  // another process goes on
     go_to(step);
   } else if (kind == "train") {
@@ -57,14 +58,14 @@ void RunCurves::add(const Row& row) {
     steps_.add(now);
     loss_.add(now.loss);
     tokens_per_second_.add(number_in(row, "tokens_per_second"));
-    remaining_.see(step, now.seconds);
+    remaining_.see(number_in(row, "share"), now.seconds);
     go_to(step);
   } else if (kind == "eval") {
     cut_back(evaluations_, step);
     const double averaged = number_in(row, "averaged_val_loss"), val_loss = number_in(row, "val_loss");
     evaluations_.add({step, number_in(row, "seconds"), number_in(row, "train_loss"), val_loss});
     const double loss = averaged < val_loss ? averaged : val_loss;
-    if (loss < best_val_loss_) {
+    if (row.value("best", Row()) == true) {
       best_val_loss_ = loss;
       best_step_ = step;
     }

@@ -79,11 +79,11 @@ class RunCurves {
   double seconds() const { return seconds_; }
   double loss() const { return loss_.value(); }  ///< of the last logged steps, smoothed
   double tokens_per_second() const { return tokens_per_second_.value(); }
-  /// The lowest validation loss and its step.
+  /// The validation loss of the best evaluation and its step.
   double best_val_loss() const { return best_val_loss_; }
   std::int64_t best_step() const { return best_step_; }
-  /// By the mean time of a step of the last process.
-  std::optional<double> seconds_left() const { return remaining_.of(max_iters_ - step_); }
+  /// By the pace of the last process.
+  std::optional<double> seconds_left() const { return remaining_.left(); }
   /// The end that the last row tells; `ended` unknown if the run went on.
   const EndEvent& end() const { return end_; }
 

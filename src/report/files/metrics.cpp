@@ -52,6 +52,7 @@ void each_figure(Plan& plan, const Visit& visit) {
   visit("text_files", plan.text_files);
   visit("tokens_per_step", plan.tokens_per_step);
   visit("max_iters", plan.max_iters);
+  visit("by_clock", plan.by_clock);
   visit("length_set_by", plan.length_set_by);
   visit("epochs", plan.epochs);
   visit("memory_bytes", plan.memory_bytes);
@@ -147,10 +148,10 @@ void MetricsWriter::on(const PlanEvent& event) {
 
 void MetricsWriter::on(const StepEvent& event) {
   step_ = event.step;
-  if (event.step != 1 && event.step % log_interval_ != 0 && event.step != event.max_iters) return;
-  Row row = {{"kind", "train"},         {"step", event.step},           {"loss", event.loss},
-             {"lr", event.lr},          {"grad_norm", event.grad_norm}, {"tokens_per_second", event.tokens_per_second},
-             {"seconds", event.seconds}};
+  if (event.step != 1 && event.step % log_interval_ != 0 && event.share < 1) return;
+  Row row = {{"kind", "train"},      {"step", event.step},           {"loss", event.loss},
+             {"lr", event.lr},       {"grad_norm", event.grad_norm}, {"tokens_per_second", event.tokens_per_second},
+             {"share", event.share}, {"seconds", event.seconds}};
   if (event.rank_seconds) row["rank_seconds"] = *event.rank_seconds;
   file_.write(line(row));
 }

@@ -147,7 +147,7 @@ void TensorBoardWriter::write_summary(std::int64_t step, std::string_view summar
 }
 
 void TensorBoardWriter::on(const StepEvent& event) {
-  if (event.step != 1 && event.step % log_interval_ != 0 && event.step != event.max_iters) return;
+  if (event.step != 1 && event.step % log_interval_ != 0 && event.share < 1) return;
   write_summary(event.step, scalar("train/loss", event.loss) + scalar("lr", event.lr) +
                                 scalar("grad_norm", event.grad_norm) +
                                 scalar("tokens_per_second", event.tokens_per_second));
