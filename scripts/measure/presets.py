@@ -4,6 +4,7 @@
     scripts/measure/presets.py                         all presets, three seeds; hours
     scripts/measure/presets.py --only ladder/bigram    these alone; the other rows stay as they are
     scripts/measure/presets.py --table                 only writes the table anew from expected.json
+    scripts/measure/presets.py --rehash                new digests alone: where an option was changed that changes no weight (bit-equal ones were seen)
 
 Results go to configs/expected.json (which `chargpt configs` prints) and as a table into configs/README.md, between its markers.
 A preset whose run would take longer than --hours, or more memory than there is, becomes a row "not measured here"; a row that was
@@ -165,6 +166,7 @@ def parse_arguments():
     parser.add_argument("--program", default=PROGRAM)
     parser.add_argument("--work", default=str(ROOT / "runs" / "measure_presets"), help="folder of the runs")
     parser.add_argument("--folder", default=str(ROOT / "configs"), help="folder of expected.json and README.md")
+    parser.add_argument("--rehash", action="store_true", help="train nothing, write new digests of the configs; those of the metrics go")
     parser.add_argument("--table", action="store_true", help="train nothing, write the table from expected.json")
     own, extra = (sys.argv[1:sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1:]) if "--" in sys.argv else (sys.argv[1:], [])
     options = parser.parse_args(own)
@@ -178,7 +180,13 @@ def main():
     options = parse_arguments()
     program, expected = Presets(options.program), load(options.folder)
     presets = program.names()
-    if options.table:
+    if options.rehash:
+        expected["defaults"] = program.defaults()
+        for preset, row in expected["rows"].items():
+            row["config"] = program.config_digest(preset, expected["defaults"])
+            for run in row.get("runs", []):
+                run.pop("metrics", None)
+    if options.table or options.rehash:
         return save(options.folder, expected, presets)
     unknown = [preset for preset in options.only or [] if preset not in presets]
     if unknown:

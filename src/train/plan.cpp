@@ -123,11 +123,10 @@ PlanEvent plan_of(const Config& config, const Corpus& corpus, const Learner& lea
   plan.text_files = corpus.files();
   plan.tokens_per_step = tokens_per_step(config);
   plan.max_iters = steps;
-  plan.by_clock = config.train.max_seconds > 0;
   plan.start_step = state.step;
   plan.longer_limits = length_limits(config.train);
-  const bool by_seconds = plan.by_clock && (state.max_iters == 0 || steps < state.max_iters);
-  plan.length_set_by = by_seconds ? "train.max_seconds"
+  plan.by_clock = config.train.max_seconds > 0 && (state.max_iters == 0 || steps < state.max_iters);
+  plan.length_set_by = plan.by_clock ? "train.max_seconds"
                        : config.train.max_epochs > 0 && (config.train.max_iters == 0 || steps < config.train.max_iters)
                            ? "train.max_epochs"
                            : "train.max_iters";

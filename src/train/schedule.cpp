@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t never = 1'000'000'000'000;  ///< step
 constexpr std::int64_t evaluations = 10;           ///< of a run, where no interval is given
-/// The end needs the last evaluation and save, and some more, as a machine's speed varies. An update is begun before the
-/// share is 1, so that one more is needed too.
+/// The end needs the last evaluation and save, and some more, as a machine's speed varies. An update is begun before
+/// the share is 1, so that one more is needed too.
 constexpr double reserved = 1.2;
 /// An evaluation on the way comes after at least so many times the time that the one before took.
 constexpr float training_per_evaluation = 3;

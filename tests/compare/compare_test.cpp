@@ -72,7 +72,7 @@ TEST_CASE_METHOD(Bench, "the weights scored are those that the run ended with, h
   ResolvedConfig config = config_of("unstable");
   config.config.train.max_iters = 40;
   config.config.train.warmup_iters = 40;  // the rate rises to the end, far above what is good
-  config.config.train.learning_rate = 20;
+  config.config.train.learning_rate = 0.5;
   const Comparison comparison = compared({config}, options_for(1));
   const SeedRun& run = comparison.results.at(0).runs.seeds.at(0);
   const Checkpoint best = load_checkpoint(run.run, "best");

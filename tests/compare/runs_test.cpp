@@ -127,9 +127,9 @@ TEST_CASE_METHOD(Log, "stopped, the runner asks its children to stop and waits f
 
 TEST_CASE_METHOD(Log, "what a child's metrics tell is passed on and shown") {
   write("rows", R"({"kind":"plan","step":0,"max_iters":200}
-{"kind":"train","step":1,"seconds":1.0}
+{"kind":"train","step":1,"share":0.005,"seconds":1.0}
 {"kind":"eval","step":50,"val_loss":2.25}
-{"kind":"train","step":51,"seconds":6.0}
+{"kind":"train","step":51,"share":0.255,"seconds":6.0}
 )");
   RunsHooks hooks = hooks_of([](const PlannedRun&) {
     return "cp ../rows metrics.jsonl; while [ ! -e ../seen ]; do sleep 0.01; done; touch figures.json";
@@ -174,7 +174,8 @@ TEST_CASE_METHOD(Log, "rows of an earlier process are passed on by none, though 
 TEST_CASE("the line of all that is running fits its terminal") {
   const PlannedRun one{
       .config = "nanogpt-cpu learning_rate=3e-3", .options = parse_config("{}", "one", {}), .number = 3, .total = 12};
-  const RunningRun running{.run = &one, .step = 1000, .max_iters = 2000, .val_loss = 1.7012, .seconds_left = 63};
+  const RunningRun running{
+      .run = &one, .step = 1000, .max_iters = 2000, .share = 0.5, .val_loss = 1.7012, .seconds_left = 63};
   const RunningRun beginning{.run = &one};
   CHECK(progress_line({running}, 2, 101) ==
         "run 3 of 12: nanogpt-cpu learning_rate=3e-3, seed 1337  step 1,000/2,000  val 1.7012  1 min 03 s left");

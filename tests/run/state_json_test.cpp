@@ -60,12 +60,14 @@ TEST_CASE("the text of a run state") {
   state.training_seconds = 1.25;
   state.val_loss = std::numeric_limits<double>::quiet_NaN();
   state.best_val_loss = std::numeric_limits<double>::infinity();
-  CHECK(to_json(state).dump() == R"({"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"val_loss":"nan",)"
-                                 R"("averaged_val_loss":"inf","best_val_loss":"inf","best_step":-1,)"
-                                 R"("evals_without_improvement":2,"ended":"unknown",)"
-                                 R"("data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,"start_symbol":1,)"
-                                 R"("program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
-                                 R"("device":"cpu","engine":"libtorch","threads":2,"ranks":1,"teachers":[]})");
+  CHECK(to_json(state).dump() ==
+        R"({"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"setup_seconds":0.0,)"
+        R"("closing_seconds":0.0,"val_windows":0,"val_loss":"nan",)"
+        R"("averaged_val_loss":"inf","best_val_loss":"inf","best_step":-1,)"
+        R"("evals_without_improvement":2,"ended":"unknown",)"
+        R"("data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,"start_symbol":1,)"
+        R"("program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
+        R"("device":"cpu","engine":"libtorch","threads":2,"ranks":1,"teachers":[]})");
   const RunState read = run_state_from_json(to_json(state), "s");
   CHECK(std::isnan(read.val_loss));
   CHECK(std::isinf(read.best_val_loss));

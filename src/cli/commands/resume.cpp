@@ -62,6 +62,19 @@ ResolvedConfig config_to_resume(const Checkpoint& from, const Arguments& argumen
   return config;
 }
 
+/// The checkpoint counts, whatever has been written into config.json since.
+void note_edited_config(const Checkpoint& from, const std::filesystem::path& run) {
+  std::vector<std::string> options;
+  try {
+    for (const DifferingOption& each : differing_options({from.config.config, read_config(run).config}))
+      options.push_back("--set " + shell_quoted(each.key + "=" + each.values[1]));
+  } catch (const Error& error) {
+    return log_note("config.json is rewritten: ", error.what());
+  }
+  if (!options.empty())
+    log_note("config.json says otherwise than the checkpoint, which counts; to follow it, add ", joined(options, " "));
+}
+
 /// Call before anything is written there, even a lock. A link in place of run.json means a run that was tampered with.
 void refuse_what_is_no_run(const std::filesystem::path& run) {
   if (is_run(run) || std::filesystem::is_symlink(run / "run.json")) return refuse_replaced(run);
@@ -127,6 +140,7 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   std::optional<RunLock> lock;
   if (group.first()) lock.emplace(run);
   const Checkpoint checkpoint = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
+  if (group.first()) note_edited_config(checkpoint, run);
   const ResolvedConfig config = config_to_resume(checkpoint, arguments);
   refuse_incomplete_import(run, checkpoint, config.given.contains("data.text"));
   Corpus corpus = shared_text(arguments, run, checkpoint, config, group);

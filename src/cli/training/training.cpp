@@ -104,15 +104,15 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
   }
 }
 
-/// A run none of whose evaluations was worth to be its best.
-void warn_of_no_best(const Trainer& trainer) {
+/// A run none of whose evaluations was good enough to be its best.
+void note_no_best(const Trainer& trainer) {
   const RunState& state = trainer.state();
   if (state.best_step >= 0 || !std::isfinite(state.val_loss) || state.step == 0) return;
   const double begun = state.best_val_loss;  // where weights were inherited, theirs
-  log_warning("lower train.learning_rate, ", trainer.config().config.train.learning_rate,
-              ": no evaluation was better than ",
-              std::isfinite(begun) ? "before the first step, val " + format_loss(begun)
-                                   : "guessing, " + format_loss(std::log(trainer.corpus().vocabulary().size())));
+  log_note("train longer, or lower train.learning_rate (", trainer.config().config.train.learning_rate,
+           "): no evaluation was better than ",
+           std::isfinite(begun) ? "before the first step, val " + format_loss(begun)
+                                : "guessing, " + format_loss(std::log(trainer.corpus().vocabulary().size())));
 }
 
 }  // namespace
@@ -193,7 +193,7 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
              format_duration(trainer.state().training_seconds), " of training");
   const int signal = finish_ranks();
   const bool stopped = ending == Ending::stopped;
-  warn_of_no_best(trainer);
+  note_no_best(trainer);
   log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
            "; to continue:");
   const std::int64_t threads = trainer.state().threads;  // more than this machine has are to be asked for
