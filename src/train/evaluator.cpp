@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t long_split = 131'072, least_scored = 32'768;
 constexpr double most_of_run = 0.1;
 constexpr const char* key = "eval.eval_iters";
-constexpr const char* long_split_origin = "a long validation split";
+const Origin long_split_origin{Origin::By::program, "a long validation split"};
 
 }  // namespace
 
@@ -102,11 +102,12 @@ void limit_evaluations_of_long_split(ResolvedConfig& resolved, std::int64_t val_
   lift_limit_of_evaluations(resolved);
   if (scores_part_of_long_split(resolved)) {  // in the run whose config this is, perhaps of another text
     resolved.config.eval.eval_iters = 0;
-    resolved.origin[key] = "default";
+    resolved.origin[key] = {};
   }
   const Config& config = resolved.config;
-  const std::string origin = origin_of(resolved, key);
-  if (val_tokens <= long_split || config.eval.eval_iters > 0 || (origin != "default" && !origin.starts_with("preset ")))
+  const Origin::By by = origin_of(resolved, key).by;
+  if (val_tokens <= long_split || config.eval.eval_iters > 0 ||
+      (by != Origin::By::standard && by != Origin::By::preset))
     return;
   const auto between = static_cast<double>(config.eval.eval_interval) * static_cast<double>(tokens_per_step(config));
   const double times_scored = (config.train.ema > 0 ? 2 : 1) + 0.25;  // averaged weights too; a quarter for train

@@ -20,22 +20,27 @@ constexpr const char* decay_key = "train.decay_steps";
 constexpr const char* evaluations_key = "eval.eval_iters";
 
 /// The origin of a value that `option` has put in the place of `before`: "train.max_seconds, instead of 20
-/// (--eval_iters)".
-std::string instead_of(const std::string& option, std::int64_t before, const std::string& origin) {
-  return line_of(option, ", instead of ", before, " (", origin, ")");
+/// (option --eval_iters)".
+Origin instead_of(const std::string& option, std::int64_t before, const Origin& origin) {
+  return {Origin::By::program, line_of(option, ", instead of ", before, " (", origin.stored(), ")")};
 }
 
 /// The value that was there before, whose origin `origin` becomes; 0 where it does not say.
-std::int64_t take_back(std::string& origin) {
+std::int64_t take_back(Origin& origin) {
   std::int64_t before = 0;
   int begin = 0;
-  std::sscanf(origin.c_str(), "%*[^,], instead of %13" SCNd64 " (%n", &before, &begin);
-  origin = begin > 0 ? origin.substr(begin, origin.size() - 1 - begin) : "default";
+  const std::string text = origin.where;
+  std::sscanf(text.c_str(), "%*[^,], instead of %13" SCNd64 " (%n", &before, &begin);
+  origin = begin > 0 ? stored_origin(text.substr(begin, text.size() - 1 - begin)).value_or(Origin{}) : Origin{};
   return begin > 0 ? std::max<std::int64_t>(0, before) : 0;
 }
 
-bool is_lowered(const std::string& origin, const std::string& option) {
-  return origin.starts_with(option + ", instead of ");
+bool is_lowered(const Origin& origin, const std::string& option) {
+  return origin.where.starts_with(option + ", instead of ");
+}
+
+Origin settled_by(const std::string& option) {
+  return {Origin::By::program, option};
 }
 
 }  // namespace
@@ -50,11 +55,11 @@ double training_speed(const Config& config, std::int64_t steps, double seconds) 
 
 std::vector<std::string> length_limits(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
-  const std::string origin = origin_of(resolved, steps_key);
+  const Origin origin = origin_of(resolved, steps_key);
   std::vector<std::string> limits;
   if (train.max_epochs > 0) limits.emplace_back(epochs_key);
   if (train.max_seconds > 0) limits.emplace_back(seconds_key);
-  const bool settled = origin == epochs_key || origin == seconds_key;
+  const bool settled = origin == settled_by(epochs_key) || origin == settled_by(seconds_key);
   if (limits.empty() || (train.max_iters > 0 && !settled)) limits.insert(limits.begin(), steps_key);
   return limits;
 }
@@ -69,7 +74,7 @@ bool needs_pace(const std::vector<std::string>& limits) {
 }
 
 bool limits_evaluations(const ResolvedConfig& resolved) {
-  return origin_of(resolved, evaluations_key).starts_with(seconds_key);
+  return origin_of(resolved, evaluations_key).where.starts_with(seconds_key);
 }
 
 void lift_limit_of_evaluations(ResolvedConfig& resolved) {
@@ -78,28 +83,28 @@ void lift_limit_of_evaluations(ResolvedConfig& resolved) {
 
 void lift_limit_of_steps(ResolvedConfig& resolved) {
   TrainConfig& train = resolved.config.train;
-  std::string origin = origin_of(resolved, steps_key);
+  Origin origin = origin_of(resolved, steps_key);
   if (!is_lowered(origin, epochs_key)) return;
   const std::int64_t before = std::min(never, take_back(origin));
   train.max_iters = before;
-  resolved.origin[steps_key] = before > 0 ? origin : epochs_key;
+  resolved.origin[steps_key] = before > 0 ? origin : settled_by(epochs_key);
 }
 
 void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int64_t steps) {
   std::int64_t& now = resolved.config.train.max_iters;
   const bool lowers = length_limits(resolved).front() == steps_key;
-  resolved.origin[steps_key] = lowers ? instead_of(option, now, origin_of(resolved, steps_key)) : option;
+  resolved.origin[steps_key] = lowers ? instead_of(option, now, origin_of(resolved, steps_key)) : settled_by(option);
   now = steps;
 }
 
 std::string length_set_by(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
-  const std::string origin = origin_of(resolved, steps_key);
+  const Origin origin = origin_of(resolved, steps_key);
   if (train.max_seconds > 0 && !train.decay_steps.empty() &&
       (train.max_iters == 0 || train.decay_steps.back() < train.max_iters))
     return seconds_key;
   for (const char* option : {epochs_key, seconds_key})
-    if (origin == option || is_lowered(origin, option)) return option;
+    if (origin == settled_by(option) || is_lowered(origin, option)) return option;
   return steps_key;
 }
 
@@ -140,7 +145,7 @@ void RunLength::settle() {
   }
   if (!needs_pace(limits)) return;
   config_.config.train.decay_steps = {never, never};
-  config_.origin[decay_key] = seconds_key;
+  config_.origin[decay_key] = settled_by(seconds_key);
   start_budget();
 }
 

@@ -87,7 +87,7 @@ TEST_CASE("what training does not depend on, and a length that seconds settled, 
   ResolvedConfig fast = with(R"({"train": {"max_seconds": 9}})"), slow = fast;
   fast.config.train.max_iters = 200;
   slow.config.train.max_iters = 100;
-  fast.origin["train.max_iters"] = slow.origin["train.max_iters"] = "train.max_seconds";
+  fast.origin["train.max_iters"] = slow.origin["train.max_iters"] = {Origin::By::program, "train.max_seconds"};
   CHECK(differences_but_for_seed(fast, slow).empty());
 }
 

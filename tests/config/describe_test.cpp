@@ -101,32 +101,25 @@ TEST_CASE("presets, defaults and runs fit the schema; what the reader refuses do
   }
 }
 
-TEST_CASE("the table has a row for every option") {
-  std::set<std::string> bare;
+TEST_CASE("every option has its own name and can be set by it, with and without its section, to its default") {
+  std::set<std::string> names;
   for (const OptionInfo& row : option_table()) {
-    INFO(row.section << "." << row.name);
-    CHECK(bare.insert(row.name).second);  // unique without its section, so that --NAME works
+    INFO(row.key());
+    CHECK(names.insert(row.name).second);
     CHECK_FALSE(row.help.empty());
-    CHECK_FALSE(row.type.empty());
-  }
-}
-
-TEST_CASE("every option can be set by a flag to its own default, with and without its section") {
-  const auto defaults = to_json(Config());
-  for (const OptionInfo& row : option_table())
-    for (const std::string& key : {row.name, row.section + "." + row.name}) {
-      INFO(key);
-      const auto found = defaults[row.section].value(row.name, nlohmann::ordered_json());
-      const std::string value = found.is_string() ? found.get<std::string>() : found.dump();
+    const Json standard = row.get(Config());
+    for (const std::string& key : {row.name, row.key()}) {
+      const std::string value = standard.is_string() ? standard.get<std::string>() : standard.dump();
       const ResolvedConfig resolved = parse("{}", {{key, value, "--set"}});
-      CHECK(resolved.origin.at(row.section + "." + row.name) == "--set");
+      CHECK(resolved.origin.at(row.key()) == Origin{Origin::By::option, "--set"});
       CHECK(to_json(resolved.config) == to_json(parse("{}").config));
     }
+  }
 }
 
 /// That a config has these options, whatever it has besides.
 void check_options(const Config& config, const char* expected) {
-  const auto all = to_json(config), wanted = nlohmann::ordered_json::parse(expected);
+  const Json all = to_json(config), wanted = Json::parse(expected);
   for (const auto& [section, options] : wanted.items())
     for (const auto& [key, value] : options.items()) {
       INFO(section << "." << key);

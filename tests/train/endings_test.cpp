@@ -137,7 +137,7 @@ TEST_CASE_METHOD(TestFolder, "max_seconds holds the last step, evaluation and sa
   CHECK(state.step == state.max_iters);
   CHECK(state.step > 100);
   const ResolvedConfig& config = run->trainer.config();
-  CHECK(config.origin.at("train.decay_steps") == "train.max_seconds");
+  CHECK(config.origin.at("train.decay_steps").text() == "train.max_seconds");
   CHECK(config.config.train.decay_steps.back() == state.step);
   CHECK(run->recorder->steps.back().lr < 0.01 * config.config.train.learning_rate + config.config.train.min_lr);
   CHECK(run->recorder->evaluations.front().exact);
@@ -305,7 +305,7 @@ TEST_CASE_METHOD(TestFolder, "where max_seconds end before the first update one 
   CHECK_FALSE(run->recorder->evaluations.front().exact);
   const ResolvedConfig kept = last_checkpoint(path()).config;
   CHECK(kept.config.eval.eval_iters == 1);
-  CHECK(kept.origin.at("eval.eval_iters") == "train.max_seconds, instead of 0 (default)");
+  CHECK(kept.origin.at("eval.eval_iters").text() == "train.max_seconds, instead of 0 (default)");
   CHECK(run->recorder->noticed("train.warmup_iters = 2 is not below the run's 1 step"));
 }
 

@@ -1,6 +1,7 @@
 // Option by option: four updates equal two, stop, resume, two, to the bit, in every file of the last checkpoint. A new
 // option of config.h fails here until it is listed.
 #include "config/describe.h"
+#include "config/load.h"
 #include "twin.h"
 
 using namespace chargpt;

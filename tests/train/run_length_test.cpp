@@ -61,7 +61,7 @@ TEST_CASE("epochs settle the length at once, and a run that goes on keeps it unl
   const std::int64_t tokens = tokens_per_step(Config());
   const RunLength length(limited(0, 3, 0), 7 * tokens, {}, clock);
   CHECK(length.steps() == 21);
-  CHECK(length.config().origin.at("train.max_iters") == "train.max_epochs");
+  CHECK(length.config().origin.at("train.max_iters").text() == "train.max_epochs");
   CHECK(length.asked().config.train.max_iters == limited(0, 3, 0).config.train.max_iters);
 
   RunLength goes_on(length.config(), 9 * tokens, {}, clock);
@@ -100,11 +100,11 @@ TEST_CASE("evaluations that max_seconds has limited are as asked for again in a 
   const RunClock clock({}, 0, alone);
   ResolvedConfig asked = limited(0, 0, 10);
   asked.config.eval.eval_iters = 20;
-  asked.origin["eval.eval_iters"] = "--eval_iters";
+  asked.origin["eval.eval_iters"] = {Origin::By::option, "--eval_iters"};
   RunLength timed(asked, 1000, {}, clock);
   for (const std::int64_t fewer : {5, 1}) timed.limit_evaluations(fewer);
   const ResolvedConfig saved = timed.config();
-  CHECK(saved.origin.at("eval.eval_iters") == "train.max_seconds, instead of 20 (--eval_iters)");
+  CHECK(saved.origin.at("eval.eval_iters").text() == "train.max_seconds, instead of 20 (option --eval_iters)");
   CHECK(RunLength(saved, 1000, {}, clock).config().config.eval.eval_iters == 20);  // a new run of that config
 
   RunLength resumed(saved, 1000, {}, clock);
@@ -117,7 +117,7 @@ TEST_CASE("evaluations that max_seconds has limited are as asked for again in a 
   RunLength longer(by_steps, 1000, {}, clock);
   longer.resume(saved.config.train);
   CHECK(longer.config().config.eval.eval_iters == 20);
-  CHECK(longer.config().origin.at("eval.eval_iters") == "--eval_iters");
+  CHECK(longer.config().origin.at("eval.eval_iters").text() == "--eval_iters");
 }
 
 TEST_CASE("a run that the clock ended, resumed without its seconds, has the rates of its steps") {

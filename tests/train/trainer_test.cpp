@@ -115,7 +115,8 @@ TEST_CASE("of several limits the shortest ends the run, and the plan says which"
   CHECK(plan.max_iters == 45);
   CHECK(plan.length_set_by == "train.max_epochs");
   CHECK(plan.longer_limits == std::vector<std::string>{"train.max_iters", "train.max_seconds"});
-  CHECK(by_epochs.trainer.config().origin.at("train.max_iters") == "train.max_epochs, instead of 1000 (default)");
+  CHECK(by_epochs.trainer.config().origin.at("train.max_iters").text() ==
+        "train.max_epochs, instead of 1000 (default)");
 
   SmallRun by_seconds(limited(100'000, 1e6, 0.5));
   const PlanEvent other = by_seconds.trainer.plan(false);
@@ -141,7 +142,7 @@ TEST_CASE("the config of a run limited by epochs is that run again, and on anoth
   lowered.config.train.max_epochs = 0;
   CHECK(SmallRun(lowered).trainer.plan(false).max_iters == 12);
   ResolvedConfig of_old_run = second.trainer.config();
-  of_old_run.origin["train.max_iters"] = "lowered by train.max_epochs";
+  of_old_run.origin["train.max_iters"] = {Origin::By::program, "lowered by train.max_epochs"};
   CHECK(SmallRun(of_old_run).trainer.plan(false).max_iters == 6);
 }
 
@@ -234,7 +235,7 @@ TEST_CASE("the better of two losses is the best, and patience counts the evaluat
 }
 
 TEST_CASE("evaluations of a long split score what keeps them within a tenth of the run, unless asked for more") {
-  const auto batches = [](std::int64_t val_tokens, std::int64_t eval_interval, double ema, const std::string& origin) {
+  const auto batches = [](std::int64_t val_tokens, std::int64_t eval_interval, double ema, Origin::By by) {
     ResolvedConfig resolved = small_config();
     Config& config = resolved.config;
     config.model.block_size = 128;
@@ -243,28 +244,29 @@ TEST_CASE("evaluations of a long split score what keeps them within a tenth of t
     config.train.ema = ema;
     config.eval.eval_interval = eval_interval;
     config.eval.eval_iters = 0;
-    resolved.origin["eval.eval_iters"] = origin;
+    resolved.origin["eval.eval_iters"].by = by;
     limit_evaluations_of_long_split(resolved, val_tokens);
     CHECK(scores_part_of_long_split(resolved) == (config.eval.eval_iters > 0));
     return config.eval.eval_iters;
   };
-  CHECK(batches(131'072, 250, 0, "default") == 0);
+  using enum Origin::By;
+  CHECK(batches(131'072, 250, 0, standard) == 0);
   // 250 steps of 1,024 tokens; three forward passes a step, and 1.25 or 2.25 a token of validation
-  CHECK(batches(1'000'000, 250, 0, "default") == 60);
-  CHECK(batches(1'000'000, 250, 0.99, "preset default") == 33);
-  CHECK(batches(1'000'000, 25, 0, "default") == 32);
-  CHECK(batches(140'000, 100'000, 0, "default") == 0);  // which it can afford to score whole
-  CHECK(batches(1'000'000, 250, 0, "--eval_iters") == 0);
-  CHECK(batches(1'000'000, 250, 0, "mine.json:3") == 0);
+  CHECK(batches(1'000'000, 250, 0, standard) == 60);
+  CHECK(batches(1'000'000, 250, 0.99, preset) == 33);
+  CHECK(batches(1'000'000, 25, 0, standard) == 32);
+  CHECK(batches(140'000, 100'000, 0, standard) == 0);  // which it can afford to score whole
+  CHECK(batches(1'000'000, 250, 0, option) == 0);
+  CHECK(batches(1'000'000, 250, 0, file) == 0);
 }
 
 TEST_CASE("another run's limit of evaluations, of its long split or its seconds, holds for no other text") {
   for (const std::string origin :
-       {"a long validation split", "train.max_seconds, instead of 60 (a long validation split)"}) {
+       {"a long validation split", "train.max_seconds, instead of 60 (program a long validation split)"}) {
     INFO(origin);
     ResolvedConfig resolved = small_config();
     resolved.config.eval.eval_iters = 60;
-    resolved.origin["eval.eval_iters"] = origin;
+    resolved.origin["eval.eval_iters"] = {Origin::By::program, origin};
     limit_evaluations_of_long_split(resolved, 1000);
     CHECK(resolved.config.eval.eval_iters == 0);
     CHECK_FALSE(scores_part_of_long_split(resolved));

@@ -55,7 +55,7 @@ Json differing_from_defaults(const ResolvedConfig& resolved) {
     options.push_back({{"option", key},
                        {"value", value},
                        {"default", standard},
-                       {"from", resolved.origin.at(key)},
+                       {"from", resolved.origin.at(key).text()},
                        {"help", option.help}});
   }
   return options;
@@ -74,9 +74,11 @@ Json describe_groups(const Config& config, std::int64_t symbols) {
 }
 
 Json describe_options(const ResolvedConfig& resolved, std::int64_t symbols) {
+  Json origins;
+  for (const auto& [key, origin] : resolved.origin) origins[key] = origin.text();
   return {{"parameter_groups", describe_groups(resolved.config, symbols)},
           {"config", to_json(resolved.config)},
-          {"origin", resolved.origin},
+          {"origin", origins},
           {"differs_from_defaults", differing_from_defaults(resolved)}};
 }
 

@@ -98,7 +98,7 @@ std::vector<Override> given_options(const Arguments& arguments) {
   std::vector<Override> given = arguments.config.overrides();
   if (arguments.minutes == 0) return given;
   for (const Override& option : given)
-    if (named_option(option.key).name == "max_seconds")
+    if (find_option(option.key) == find_option("max_seconds"))
       throw Error(ExitCode::usage, "--minutes and --max_seconds exclude each other; give one");
   given.push_back(seconds_of(arguments.minutes));
   return given;
@@ -108,7 +108,7 @@ std::vector<Override> given_options(const Arguments& arguments) {
 ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& arguments, const std::string& preset,
                           const Override& passes) {
   std::vector<Override> settings = given_options(arguments);
-  const auto is_passes = [](const Override& given) { return named_option(given.key).name == "max_epochs"; };
+  const auto is_passes = [](const Override& given) { return find_option(given.key) == find_option("max_epochs"); };
   if (std::ranges::none_of(settings, is_passes)) settings.push_back(passes);
   ResolvedConfig other = load_config(preset, settings);
   other.config.data = config.config.data;
