@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -38,93 +39,72 @@ std::string words_of(const Schema& schema) {
   return range.empty() || type == "boolean" ? what : what + ", " + range;
 }
 
-/// An option and its value.
-struct Entry {
-  const Json& value;
-  const std::string& key;  ///< "model.n_head", "train.groups[0].match"
-  const Source& source;
-
-  [[noreturn]] void reject(const std::string& what) const {
-    throw Error(ExitCode::usage, source.place(key), ": ", key, " = ", shown(value), " ", what);
-  }
-  Json number(const Schema& schema) const;
-  Json text(const Schema& schema) const;
-  Json list(const Schema& schema) const;
-  Json object(const Schema& schema) const;
-};
-
-/// Whole numbers may be 1000 or 1e3.
-Json Entry::number(const Schema& schema) const {
-  const double number = value.get<double>();
-  const bool is_whole = schema["type"] == "integer";
-  if (number < schema.value("minimum", number) || number > schema.value("maximum", number) ||
-      (is_whole && number != std::floor(number)) ||
-      (schema.contains("exclusiveMinimum") && number <= schema["exclusiveMinimum"]))
-    reject("is not " + words_of(schema));
-  if (is_whole && std::abs(number) > 9e18) reject("does not fit into 64 bits");
-  return is_whole && value.is_number_float() ? Json(static_cast<std::int64_t>(number)) : value;
+/// Type, range, choice and number of items. Whole numbers may be 1000 or 1e3.
+bool fits(const Json& value, const Schema& schema) {
+  constexpr double below_2_to_63 = 9.2e18;
+  if (schema.contains("enum"))
+    return value.is_string() && std::ranges::count(schema["enum"].get<Words>(), value.get<std::string>()) > 0;
+  const std::string type = schema.value("type", "");
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "object") return value.is_object();
+  if (type == "array")
+    return value.is_array() && value.size() >= schema.value("minItems", 0U) &&
+           (!schema.contains("uniqueItems") || std::set<Json>(value.begin(), value.end()).size() == value.size());
+  if (!value.is_number() || type.empty()) return false;
+  const double number = value, most = schema.value("maximum", number);
+  const bool above_least = schema.contains("exclusiveMinimum") ? number > schema["exclusiveMinimum"]
+                                                               : number >= schema.value("minimum", number);
+  return above_least && number <= most &&
+         (type == "number" || (number == std::floor(number) && std::abs(number) < below_2_to_63));
 }
 
-Json Entry::text(const Schema& schema) const {
-  const std::string& text = value.get_ref<const std::string&>();
-  if (text.find('\0') != std::string::npos) reject("contains a NUL character");
-  if (!is_utf8(text)) reject("is not UTF-8");  // a word from the command line may have any bytes
-  if (text.size() < schema.value("minLength", 0U)) reject("is empty");
-  if (schema.value("format", "") == "regex") compile_pattern(text, source.place(key) + ": " + key);
-  return value;
+[[noreturn]] void reject(const Json& value, const std::string& key, const Source& source, const std::string& what) {
+  throw Error(ExitCode::usage, source.place(key), ": ", key, " = ", shown(value), " ", what);
 }
 
-Json Entry::list(const Schema& schema) const {
-  Json list = Json::array();
-  for (const Json& item : value)
-    list.push_back(accepted(item, schema["items"], line_of(key, "[", list.size(), "]"), source));
-  const bool repeats = schema.contains("uniqueItems") &&
-                       std::ranges::any_of(list, [&](const Json& item) { return std::ranges::count(list, item) > 1; });
-  if (repeats || list.size() < schema.value("minItems", 0U)) reject("is not " + words_of(schema));
-  return list;
-}
-
-/// A group of parameters.
-Json Entry::object(const Schema& schema) const {
-  Json object = Json::object();
-  const Schema& known = schema["properties"];
+/// `known`: the options of a group.
+Json accepted_group(const Json& value, const Schema& known, const std::string& key, const Source& source) {
+  Json group = Json::object();
   for (const auto& [name, item] : value.items()) {
     const std::string part = key + "." + printable(name);
     if (!known.contains(name))
-      Entry{item, part, source}.reject("is not an option of a group" + did_you_mean(name, keys_of(known)));
-    object[name] = accepted(item, known[name], part, source);
+      reject(item, part, source, "is not an option of a group" + did_you_mean(name, keys_of(known)));
+    group[name] = accepted(item, known[name], part, source);
   }
-  if (!object.contains("match")) reject("has no match; add one such as \"match\": \"wte|lm_head\"");
-  if (object.contains("lr_scale") && object.contains("learning_rate"))
-    reject(
-        "has both lr_scale and learning_rate; keep one: lr_scale is a multiple of train.learning_rate, "
-        "learning_rate does not follow it");
-  const Json momentum = object.value("momentum", Json(known["momentum"]["default"]));
-  if (momentum != Json(known["momentum"]["default"]) && object.value("optimizer", "adamw") != "muon")
-    Entry{momentum, key + ".momentum", source}.reject("has no effect: it needs optimizer = muon; optimizer = adamw");
-  return object;
+  if (!group.contains("match")) reject(value, key, source, "has no match; add one such as \"match\": \"wte|lm_head\"");
+  if (group.contains("lr_scale") && group.contains("learning_rate"))
+    reject(value, key, source,
+           "has both lr_scale and learning_rate; keep one: lr_scale is a multiple of "
+           "train.learning_rate, learning_rate does not follow it");
+  const Json standard = known["momentum"]["default"], momentum = group.value("momentum", standard);
+  if (momentum != standard && group.value("optimizer", "adamw") != "muon")
+    reject(momentum, key + ".momentum", source, "has no effect: it needs optimizer = muon; optimizer = adamw");
+  return group;
 }
 
 }  // namespace
 
 nlohmann::json accepted(const nlohmann::json& value, const nlohmann::ordered_json& schema, const std::string& key,
                         const Source& source) {
-  const Entry entry{value, key, source};
-  if (schema.contains("anyOf") && value.is_string()) return Json::array({entry.text(schema["anyOf"][0])});
-  if (schema.contains("anyOf") && value.is_array()) return entry.list(schema["anyOf"][1]);
-  if (schema.contains("enum")) {
-    const Words words = schema["enum"];
-    const std::string word = value.is_string() ? value.get<std::string>() : "";
-    if (std::ranges::count(words, word) > 0) return word;
-    entry.reject("is not " + words_of(schema) + did_you_mean(word, words));
-  }
-  const std::string type = schema.value("type", "");
-  if (type == "boolean" && value.is_boolean()) return value;
-  if (type == "string" && value.is_string()) return entry.text(schema);
-  if (type == "array" && value.is_array()) return entry.list(schema);
-  if (type == "object" && value.is_object()) return entry.object(schema);
-  if ((type == "integer" || type == "number") && value.is_number()) return entry.number(schema);
-  entry.reject("is not " + words_of(schema));
+  const bool is_choice = schema.contains("enum"), is_either = schema.contains("anyOf");
+  const std::string word = value.is_string() ? value.get<std::string>() : "";
+  if (is_either && value.is_string()) return Json::array({accepted(value, schema["anyOf"][0], key, source)});
+  if (is_either && value.is_array()) return accepted(value, schema["anyOf"][1], key, source);
+  if (!fits(value, schema))
+    reject(value, key, source,
+           "is not " + words_of(schema) + (is_choice ? did_you_mean(word, schema["enum"].get<Words>()) : ""));
+  if (word.find('\0') != std::string::npos) reject(value, key, source, "contains a NUL character");
+  if (!is_utf8(word)) reject(value, key, source, "is not UTF-8");  // on a command line, any bytes are possible
+  if (word.size() < schema.value("minLength", 0U)) reject(value, key, source, "is empty");
+  if (schema.contains("format")) compile_pattern(word, source.place(key) + ": " + key);
+  if (value.is_object()) return accepted_group(value, schema["properties"], key, source);
+  if (value.is_number_float() && schema["type"] == "integer") return static_cast<std::int64_t>(value.get<double>());
+  if (!value.is_array()) return value;
+  Json list = Json::array();
+  for (const Json& item : value)
+    list.push_back(accepted(item, schema["items"], line_of(key, "[", list.size(), "]"), source));
+  return list;
 }
 
 nlohmann::json typed(const std::string& word, const nlohmann::ordered_json& schema) {

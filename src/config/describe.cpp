@@ -14,25 +14,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Given = nlohmann::json;
 
-/// Whole numbers as integers, so that the schema reads `1`, not `1.0`.
-Json limit_json(double limit) {
-  constexpr double exact = 9007199254740992.0;
-  if (limit == std::floor(limit) && std::abs(limit) <= exact) return static_cast<std::int64_t>(limit);
-  return limit;
-}
-
 /// A type of option: JSON Schema for a range, and both conversions; `read` needs a value that accepted() has returned.
 /// This one is for the types that JSON has.
 template <class T>
 struct Kind {
   static Json schema(const Range& range) {
-    constexpr bool is_whole = std::is_same_v<T, std::int64_t>, is_boolean = std::is_same_v<T, bool>;
-    Json json = {{"type", is_whole                    ? "integer"
-                          : is_boolean                ? "boolean"
-                          : std::is_same_v<T, double> ? "number"
-                                                      : "string"}};
-    if (std::isfinite(range.min)) json[range.above ? "exclusiveMinimum" : "minimum"] = limit_json(range.min);
-    if (std::isfinite(range.max)) json["maximum"] = limit_json(range.max);
+    Json json = {{"type", std::is_same_v<T, std::int64_t> ? "integer" : Json(T()).type_name()}};
+    if constexpr (!std::is_same_v<T, std::string>) {
+      if (std::isfinite(range.min)) json[range.above ? "exclusiveMinimum" : "minimum"] = static_cast<T>(range.min);
+      if (std::isfinite(range.max)) json["maximum"] = static_cast<T>(range.max);
+    }
     return json;
   }
   static Json write(const T& value) { return value; }
@@ -92,9 +83,9 @@ struct Kind<std::vector<T>> {
     Json list = {{"type", "array"}, {"items", Kind<T>::schema(range)}};
     if (std::is_enum_v<T>) list["uniqueItems"] = true;
     if (!std::is_same_v<T, std::string>) return list;
-    const Json name = {{"type", "string"}, {"minLength", 1}};
-    return {
-        {"anyOf", {name, {{"type", "array"}, {"items", name}, {"minItems", limit_json(std::max(0.0, range.min))}}}}};
+    list["items"]["minLength"] = 1;
+    list["minItems"] = range.min > 0 ? static_cast<int>(range.min) : 0;
+    return {{"anyOf", {list["items"], list}}};
   }
   static Json write(const std::vector<T>& values) {
     Json json = Json::array();

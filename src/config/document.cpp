@@ -15,10 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string without_json(const std::string& path) {
-  return path.ends_with(".json") ? path.substr(0, path.size() - 5) : path;
-}
-
 /// The first bytes of a file; empty if it cannot be read: reading it reports that.
 std::string first_bytes(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -32,15 +28,11 @@ std::string first_bytes(const fs::path& path) {
 /// one.
 std::string other_use(const fs::path& path) {
   const std::string type = path.extension().native(), quoted = shell_quoted(path.native());
-  if (type == ".py")
-    return "Python, and configs are JSON here: start from a preset (chargpt configs lists them; nanogpt-cpu is "
-           "nanoGPT's), and give what differs as options, such as --n_layer 6";
+  if (type == ".py") return "Python, not a config; start from a preset (chargpt configs lists them) and add options";
   if (type == ".pt" || type == ".pth")
-    return "a PyTorch checkpoint, not a config; for nanoGPT's: python -m chargpt.nanogpt to-run ckpt.pt meta.pkl RUN, "
-           "then chargpt resume RUN";
-  if (is_there(path / "config.json"))
-    return "a run, not a config; to continue it: chargpt resume " + quoted + "; its config is " +
-           printable_path(path / "config.json");
+    return "a PyTorch checkpoint, not a config; nanoGPT's become runs: python -m chargpt.nanogpt to-run ckpt.pt "
+           "meta.pkl RUN";
+  if (is_there(path / "config.json")) return "a run, not a config; to continue it: chargpt resume " + quoted;
   if (is_folder(path)) return "a folder, not a config; to train on the texts in it: chargpt train --text " + quoted;
   const std::string bytes = is_file(path) ? first_bytes(path) : "";
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
@@ -128,11 +120,12 @@ ConfigText extended_document(const ConfigText& from, const nlohmann::json& exten
   std::error_code elsewhere_or_absent;  // ".." behind a link leads where the system says
   if (fs::equivalent(path, path.lexically_normal(), elsewhere_or_absent)) path = path.lexically_normal();
   if (!from.is_preset && !name.empty() && is_there(path)) return file_document(path);
-  const Preset* beside = from.is_preset ? find_preset(without_json(path.lexically_normal().generic_string())) : nullptr;
+  const Preset* beside =
+      from.is_preset ? find_preset(path.lexically_normal().replace_extension().generic_string()) : nullptr;
   if (const Preset* preset = beside != nullptr ? beside : find_preset(name)) return preset_document(*preset);
   const bool elsewhere = !from.is_preset && path.lexically_normal() != name;
   throw Error(ExitCode::missing, said, " is neither a file", elsewhere ? " (" + printable_path(path) + ")" : "",
-              " nor a preset", nearest_preset(without_json(name)));
+              " nor a preset", nearest_preset(fs::path(name).replace_extension()));
 }
 
 }  // namespace chargpt

@@ -20,13 +20,13 @@ constexpr std::array<std::string_view, 5> origin_words = {"default", "preset", "
   throw Error(ExitCode::usage, place, ": ", what);
 }
 
-/// An option as a layer sets it.
+/// An option as a layer sets it, or the name, which is no option.
 struct Setting {
-  const OptionInfo* option;
+  const OptionInfo* option = nullptr;
   Json value;
   Origin origin;
 };
-/// The options that one document, or all overrides together, set: "train.seed" -> setting.
+/// What one document, or all overrides together, set: "train.seed" or "name" -> setting.
 using Layer = std::map<std::string, Setting>;
 
 void check_object(const Json& value, const std::string& key, const Source& source) {
@@ -61,6 +61,10 @@ void lift_inherited_length(const Layer& layer, ResolvedConfig& resolved) {
 /// Sets each option of the layer. `states_all`: the layer is a run's own config, which also states what it inherited.
 void apply(const Layer& layer, bool states_all, ResolvedConfig& resolved) {
   for (const auto& [key, setting] : layer) {
+    if (setting.option == nullptr) {
+      resolved.config.name = setting.value;
+      continue;
+    }
     setting.option->set(resolved.config, setting.value);
     resolved.origin[key] = setting.origin;
     if (!states_all) resolved.given.insert(key);
@@ -77,10 +81,9 @@ void restore_origins(const Json& origins, const Layer& layer, const Source& sour
   check_object(origins, "origin", source);
   for (const auto& [key, value] : origins.items()) {
     const auto origin = value.is_string() ? stored_origin(value.get<std::string>()) : std::nullopt;
+    const std::string said = "origin." + printable(key);
     if (!origin || !resolved.origin.contains(key))
-      reject(source.place("origin." + printable(key)),
-             "origin." + printable(key) + " = " + shown(value) +
-                 " is not the origin of an option, such as \"preset default\"");
+      reject(source.place(said), said + " = " + shown(value) + " is not an origin such as \"preset default\"");
     if (layer.contains(key)) resolved.origin[key] = *origin;
   }
 }
@@ -88,7 +91,11 @@ void restore_origins(const Json& origins, const Layer& layer, const Source& sour
 Layer layer_of(const Json& root, const ConfigText& document) {
   Layer layer;
   for (const auto& [section, options] : root.items()) {
-    if (std::ranges::count(std::array{"extends", "origin", "$schema", "name"}, section) > 0) continue;
+    if (section == "extends" || section == "origin" || section == "$schema") continue;
+    if (section == "name") {
+      layer["name"].value = accepted_name(options, document.source);
+      continue;
+    }
     if (std::ranges::count(section_names(), section) == 0)
       reject_unknown(document.source.place(printable(section)), section, options);
     check_object(options, section, document.source);
@@ -120,7 +127,7 @@ void add_document(ConfigText document, std::vector<std::string> open, ResolvedCo
       reject(source.place("extends"), line_of(said, " makes a chain of more than ", max_chain, " files, the limit"));
     add_document(base, open, resolved);
   }
-  resolved.config.name = root.contains("name") ? accepted_name(root["name"], source) : document.name;
+  resolved.config.name = document.name;
   resolved.given.clear();
   const Layer layer = layer_of(root, document);
   apply(layer, root.contains("origin"), resolved);
@@ -128,31 +135,27 @@ void add_document(ConfigText document, std::vector<std::string> open, ResolvedCo
 }
 
 /// JSON if it starts like a string, or, where the option takes no string, like a list or an object; else a word.
-Json override_value(const std::string& given, const OptionInfo* option, const Source& source) {
-  const bool is_string = option == nullptr || option->schema().value("type", "") == "string";
-  Source without_lines = source;
-  if (given.find_first_of(is_string ? "\"" : "\"[{") == 0) return read_json(given, without_lines);
-  return option == nullptr ? Json(given) : typed(given, option->schema());
+Json override_value(const std::string& given, const nlohmann::ordered_json& schema, Source source) {
+  const bool is_string = schema.value("type", "") == "string";
+  return given.find_first_of(is_string ? "\"" : "\"[{") == 0 ? read_json(given, source) : typed(given, schema);
 }
 
 void add_overrides(std::span<const Override> overrides, ResolvedConfig& resolved) {
   Layer layer;
-  std::map<std::string, std::string> said;  // of each option, as the user spelled it
   for (const auto& [asked, given, spelled_flag] : overrides) {
-    const std::string flag = spelled_flag.empty() ? "--set" : printable(spelled_flag);
-    const Source source{flag, false};
+    const Source source{spelled_flag.empty() ? "--set" : printable(spelled_flag), false};
     const OptionInfo* option = find_option(asked);
-    const Json value = override_value(given, option, source);
-    if (option == nullptr && asked != "name") reject_unknown(flag, asked, value);
-    const std::string key = option == nullptr ? asked : option->key();
-    const bool names_key = flag == "--set" || flag == "--vary";  // others are the key's own
-    const std::string words = flag + " " + printable((names_key ? asked + "=" : "") + given);
-    if (const auto [first, fresh] = said.emplace(key, words); !fresh)
-      throw Error(ExitCode::usage, key, " is given twice, by ", first->second, " and by ", words, "; give it once");
-    if (option == nullptr)
-      resolved.config.name = accepted_name(value, source);
-    else
-      layer[key] = {option, accepted(value, option->schema(), key, source), {Origin::By::option, flag}};
+    const bool is_name = option == nullptr && asked == "name";
+    nlohmann::ordered_json schema = {{"type", is_name ? "string" : "number"}};
+    if (option != nullptr) schema = option->schema();
+    const Json value = override_value(given, schema, source);
+    if (option == nullptr && !is_name) reject_unknown(source.label, asked, value);
+    const std::string key = is_name ? asked : option->key();
+    if (const auto first = layer.find(key); first != layer.end())
+      throw Error(ExitCode::usage, key, " is given twice, by ", first->second.origin.where, " (",
+                  shown(first->second.value), ") and by ", source.label, " (", shown(value), "); give it once");
+    const Json read = is_name ? Json(accepted_name(value, source)) : accepted(value, schema, key, source);
+    layer[key] = {option, read, {Origin::By::option, source.label}};
   }
   apply(layer, /*states_all=*/false, resolved);
 }

@@ -35,20 +35,18 @@ std::string_view found_at(std::string_view text, std::size_t position) {
 std::string advice_on(std::string_view text, const Json::parse_error& error) {
   if (text.find_first_not_of(spaces) == std::string_view::npos)
     return ": it is empty; a config is an object such as {\"model\": {\"n_layer\": 4}}";
-  std::string what = error.what();  // "...syntax error while parsing value - WHAT; last read: X"
+  std::string what = error.what();  // "...syntax error while parsing value - WHAT; expected X; last read: Y"
   what = what.substr(what.find(" - ") + 3);
   what = what.substr(0, what.find("; last read"));
   const std::string_view found = found_at(text, error.byte);
   if (found.empty() || what.starts_with("invalid string")) return ": " + what;
-  const std::string_view rest = text.substr(0, static_cast<std::size_t>(found.data() - text.data()));
-  const std::size_t last = rest.find_last_not_of(spaces);
-  const char before = last == std::string_view::npos ? '{' : rest[last];
-  const bool separated = std::string_view("{[,:").find(before) != std::string_view::npos;
-  if (before == ',' && (found == "}" || found == "]")) what = "remove the comma before it";
-  if (separated && found == "'") what = "write strings and keys in double quotes";
-  if (separated && is_word(found[0]))
+  const std::size_t last = text.substr(0, error.byte - 1).find_last_not_of(spaces);
+  if (what.starts_with("unexpected") && what.find(" literal;") < what.find(';'))
+    what = "a comma or colon is missing before it";
+  else if ((found == "}" || found == "]") && last < text.size() && text[last] == ',')
+    what = "remove the comma before it";
+  else if (is_word(found[0]) || found == "'")
     what = "write words in double quotes, except true, false and null; write numbers like 10, 0.5 or 1e-3";
-  if (!separated && (is_word(found[0]) || found[0] == '"')) what = "a comma or colon is missing before it";
   return " at " + printable(found, 40) + ": " + what;
 }
 

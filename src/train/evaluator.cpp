@@ -105,10 +105,8 @@ void limit_evaluations_of_long_split(ResolvedConfig& resolved, std::int64_t val_
     resolved.origin[key] = {};
   }
   const Config& config = resolved.config;
-  const Origin::By by = origin_of(resolved, key).by;
-  if (val_tokens <= long_split || config.eval.eval_iters > 0 ||
-      (by != Origin::By::standard && by != Origin::By::preset))
-    return;
+  const bool is_asked = origin_of(resolved, key).by > Origin::By::preset;  // by a file or an option
+  if (val_tokens <= long_split || config.eval.eval_iters > 0 || is_asked) return;
   const auto between = static_cast<double>(config.eval.eval_interval) * static_cast<double>(tokens_per_step(config));
   const double times_scored = (config.train.ema > 0 ? 2 : 1) + 0.25;  // averaged weights too; a quarter for train
   const double affordable = most_of_run * passes_of_step * between / times_scored;

@@ -29,18 +29,14 @@ Origin instead_of(const std::string& option, std::int64_t before, const Origin& 
 std::int64_t take_back(Origin& origin) {
   std::int64_t before = 0;
   int begin = 0;
-  const std::string text = origin.where;
-  std::sscanf(text.c_str(), "%*[^,], instead of %13" SCNd64 " (%n", &before, &begin);
-  origin = begin > 0 ? stored_origin(text.substr(begin, text.size() - 1 - begin)).value_or(Origin{}) : Origin{};
+  std::sscanf(origin.where.c_str(), "%*[^,], instead of %13" SCNd64 " (%n", &before, &begin);
+  origin =
+      stored_origin(begin > 0 ? origin.where.substr(begin, origin.where.size() - 1 - begin) : "").value_or(Origin{});
   return begin > 0 ? std::max<std::int64_t>(0, before) : 0;
 }
 
 bool is_lowered(const Origin& origin, const std::string& option) {
   return origin.where.starts_with(option + ", instead of ");
-}
-
-Origin settled_by(const std::string& option) {
-  return {Origin::By::program, option};
 }
 
 }  // namespace
@@ -59,7 +55,7 @@ std::vector<std::string> length_limits(const ResolvedConfig& resolved) {
   std::vector<std::string> limits;
   if (train.max_epochs > 0) limits.emplace_back(epochs_key);
   if (train.max_seconds > 0) limits.emplace_back(seconds_key);
-  const bool settled = origin == settled_by(epochs_key) || origin == settled_by(seconds_key);
+  const bool settled = origin.where == epochs_key || origin.where == seconds_key;
   if (limits.empty() || (train.max_iters > 0 && !settled)) limits.insert(limits.begin(), steps_key);
   return limits;
 }
@@ -85,15 +81,15 @@ void lift_limit_of_steps(ResolvedConfig& resolved) {
   TrainConfig& train = resolved.config.train;
   Origin origin = origin_of(resolved, steps_key);
   if (!is_lowered(origin, epochs_key)) return;
-  const std::int64_t before = std::min(never, take_back(origin));
-  train.max_iters = before;
-  resolved.origin[steps_key] = before > 0 ? origin : settled_by(epochs_key);
+  train.max_iters = std::min(never, take_back(origin));
+  resolved.origin[steps_key] = train.max_iters > 0 ? origin : Origin{Origin::By::program, epochs_key};
 }
 
 void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int64_t steps) {
   std::int64_t& now = resolved.config.train.max_iters;
   const bool lowers = length_limits(resolved).front() == steps_key;
-  resolved.origin[steps_key] = lowers ? instead_of(option, now, origin_of(resolved, steps_key)) : settled_by(option);
+  resolved.origin[steps_key] =
+      lowers ? instead_of(option, now, origin_of(resolved, steps_key)) : Origin{Origin::By::program, option};
   now = steps;
 }
 
@@ -104,7 +100,7 @@ std::string length_set_by(const ResolvedConfig& resolved) {
       (train.max_iters == 0 || train.decay_steps.back() < train.max_iters))
     return seconds_key;
   for (const char* option : {epochs_key, seconds_key})
-    if (origin == settled_by(option) || is_lowered(origin, option)) return option;
+    if (origin.where == option || is_lowered(origin, option)) return option;
   return steps_key;
 }
 
@@ -145,7 +141,7 @@ void RunLength::settle() {
   }
   if (!needs_pace(limits)) return;
   config_.config.train.decay_steps = {never, never};
-  config_.origin[decay_key] = settled_by(seconds_key);
+  config_.origin[decay_key] = {Origin::By::program, seconds_key};
   start_budget();
 }
 

@@ -51,7 +51,7 @@ class EndingTest(ProgramTest):
         last, = [row for row in rows if row["kind"] == "eval" and row["step"] == end["step"]]
         self.assertIsNotNone(last["val_loss"])
         config = self.json_of("run/config.json")
-        self.assertEqual(config["origin"]["train.decay_steps"], "train.max_seconds")
+        self.assertEqual(config["origin"]["train.decay_steps"], "program train.max_seconds")
         self.assertEqual(config["train"]["decay_steps"][-1], end["step"])
         self.assertEqual(self.json("resume", "run")["checkpoint"], outcome.json["checkpoint"])
         self.assertEqual(metrics(self.folder / "run")[-1]["step"], end["step"])

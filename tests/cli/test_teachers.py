@@ -22,7 +22,7 @@ class TeachersTest(ProgramTest):
         config = self.json_of("both/config.json")
         expected = [str(checkpoint(run, checkpoints(run)[0])) for run in (self.folder.resolve() / "a", self.folder.resolve() / "runs/b")]
         self.assertEqual(config["train"]["teacher"], expected)
-        self.assertEqual(config["origin"]["train.teacher"], "--teacher")
+        self.assertEqual(config["origin"]["train.teacher"], "option --teacher")
         self.assertEqual([teacher["checkpoint"] for teacher in self.state("both")["teachers"]], expected)
         self.write("mine.json", {"extends": "default", "train": {"teacher": ["a", "b"]}})
         self.succeed(*[word if word != "default" else "mine.json" for word in self.student("by-config")])

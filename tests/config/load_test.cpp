@@ -128,7 +128,7 @@ TEST_CASE("a value that an option does not take is named with what the option ta
       {R"(model": {"n_layer": 2.5)", "model.n_layer = 2.5 is not a whole number, 1 to 1000"},
       {R"(train": {"max_iters": 18446744073709551616)",
        "train.max_iters = 18446744073709551616 is not a whole number, 0 to 1e12"},
-      {R"(data": {"split_seed": 1e19)", "data.split_seed = 1e19 does not fit into 64 bits"},
+      {R"(data": {"split_seed": 1e19)", "data.split_seed = 1e19 is not a whole number, at least 0"},
       {R"(model": {"dropout": null)", "model.dropout = null is not a number, 0 to 0.99"},
       {R"(model": {"rope_base": 1)", "model.rope_base = 1 is not a number, above 1"},
       {R"(model": {"bias": 1)", "model.bias = 1 is not true or false"},
@@ -263,6 +263,7 @@ TEST_CASE("a flag takes a word of its option's type, or JSON") {
   CHECK(set("bias_places", "[]").config.model.bias_places.empty());
   CHECK(set("groups", R"([{"match": "wte"}])").config.train.groups.size() == 1);
   CHECK(set("name", "trial").config.name == "trial");
+  CHECK(set("name", "5").config.name == "5");
   CHECK(set("separator", "[SEP]").config.data.separator == "[SEP]");
   CHECK(set("separator", R"("{\n")").config.data.separator == "{\n");
   CHECK(set_complaint("bias_places", "mlp,") ==
@@ -355,9 +356,9 @@ TEST_CASE("the origin of a value does not depend on how a file is called") {
 
 TEST_CASE("origins that no run writes are refused") {
   CHECK(complaint(R"({"origin": {"model.layers": "default"}})") ==
-        "mine.json:1: origin.model.layers = \"default\" is not the origin of an option, such as \"preset default\"");
+        "mine.json:1: origin.model.layers = \"default\" is not an origin such as \"preset default\"");
   for (const char* origin : {"\"\"", "\"x\"", "\"default x\"", "\"preset\"", "\"--seed\"", "5", "null", "{}"})
-    CHECK(complaint("{\"origin\": {\"train.seed\": " + std::string(origin) + "}}").find("is not the origin") !=
+    CHECK(complaint("{\"origin\": {\"train.seed\": " + std::string(origin) + "}}").find("is not an origin") !=
           std::string::npos);
   CHECK(complaint(R"({"origin": 5})") == "mine.json:1: origin = 5 is not an object of options");
   CHECK(stored_origin("file a\nb")->where == "a\\nb");

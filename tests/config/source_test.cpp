@@ -39,7 +39,7 @@ TEST_CASE("a text that is not JSON is answered with what was found, where, and h
     CHECK(complaint(std::string("{\"a\": ") + word + "}")
               .starts_with(std::string("a.json:1: not JSON at ") + word + ": write words"));
   CHECK(complaint("{a: 5}").starts_with("a.json:1: not JSON at a: write words in double quotes"));
-  CHECK(complaint("{'a': 5}") == "a.json:1: not JSON at ': write strings and keys in double quotes");
+  CHECK(complaint("{'a': 5}").starts_with("a.json:1: not JSON at ': write words in double quotes"));
   CHECK(complaint("{\n\"a\": 5\n\"b\": 1}") == "a.json:3: not JSON at \"b\": a comma or colon is missing before it");
   CHECK(complaint("{\"a\": 5,\n}") == "a.json:2: not JSON at }: remove the comma before it");
   CHECK(complaint("{\"a\": [1, 2,]}") == "a.json:1: not JSON at ]: remove the comma before it");

@@ -45,11 +45,9 @@ struct Arguments {
 
 /// The options that are not what the program would take if nobody set them, in the order of declaration.
 Json differing_from_defaults(const ResolvedConfig& resolved) {
-  const Json config = to_json(resolved.config), defaults = to_json(Config());
   Json options = Json::array();
   for (const OptionInfo& option : option_table()) {
-    const Json &value = config.at(option.section).at(option.name),
-               &standard = defaults.at(option.section).at(option.name);
+    const Json value = option.get(resolved.config), standard = option.get(Config());
     if (value == standard) continue;
     const std::string key = option.key();
     options.push_back({{"option", key},

@@ -28,11 +28,6 @@ std::string part_read(std::uint64_t done, std::uint64_t of, double seconds) {
   return "reading the text (" + size(of) + "): " + std::to_string(100 * done / of) + "%";
 }
 
-/// Neither the user nor one of the user's files has named a text.
-bool nobody_named(const Origin& origin) {
-  return origin.by == Origin::By::standard || origin.by == Origin::By::preset;
-}
-
 }  // namespace
 
 void choose_text(ResolvedConfig& config) {
@@ -40,7 +35,8 @@ void choose_text(ResolvedConfig& config) {
   Strings& text = config.config.data.text;
   Origin& origin = config.origin.at("data.text");
   const auto is_given = [](const std::string& name) { return is_there(name); };
-  if (!nobody_named(origin) || std::ranges::all_of(text, is_given)) return;
+  const bool is_named = origin.by != Origin::By::standard && origin.by != Origin::By::preset;  // by the user
+  if (is_named || std::ranges::all_of(text, is_given)) return;
   const std::string note = "no text was named, and " + joined(text, ", ") +
                            " is not there: using the sample built into the program, " +
                            format_count(static_cast<std::int64_t>(sample_text().size())) +
