@@ -109,14 +109,14 @@ nlohmann::json accepted(const nlohmann::json& value, const nlohmann::ordered_jso
 
 nlohmann::json typed(const std::string& word, const nlohmann::ordered_json& schema) {
   const std::string type = schema.value("type", "");
-  if (type == "array" && schema["items"]["type"] != "object") {
+  if (type == "array" && schema["items"].value("type", "") != "object") {
     Json list = Json::array();
     for (const std::string& item : split(word, ",")) list.push_back(typed(item, schema["items"]));
     return list;
   }
+  if (type != "integer" && type != "number" && type != "boolean") return word;
   const Json read = Json::parse(word.starts_with('.') ? "0" + word : word, nullptr, /*allow_exceptions=*/false);
-  const bool is_number = read.is_number() && (type == "integer" || type == "number");
-  return is_number || (read.is_boolean() && type == "boolean") ? read : Json(word);
+  return (type == "boolean" ? read.is_boolean() : read.is_number()) ? read : Json(word);
 }
 
 std::string range_text(const nlohmann::ordered_json& schema) {

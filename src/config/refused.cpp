@@ -62,16 +62,11 @@ constexpr std::pair<const char*, const char*> foreign_keys[] = {
 
 /// What to say about an unknown "section.name": the option that was probably meant, or where the options are listed.
 std::string suggestion(const std::string& section, const std::string& name) {
-  std::vector<std::string> here, anywhere;
-  for (const OptionInfo& option : option_table()) {
-    anywhere.push_back(option.name);
-    if (option.section == section) here.push_back(option.name);
-  }
-  std::optional<std::string> meant = find_option(name) != nullptr ? std::optional(name) : std::nullopt;
-  const std::string instead = replacement_of(name);
-  if (!meant && !instead.empty()) return ": " + instead;
-  if (!meant) meant = nearest_name(name, here);
-  if (!meant) meant = nearest_name(name, anywhere);
+  if (const std::string instead = replacement_of(name); !instead.empty()) return ": " + instead;
+  std::vector<std::string> names;  // first those of the section, which win where others are as near
+  for (const OptionInfo& option : option_table())
+    names.insert(option.section == section ? names.begin() : names.end(), option.name);
+  const auto meant = nearest_name(name, names);
   return meant ? "; did you mean " + find_option(*meant)->key() + "?" : "; chargpt train --help lists the options";
 }
 
@@ -93,14 +88,8 @@ bool is_override(const ResolvedConfig& resolved, const std::string& key) {
 }
 
 Error unused_option(const ResolvedConfig& resolved, const std::string& key, const std::string& reason) {
-  return {ExitCode::usage,
-          origin_of(resolved, key).text(),
-          ": ",
-          key,
-          " = ",
-          value_of(resolved.config, key),
-          " has no effect: ",
-          reason};
+  const std::string place = origin_of(resolved, key).text(), value = value_of(resolved.config, key);
+  return Error(ExitCode::usage, place, ": ", key, " = ", value, " has no effect: ", reason);
 }
 
 void refuse_unused_options(const ResolvedConfig& resolved) {
@@ -108,10 +97,9 @@ void refuse_unused_options(const ResolvedConfig& resolved) {
     const std::string key = option.key();
     if (option.needs.empty() || !resolved.given.contains(key)) continue;
     const auto unmet = unmet_need(resolved.config, option.needs);
-    if (unmet && (is_override(resolved, key) || !is_override(resolved, *unmet)))
-      throw unused_option(resolved, key,
-                          line_of("it needs ", option.needs, "; ", *unmet, " = ", value_of(resolved.config, *unmet),
-                                  " (", origin_of(resolved, *unmet).text(), ")"));
+    if (!unmet || (!is_override(resolved, key) && is_override(resolved, *unmet))) continue;
+    const std::string place = origin_of(resolved, *unmet).text(), value = value_of(resolved.config, *unmet);
+    throw unused_option(resolved, key, "it needs " + option.needs + "; " + *unmet + " = " + value + " (" + place + ")");
   }
 }
 
@@ -123,13 +111,12 @@ std::string replacement_of(std::string_view foreign_key) {
 }
 
 void reject_unknown(const std::string& place, const std::string& key, const nlohmann::json& value) {
-  const std::size_t dot = key.find('.');
-  if (dot == std::string::npos && value.is_object())
-    throw Error(ExitCode::usage, place, ": ", printable(key), " = {...} is not a section",
-                did_you_mean(key, section_names(), "; the sections are " + joined(section_names(), ", ")));
-  const std::string section = dot == std::string::npos ? "" : key.substr(0, dot);
-  throw Error(ExitCode::usage, place, ": ", printable(key), " = ", shown(value), " is not an option",
-              suggestion(section, key.substr(dot + 1)));
+  const std::vector<std::string> parts = split(key, ".");
+  const bool is_section = parts.size() == 1 && value.is_object();
+  throw Error(ExitCode::usage, place, ": ", printable(key), " = ", shown(value),
+              is_section ? " is not a section" +
+                               did_you_mean(key, section_names(), "; the sections are " + joined(section_names(), ", "))
+                         : " is not an option" + suggestion(parts.front(), parts.back()));
 }
 
 }  // namespace chargpt
