@@ -6,9 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <type_traits>
 
-#include "config/config.h"
+#include "config/describe.h"
 #include "source_path.h"
 
 namespace chargpt {
@@ -35,27 +34,11 @@ inline void fill_by_formula(std::span<float> values, const nlohmann::json& row) 
     values[i] = static_cast<float>(offset + scale * (mix(i + first) / 2147483648.0 - 1));
 }
 
-/// One member of an options struct from JSON.
-struct ReadOption {
-  const nlohmann::json& options;
-
-  template <class T>
-  void operator()(const char* name, T& member, const auto&...) const {
-    if (!options.contains(name)) return;
-    if constexpr (std::is_enum_v<T>)
-      member = enum_value<T>(options.at(name).get<std::string>()).value();
-    else if constexpr (std::is_same_v<T, Places>) {
-      member.clear();
-      for (const auto& place : options.at(name)) member.push_back(enum_value<Place>(place.get<std::string>()).value());
-    } else
-      member = options.at(name).get<T>();
-  }
-};
-
 inline ModelConfig golden_config(const nlohmann::json& options) {
-  ModelConfig config;
-  ModelConfig::visit(config, ReadOption{options});
-  return config;
+  Config config;
+  for (const OptionInfo& option : option_table())
+    if (option.section == "model" && options.contains(option.name)) option.set(config, options.at(option.name));
+  return config.model;
 }
 
 }  // namespace chargpt

@@ -17,7 +17,6 @@
 #include "cli/process.h"
 #include "config/describe.h"
 #include "config/document.h"
-#include "config/kinds.h"
 #include "kernels/processor.h"
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
@@ -168,7 +167,7 @@ std::vector<Override> ConfigArguments::overrides() const {
       throw Error(ExitCode::usage, "--text ", printable(text), ": the file's name is not UTF-8; rename it");
   if (!texts_.empty()) overrides.push_back({"data.text", nlohmann::json(texts_).dump(), "--text"});
   for (const auto& flag : flags_)
-    if (flag->info.type == type_name(Strings{}) && flag->values.size() > 1)
+    if (flag->info.schema().contains("anyOf") && flag->values.size() > 1)
       overrides.push_back({flag->info.key(), nlohmann::json(flag->values).dump(), flag->option->name()});
     else
       for (const std::string& value : flag->values)

@@ -39,11 +39,10 @@ std::vector<std::string> split_outside_brackets(const std::string& text) {
   return parts;
 }
 
-/// "n_head"; with its section where others have an option of that name.
+/// "n_head"
 std::string short_key(const std::string& key) {
-  const NamedOption option = named_option(key);
-  const bool alone = named_option(option.name).holders.size() == 1;
-  return option.holders.empty() || alone ? option.name : option.holders.front() + "." + option.name;
+  const OptionInfo* option = find_option(key);
+  return option == nullptr ? key : option->name;
 }
 
 /// ["mlp", "norm"] and "mlp" without their brackets and quotation marks; empty where it would not do in a name.
@@ -111,10 +110,10 @@ VariedOption parse_varied(const std::string& given) {
   if (equals == std::string::npos || equals == 0)
     throw Error(ExitCode::usage, said, " is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6");
   VariedOption option{given.substr(0, equals), split_outside_brackets(given.substr(equals + 1))};
-  const NamedOption named = named_option(option.key);
-  if (named.holders.empty() && named.name == "name")
+  const OptionInfo* named = find_option(option.key);
+  if (option.key == "name")
     throw Error(ExitCode::usage, said, ": the name cannot vary; variants are named by what differs");
-  if (named.holders == std::vector<std::string>{"train"} && named.name == "seed")
+  if (named != nullptr && named->key() == "train.seed")
     throw Error(ExitCode::usage, said, ": a seed is not a variant; --seeds ", option.values.size(),
                 " trains each config with that many seeds");
   for (std::size_t i = 0; i < option.values.size(); ++i) {

@@ -1,6 +1,6 @@
 // Every option of a run, declared once: type, name, default, range, help, and where it is not always obeyed what it
-// needs ("model.position = rope", see refused.h). JSON, flags, `--help` and the schema come from these lines. A new
-// option is one line here. Knows no model, no tensor and no file.
+// needs ("model.position = rope", see refused.h). JSON, flags, `--help` and the schema come from these lines, see
+// option.h. A new option is one line here. Independent of models, tensors and files.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,18 @@
 /// holds commas. What it needs may follow HELP.
 #define CHARGPT_OPTION_MEMBER(TYPE, NAME, DEFAULT, RANGE, HELP, ...) TYPE NAME = DEFAULT;
 #define CHARGPT_OPTION_VISIT(TYPE, NAME, DEFAULT, RANGE, HELP, ...) \
-  visitor(#NAME, self.NAME, RANGE, HELP, "" __VA_ARGS__);
+  visitor(#NAME, &Self::NAME, RANGE, HELP, "" __VA_ARGS__);
 
-/// Gives struct NAME one member per option, and `visit(self, visitor)` that calls visitor(name, member, range, help,
-/// needs) for each; needs is "" where an option is always obeyed.
-#define CHARGPT_OPTIONS(NAME, OPTIONS)                 \
-  struct NAME {                                        \
-    OPTIONS(CHARGPT_OPTION_MEMBER)                     \
-    template <class Self, class Visitor>               \
-    static void visit(Self& self, Visitor&& visitor) { \
-      OPTIONS(CHARGPT_OPTION_VISIT)                    \
-    }                                                  \
+/// Gives struct NAME one member per option, and `visit(visitor)` that calls visitor(name, pointer to member, range,
+/// help, needs) for each; needs is "" where an option is always obeyed.
+#define CHARGPT_OPTIONS(NAME, OPTIONS)     \
+  struct NAME {                            \
+    using Self = NAME;                     \
+    OPTIONS(CHARGPT_OPTION_MEMBER)         \
+    template <class Visitor>               \
+    static void visit(Visitor&& visitor) { \
+      OPTIONS(CHARGPT_OPTION_VISIT)        \
+    }                                      \
   }
 
 namespace chargpt {
@@ -240,14 +241,14 @@ struct Config {
   EvalConfig eval;
   SampleConfig sample;
 
-  /// visitor(section_name, section) for each of the five sections.
-  template <class Self, class Visitor>
-  static void visit(Self& self, Visitor&& visitor) {
-    visitor("data", self.data);
-    visitor("model", self.model);
-    visitor("train", self.train);
-    visitor("eval", self.eval);
-    visitor("sample", self.sample);
+  /// visitor(section_name, pointer to member) for each of the five sections.
+  template <class Visitor>
+  static void visit(Visitor&& visitor) {
+    visitor("data", &Config::data);
+    visitor("model", &Config::model);
+    visitor("train", &Config::train);
+    visitor("eval", &Config::eval);
+    visitor("sample", &Config::sample);
   }
 };
 

@@ -3,154 +3,173 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/quote.h"
-#include "config/kinds.h"
+#include "config/accept.h"
+#include "config/load.h"
 
 namespace chargpt {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Given = nlohmann::json;
 
+/// A type of option: JSON Schema for a range, and both conversions; `read` needs a value that accepted() has returned.
+/// This one is for the types that JSON has.
 template <class T>
-Json value_json(const T& member) {
-  return member;
-}
-/// Null where it is not set.
-Json value_json(const OptionalNumber& member) {
-  return member ? Json(*member) : Json();
-}
+struct Kind {
+  static Json schema(const Range& range) {
+    Json json = {{"type", std::is_same_v<T, std::int64_t> ? "integer" : Json(T()).type_name()}};
+    if constexpr (!std::is_same_v<T, std::string>) {
+      if (std::isfinite(range.min)) json[range.above ? "exclusiveMinimum" : "minimum"] = static_cast<T>(range.min);
+      if (std::isfinite(range.max)) json["maximum"] = static_cast<T>(range.max);
+    }
+    return json;
+  }
+  static Json write(const T& value) { return value; }
+  static T read(const Given& json) { return json.get<T>(); }
+};
+
+/// null: not set.
+template <>
+struct Kind<OptionalNumber> : Kind<double> {
+  static Json write(const OptionalNumber& value) { return value ? Json(*value) : Json(); }
+};
+
 template <class E>
-requires std::is_enum_v<E> Json value_json(const E& member) {
-  return std::string(enum_name(member));
-}
-Json value_json(const Places& places) {
-  Json list = Json::array();
-  for (const Place place : places) list.push_back(value_json(place));
-  return list;
-}
-template <class Section>
-Json section_json(const Section& section);
-Json value_json(const Groups& groups) {
-  Json list = Json::array();
-  for (const GroupConfig& group : groups) list.push_back(section_json(group));
-  return list;
+requires std::is_enum_v<E>
+struct Kind<E> {
+  static Json schema(const Range&) { return {{"enum", EnumNames<E>::names}}; }
+  static Json write(E value) { return enum_name(value); }
+  static E read(const Given& json) { return enum_value<E>(json.get_ref<const std::string&>()).value(); }
+};
+
+Json described(Json schema, const Json& otherwise, const std::string& help, const std::string& needs) {
+  if (!otherwise.is_null()) schema["default"] = otherwise;
+  schema["description"] = help + (needs.empty() ? "" : " (needs " + needs + ")");
+  return schema;
 }
 
-template <class Section>
-Json section_json(const Section& section) {
-  Json object = Json::object();
-  Section::visit(section, [&](const char* name, const auto& member, const Range&, const auto&...) {
-    if (const Json value = value_json(member); !value.is_null()) object[name] = value;
+template <>
+struct Kind<GroupConfig> {
+  static Json schema(const Range&) {
+    Json properties;
+    GroupConfig::visit([&]<class T>(const char* name, T GroupConfig::*member, const Range& range, const auto&... text) {
+      properties[name] = described(Kind<T>::schema(range), Kind<T>::write(GroupConfig().*member), text...);
+    });
+    properties["match"]["format"] = "regex";
+    return {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}, {"required", {"match"}}};
+  }
+  static Json write(const GroupConfig& group) {
+    Json json;
+    GroupConfig::visit([&]<class T>(const char* name, T GroupConfig::*member, const auto&...) {
+      if (const Json value = Kind<T>::write(group.*member); !value.is_null()) json[name] = value;
+    });
+    return json;
+  }
+  static GroupConfig read(const Given& json) {
+    GroupConfig group;
+    GroupConfig::visit([&]<class T>(const char* name, T GroupConfig::*member, const auto&...) {
+      if (json.contains(name)) group.*member = Kind<T>::read(json[name]);
+    });
+    return group;
+  }
+};
+
+/// Lists of names may be one name; their range counts names.
+template <class T>
+struct Kind<std::vector<T>> {
+  static Json schema(const Range& range) {
+    Json list = {{"type", "array"}, {"items", Kind<T>::schema(range)}};
+    if (std::is_enum_v<T>) list["uniqueItems"] = true;
+    if (!std::is_same_v<T, std::string>) return list;
+    list["items"]["minLength"] = 1;
+    list["minItems"] = range.min > 0 ? static_cast<int>(range.min) : 0;
+    return {{"anyOf", {list["items"], list}}};
+  }
+  static Json write(const std::vector<T>& values) {
+    Json json = Json::array();
+    for (const T& value : values) json.push_back(Kind<T>::write(value));
+    return json;
+  }
+  static std::vector<T> read(const Given& json) {
+    std::vector<T> values;
+    for (const Given& item : json) values.push_back(Kind<T>::read(item));
+    return values;
+  }
+};
+
+std::vector<OptionInfo> make_table() {
+  std::vector<OptionInfo> rows;
+  Config::visit([&]<class Section>(const char* section, Section Config::*part) {
+    Section::visit(
+        [&]<class T>(const char* name, T Section::*member, const Range& range, const char* help, const char* needs) {
+          const Json schema = described(Kind<T>::schema(range), Kind<T>::write(Section().*member), help, needs);
+          rows.push_back({section, name, help, needs, range_text(schema), [schema] { return schema; },
+                          [=](const Config& config) { return Kind<T>::write(config.*part.*member); },
+                          [=](Config& config, const Given& value) { config.*part.*member = Kind<T>::read(value); }});
+        });
   });
-  return object;
-}
-
-/// Whole numbers as integers, so that the schema reads `1`, not `1.0`.
-Json limit_json(double limit) {
-  constexpr double exact = 9007199254740992.0;
-  if (limit == std::floor(limit) && std::abs(limit) <= exact) return static_cast<std::int64_t>(limit);
-  return limit;
-}
-
-/// Of a number, or of each in a list.
-void add_limits(Json& schema, const Range& range) {
-  if (std::isfinite(range.min)) schema[range.above ? "exclusiveMinimum" : "minimum"] = limit_json(range.min);
-  if (std::isfinite(range.max)) schema["maximum"] = limit_json(range.max);
-}
-
-template <class Section>
-Json section_schema(const Section& section);
-
-template <class T>
-Json type_schema(const T& member) {
-  return {{"type", type_name(member)}};
-}
-template <class E>
-requires std::is_enum_v<E> Json type_schema(const E&) {
-  return {{"enum", spellings<E>()}};
-}
-Json type_schema(const Strings&) {
-  const Json list = {{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}};
-  return {{"anyOf", Json::array({Json{{"type", "string"}, {"minLength", 1}}, list})}};
-}
-Json type_schema(const Places&) {
-  return {{"type", "array"}, {"items", type_schema(Place{})}, {"uniqueItems", true}};
-}
-Json type_schema(const Groups&) {
-  Json group = section_schema(GroupConfig{});
-  group["required"] = {"match"};
-  return {{"type", "array"}, {"items", group}};
-}
-
-template <class Section>
-Json section_schema(const Section& section) {
-  Json properties = Json::object();
-  Section::visit(
-      section, [&](const char* name, const auto& member, const Range& range, const char* help, const char* needs) {
-        Json option = type_schema(member);
-        if constexpr (std::is_same_v<std::decay_t<decltype(member)>, Strings>)
-          option["anyOf"][1]["minItems"] = limit_json(std::max(0.0, range.min));
-        else
-          add_limits(option.value("type", "") == "array" && option.contains("items") ? option["items"] : option, range);
-        if (const Json value = value_json(member); !value.is_null()) option["default"] = value;
-        option["description"] = help + (*needs == 0 ? "" : std::string(" (needs ") + needs + ")");
-        properties[name] = option;
-      });
-  return {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
+  return rows;
 }
 
 }  // namespace
 
-nlohmann::ordered_json to_json(const Config& config) {
-  Json out = {{"name", config.name}};
-  Config::visit(config, [&](const char* name, const auto& section) { out[name] = section_json(section); });
-  return out;
+const std::vector<OptionInfo>& option_table() {
+  static const std::vector<OptionInfo> rows = make_table();
+  return rows;
 }
 
-nlohmann::ordered_json to_json(const ResolvedConfig& resolved) {
-  Json out = to_json(resolved.config);
-  out["origin"] = resolved.origin;
+const OptionInfo* find_option(std::string key) {
+  std::ranges::replace(key, '-', '_');
+  const auto is_meant = [&](const OptionInfo& option) { return option.name == key || option.key() == key; };
+  const auto found = std::ranges::find_if(option_table(), is_meant);
+  return found == option_table().end() ? nullptr : &*found;
+}
+
+const std::vector<std::string>& section_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    Config::visit([&](const char* name, const auto&) { all.emplace_back(name); });
+    return all;
+  }();
+  return names;
+}
+
+nlohmann::ordered_json to_json(const Config& config) {
+  Json out = {{"name", config.name}};
+  for (const OptionInfo& option : option_table()) out[option.section][option.name] = option.get(config);
   return out;
 }
 
 nlohmann::ordered_json config_schema() {
-  Json properties;
-  properties["$schema"] = {{"type", "string"},
-                           {"description", "where an editor finds this schema; means nothing here"}};
-  properties["extends"] = {{"type", "string"},
-                           {"minLength", 1},
-                           {"description", "a config file beside this one, or a preset; values in this file win"}};
-  properties["name"] = {{"type", "string"},
-                        {"minLength", 1},
-                        {"maxLength", 100},
-                        {"description", "the run's name; if left out, that of the file"}};
-  const Config defaults;
-  Config::visit(defaults, [&](const char* name, const auto& section) { properties[name] = section_schema(section); });
-  properties["origin"] = {{"type", "object"},
-                          {"additionalProperties", {{"type", "string"}}},
-                          {"description", "written by runs: where each value came from"}};
-  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-          {"title", "chargpt config"},
-          {"type", "object"},
-          {"additionalProperties", false},
-          {"properties", properties}};
+  Json schema = Json::parse(R"({
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "chargpt config", "type": "object", "additionalProperties": false,
+    "properties": {
+      "$schema": {"type": "string", "description": "where an editor finds this schema; means nothing here"},
+      "extends": {"type": "string", "minLength": 1,
+                  "description": "a config file beside this one, or a preset; values in this file win"},
+      "name": {"type": "string", "minLength": 1, "maxLength": 100,
+               "description": "the run's name; if left out, that of the file"},
+      "origin": {"type": "object", "additionalProperties": {"type": "string"},
+                 "description": "written by runs: where each value came from"}}})");
+  Json& properties = schema["properties"];
+  for (const std::string& section : section_names())
+    properties[section] = {{"type", "object"}, {"additionalProperties", false}};
+  for (const OptionInfo& option : option_table())
+    properties[option.section]["properties"][option.name] = option.schema();
+  return schema;
 }
 
 std::vector<DifferingOption> differing_options(const std::vector<Config>& configs, const std::string& section) {
-  std::vector<Json> all;
-  for (const Config& config : configs) all.push_back(to_json(config));
   std::vector<DifferingOption> found;
-  if (all.empty()) return found;
-  for (const auto& [name, options] : all[0].items()) {
-    if (!options.is_object() || (!section.empty() && name != section)) continue;
-    for (const auto& [key, value] : options.items()) {
-      DifferingOption option{.key = line_of(name, ".", key), .values = {}};
-      for (const auto& one : all) option.values.push_back(one.at(name).at(key).dump());
-      const bool same = std::ranges::all_of(option.values, [&](const auto& text) { return text == option.values[0]; });
-      if (!same) found.push_back(std::move(option));
-    }
+  for (const OptionInfo& option : option_table()) {
+    if (!section.empty() && option.section != section) continue;
+    DifferingOption values{option.key(), {}};
+    for (const Config& config : configs) values.values.push_back(option.get(config).dump());
+    const auto is_other = [&](const std::string& text) { return text != values.values.front(); };
+    if (std::ranges::any_of(values.values, is_other)) found.push_back(std::move(values));
   }
   return found;
 }
@@ -168,32 +187,6 @@ void leave_out(std::vector<std::string>& changes, std::initializer_list<std::str
       return line.starts_with(option) && (option.ends_with('.') || line[option.size()] == ' ');
     });
   });
-}
-
-std::vector<OptionInfo> option_table() {
-  std::vector<OptionInfo> rows;
-  const Config defaults;
-  Config::visit(defaults, [&](const char* section_name, const auto& section) {
-    section.visit(section,
-                  [&](const char* name, const auto& member, const Range& range, const char* help, const char* needs) {
-                    rows.push_back({section_name, name, type_name(member), allowed_text(member, range), help, needs});
-                  });
-  });
-  return rows;
-}
-
-NamedOption named_option(std::string key) {
-  std::ranges::replace(key, '-', '_');
-  NamedOption found;
-  if (const std::size_t dot = key.find('.'); dot != std::string::npos) {
-    found.section = key.substr(0, dot);
-    key.erase(0, dot + 1);
-  }
-  for (const OptionInfo& option : option_table())
-    if (option.name == key && (found.section.empty() || option.section == found.section))
-      found.holders.push_back(option.section);
-  found.name = std::move(key);
-  return found;
 }
 
 }  // namespace chargpt

@@ -1,21 +1,38 @@
-// The declarations of config.h as JSON, as a JSON Schema and as a table of options; and how configs differ. Independent
-// of files.
+// The options of config.h as one table, made once: a row has what messages, help, JSON, schema and comparisons need, so
+// that all of these loop over it. Independent of files.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "config/load.h"
+#include "config/config.h"
 
 namespace chargpt {
 
+struct OptionInfo {
+  std::string section, name, help, needs;
+  std::string range;  ///< "1 to 1000", "layernorm|rmsnorm|none", or empty
+  /// JSON Schema of the value, with default and help.
+  std::function<nlohmann::ordered_json()> schema;
+  std::function<nlohmann::ordered_json(const Config&)> get;
+  /// Needs a value that accepted() has returned for the schema.
+  std::function<void(Config&, const nlohmann::json&)> set;
+
+  std::string key() const { return section + "." + name; }
+};
+const std::vector<OptionInfo>& option_table();
+
+/// An option by a key such as `n-head` or `model.n_head`; null if there is none.
+const OptionInfo* find_option(std::string key);
+/// data, model, train, eval, sample.
+const std::vector<std::string>& section_names();
+
 /// The config of a run as parse_config reads it back, equal: name and every option, defaults included.
 nlohmann::ordered_json to_json(const Config& config);
-/// The same with an "origin" object, which parse_config reads back too.
-nlohmann::ordered_json to_json(const ResolvedConfig& resolved);
 /// JSON Schema (draft 2020-12) of a config file.
 nlohmann::ordered_json config_schema();
 
@@ -32,22 +49,5 @@ std::vector<std::string> changed_options(const Config& then, const Config& now, 
 
 /// Removes the lines on these options, "sample." for all of a section.
 void leave_out(std::vector<std::string>& changes, std::initializer_list<std::string_view> options);
-
-/// One row per option, for --help, tables and completions. type: integer, number, boolean, string, choice, "string or
-/// list", list, "list of objects"; range: "1 to 1000", "layernorm|rmsnorm|none", or empty.
-struct OptionInfo {
-  std::string section, name, type, range, help, needs;
-
-  std::string key() const { return section + "." + name; }
-};
-std::vector<OptionInfo> option_table();
-
-/// An option by a key such as `n-head` or `model.n_head`: its name with underscores, the section that the key gives,
-/// and the sections that have an option of that name, of which there may be none or several.
-struct NamedOption {
-  std::string section, name;
-  std::vector<std::string> holders;
-};
-NamedOption named_option(std::string key);
 
 }  // namespace chargpt

@@ -1,184 +1,162 @@
 #include "config/load.h"
-#include "config/describe.h"
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "base/error.h"
 #include "base/quote.h"
-#include "config/document.h"
-#include "config/kinds.h"
+#include "config/accept.h"
+#include "config/describe.h"
 #include "config/refused.h"
-#include "config/source.h"
 
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-using Kind = Value::Kind;
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 5> origin_words = {"default", "preset", "file", "option", "program"};
 
 [[noreturn]] void reject(const std::string& place, const std::string& what) {
   throw Error(ExitCode::usage, place, ": ", what);
 }
 
-/// Puts layers of settings over the defaults, later ones on top, and remembers where each value came from.
-class Layers {
- public:
-  explicit Layers(ResolvedConfig& resolved) : resolved_(resolved) {}
-
-  void add(const Document& document);
-  void add(std::span<const Override> overrides);
-
- private:
-  void add_section(const Document& document, const std::string& section, const Value& object);
-  void restore_origin(const Document& document, const Value& object);
-  void add_override(const Override& setting);
-  /// Error usage if another override has already set the option.
-  void say_once(const std::string& option, const Override& setting);
-  void set_name(const Value& value, const std::string& place);
-  /// The limits among max_iters, max_epochs and max_seconds that this layer sets clear those that it does not.
-  void settle_length();
-
-  ResolvedConfig& resolved_;                 ///< `given`: by the outermost document and the overrides
-  std::vector<std::string> open_;            ///< identities of documents that extend one another
-  std::set<std::string> given_;              ///< options set by the current layer
-  std::map<std::string, std::string> said_;  ///< those of overrides, as the user spelled them
+/// An option as a layer sets it, or the name, which is no option.
+struct Setting {
+  const OptionInfo* option = nullptr;
+  Json value;
+  Origin origin;
 };
+/// What one document, or all overrides together, set: "train.seed" or "name" -> setting.
+using Layer = std::map<std::string, Setting>;
 
-void Layers::add(const Document& document) {
+void check_object(const Json& value, const std::string& key, const Source& source) {
+  if (!value.is_object()) reject(source.place(key), key + " = " + shown(value) + " is not an object of options");
+}
+
+std::string accepted_name(const Json& value, const Source& source) {
+  const std::string said = "name = " + shown(value), name = value.is_string() ? value.get<std::string>() : "";
+  const bool climbs = ("/" + name + "/").find("/../") != std::string::npos || name.starts_with("/");
+  if (climbs || name.empty() || name.size() > max_name_bytes || printable(name, 4 * max_name_bytes) != name)
+    reject(source.place("name"), said + " cannot name a folder; it takes 1 to " + std::to_string(max_name_bytes) +
+                                     " bytes without \"..\", a leading \"/\" and control characters");
+  return name;
+}
+
+/// A limit of the run's length that `layer` sets lifts those that it inherits. max_iters = 0 is a length; 0 for the
+/// others means no limit.
+void lift_inherited_length(const Layer& layer, ResolvedConfig& resolved) {
+  constexpr std::array limits = {"train.max_iters", "train.max_seconds", "train.max_epochs"};
+  const auto is_set = [&](const char* key) { return find_option(key)->get(resolved.config) != 0; };
+  const auto sets = [&](const char* key) { return layer.contains(key) && (key == limits[0] || is_set(key)); };
+  const auto setter = std::ranges::find_if(limits, sets);
+  if (setter == limits.end()) return;
+  for (const char* key : limits) {
+    if (layer.contains(key) || !is_set(key)) continue;
+    find_option(key)->set(resolved.config, 0);
+    resolved.origin[key] = resolved.origin[*setter];
+  }
+}
+
+/// Sets each option of the layer. `states_all`: the layer is a run's own config, which also states what it inherited.
+void apply(const Layer& layer, bool states_all, ResolvedConfig& resolved) {
+  for (const auto& [key, setting] : layer) {
+    if (setting.option == nullptr) {
+      resolved.config.name = setting.value;
+      continue;
+    }
+    setting.option->set(resolved.config, setting.value);
+    resolved.origin[key] = setting.origin;
+    if (!states_all) resolved.given.insert(key);
+  }
+  lift_inherited_length(layer, resolved);
+  const char* decay = "train.lr_decay_iters";
+  const TrainConfig& train = resolved.config.train;
+  if (!states_all && layer.contains(decay) && train.lr_decay_iters > 0 && train.max_seconds > 0)
+    throw unused_option(resolved, decay, "train.max_seconds decides when the decay ends");
+}
+
+/// A run's config.json has the origin of each option that it states.
+void restore_origins(const Json& origins, const Layer& layer, const Source& source, ResolvedConfig& resolved) {
+  check_object(origins, "origin", source);
+  for (const auto& [key, value] : origins.items()) {
+    const auto origin = value.is_string() ? stored_origin(value.get<std::string>()) : std::nullopt;
+    const std::string said = "origin." + printable(key);
+    if (!origin || !resolved.origin.contains(key))
+      reject(source.place(said), said + " = " + shown(value) + " is not an origin such as \"preset default\"");
+    if (layer.contains(key)) resolved.origin[key] = *origin;
+  }
+}
+
+Layer layer_of(const Json& root, const ConfigText& document) {
+  Layer layer;
+  for (const auto& [section, options] : root.items()) {
+    if (section == "extends" || section == "origin" || section == "$schema") continue;
+    if (section == "name") {
+      layer["name"].value = accepted_name(options, document.source);
+      continue;
+    }
+    if (std::ranges::count(section_names(), section) == 0)
+      reject_unknown(document.source.place(printable(section)), section, options);
+    check_object(options, section, document.source);
+    for (const auto& [name, value] : options.items()) {
+      const std::string key = section + "." + name, place = document.source.place(section + "." + printable(name));
+      const OptionInfo* option = find_option(key);
+      if (option == nullptr || option->key() != key) reject_unknown(place, key, value);
+      const Origin origin =
+          document.is_preset ? Origin{Origin::By::preset, document.name} : Origin{Origin::By::file, place};
+      layer[key] = {option, accepted(value, option->schema(), key, document.source), origin};
+    }
+  }
+  return layer;
+}
+
+/// A document over all that it extends; `open`: identities of the documents that extend this one.
+void add_document(ConfigText document, std::vector<std::string> open, ResolvedConfig& resolved) {
   constexpr std::size_t max_chain = 32;
-  const Value root = read_json(document.text, document.source, document.most_bytes);
-  if (root.kind != Kind::object)
-    reject(document.source.place(root.line), "a config is an object { ... }, not " + kind_name(root));
-  open_.push_back(document.identity);
-  if (const Value* extends = root.find("extends")) {
-    const Document base = extended_document(document, *extends);
-    const std::string said = document.source.place(extends->line) + ": extends = " + shown(*extends);
-    if (std::find(open_.begin(), open_.end(), base.identity) != open_.end())
-      throw Error(ExitCode::usage, said, " leads back to ", base.source.label, ", which is already being read");
-    if (open_.size() == max_chain)
-      throw Error(ExitCode::usage, said, " makes a chain of more than ", max_chain, " files, the limit");
-    add(base);
+  Source& source = document.source;
+  const Json root = read_json(document.text, source, document.most_bytes);
+  if (!root.is_object()) reject(source.label, "a config is an object { ... }, not " + shown(root));
+  open.push_back(document.identity);
+  if (const auto extends = root.find("extends"); extends != root.end()) {
+    const ConfigText base = extended_document(document, *extends);
+    const std::string said = "extends = " + shown(*extends);
+    if (std::ranges::count(open, base.identity) > 0)
+      reject(source.place("extends"), said + " leads back to " + base.source.label + ", which is already being read");
+    if (open.size() == max_chain)
+      reject(source.place("extends"), line_of(said, " makes a chain of more than ", max_chain, " files, the limit"));
+    add_document(base, open, resolved);
   }
-  given_.clear();
-  resolved_.config.name = document.name;
-  for (const auto& [key, value] : root.members) {
-    const std::string place = document.source.place(value.line);
-    if (key == "extends" || key == "origin" || key == "$schema") continue;
-    if (key == "name")
-      set_name(value, place);
-    else if (std::find(section_names().begin(), section_names().end(), key) == section_names().end())
-      reject_unknown_at_top(place, key, value);
-    else
-      add_section(document, key, value);
+  resolved.config.name = document.name;
+  resolved.given.clear();
+  const Layer layer = layer_of(root, document);
+  apply(layer, root.contains("origin"), resolved);
+  if (root.contains("origin")) restore_origins(root["origin"], layer, source, resolved);
+}
+
+/// JSON if it starts like a string, or, where the option takes no string, like a list or an object; else a word.
+Json override_value(const std::string& given, const nlohmann::ordered_json& schema, Source source) {
+  const bool is_string = schema.value("type", "") == "string";
+  return given.find_first_of(is_string ? "\"" : "\"[{") == 0 ? read_json(given, source) : typed(given, schema);
+}
+
+void add_overrides(std::span<const Override> overrides, ResolvedConfig& resolved) {
+  Layer layer;
+  for (const auto& [asked, given, spelled_flag] : overrides) {
+    const Source source{spelled_flag.empty() ? "--set" : printable(spelled_flag), false};
+    const OptionInfo* option = find_option(asked);
+    const bool is_name = option == nullptr && asked == "name";
+    nlohmann::ordered_json schema = {{"type", is_name ? "string" : "number"}};
+    if (option != nullptr) schema = option->schema();
+    const Json value = override_value(given, schema, source);
+    if (option == nullptr && !is_name) reject_unknown(source.label, asked, value);
+    const std::string key = is_name ? asked : option->key();
+    if (const auto first = layer.find(key); first != layer.end())
+      throw Error(ExitCode::usage, key, " is given twice, by ", first->second.origin.where, " (",
+                  shown(first->second.value), ") and by ", source.label, " (", shown(value), "); give it once");
+    const Json read = is_name ? Json(accepted_name(value, source)) : accepted(value, schema, key, source);
+    layer[key] = {option, read, {Origin::By::option, source.label}};
   }
-  settle_length();
-  resolved_.given = root.find("origin") == nullptr ? given_ : std::set<std::string>();
-  if (const Value* origin = root.find("origin")) restore_origin(document, *origin);
-  open_.pop_back();
-}
-
-void Layers::add_section(const Document& document, const std::string& section, const Value& object) {
-  if (object.kind != Kind::object)
-    reject(document.source.place(object.line),
-           section + " = " + shown(object) + " is " + kind_name(object) + "; it takes an object of options");
-  for (const auto& [key, value] : object.members) {
-    const std::string place = document.source.place(value.line);
-    if (!assign_option(resolved_.config, section, key, value, place, document.source))
-      reject_unknown(place, section, key, value);
-    const std::string full = section + "." + key;
-    resolved_.origin[full] = document.is_preset ? document.source.label : place;
-    given_.insert(full);
-  }
-}
-
-void Layers::restore_origin(const Document& document, const Value& object) {
-  if (object.kind != Kind::object)
-    reject(document.source.place(object.line), "origin is " + kind_name(object) + "; it takes an object of strings");
-  for (const auto& [key, value] : object.members) {
-    const std::string place = document.source.place(value.line);
-    if (value.kind != Kind::string)
-      reject(place, "origin." + printable(key) + " is " + kind_name(value) + "; it takes a string");
-    if (!resolved_.origin.contains(key)) reject(place, "origin." + printable(key) + " is not the origin of an option");
-    if (given_.contains(key)) resolved_.origin[key] = printable(value.text, 500);
-  }
-}
-
-void Layers::add(std::span<const Override> overrides) {
-  given_.clear();
-  said_.clear();
-  for (const Override& setting : overrides) add_override(setting);
-  settle_length();
-  resolved_.given.insert(given_.begin(), given_.end());
-}
-
-/// A bare word, or JSON if it starts like a string, or, where the option takes no string, like a list or an object.
-Value override_value(const Override& setting, bool takes_string, const Source& source) {
-  const std::string_view beginnings = takes_string ? "\"" : "\"[{";
-  const bool is_json = !setting.value.empty() && beginnings.find(setting.value[0]) != std::string::npos;
-  if (is_json) return read_json(setting.value, source);
-  return {.kind = Kind::bare, .text = setting.value, .items = {}, .members = {}};
-}
-
-void Layers::add_override(const Override& setting) {
-  const Source source{setting.flag.empty() ? "--set" : printable(setting.flag), false};
-  const auto [section, key, holders] = named_option(setting.key);
-  const bool takes_string = setting.key == "name" || (holders.size() == 1 && is_string_option(holders[0], key));
-  const Value value = override_value(setting, takes_string, source);
-  if (setting.key == "name") {
-    say_once(key, setting);
-    return set_name(value, source.label);
-  }
-  if (holders.empty()) reject_unknown(source.label, section, key, value);
-  if (holders.size() > 1)
-    reject(source.label, key + " is an option of " + joined(holders, " and ") + "; write " + holders[0] + "." + key);
-  say_once(holders[0] + "." + key, setting);
-  assign_option(resolved_.config, holders[0], key, value, source.label, source);
-  resolved_.origin[holders[0] + "." + key] = source.label;
-  given_.insert(holders[0] + "." + key);
-}
-
-void Layers::say_once(const std::string& option, const Override& setting) {
-  const std::string flag = setting.flag.empty() ? "--set" : setting.flag;
-  const bool names_key = flag == "--set" || flag == "--vary";  // others are the key's own
-  const std::string said = printable(flag + " " + (names_key ? setting.key + "=" : "") + setting.value);
-  if (const auto [first, fresh] = said_.emplace(option, said); !fresh)
-    throw Error(ExitCode::usage, option, " is given twice, by ", first->second, " and by ", said, "; give it once");
-}
-
-void Layers::set_name(const Value& value, const std::string& place) {
-  constexpr std::size_t max_bytes = 100;
-  const std::string said = "name = " + shown(value);
-  if (value.kind != Kind::string && value.kind != Kind::bare)
-    reject(place, said + " is " + kind_name(value) + "; it takes a string");
-  if (value.text.empty() || value.text.size() > max_bytes)
-    reject(place,
-           said + " has " + std::to_string(value.text.size()) + " bytes; it takes 1 to " + std::to_string(max_bytes));
-  const bool climbs = ("/" + value.text + "/").find("/../") != std::string::npos || value.text.front() == '/';
-  if (climbs || printable(value.text, 4 * max_bytes) != value.text)
-    reject(place, said + " cannot name a folder; leave out \"..\", a leading \"/\" and control characters");
-  resolved_.config.name = value.text;
-}
-
-void Layers::settle_length() {
-  TrainConfig& train = resolved_.config.train;
-  const auto sets = [&](const char* key, double value) { return given_.contains(key) && value > 0; };
-  // max_iters = 0 is a length; 0 for the others means no limit.
-  const char* setter = given_.contains("train.max_iters")             ? "train.max_iters"
-                       : sets("train.max_seconds", train.max_seconds) ? "train.max_seconds"
-                       : sets("train.max_epochs", train.max_epochs)   ? "train.max_epochs"
-                                                                      : nullptr;
-  if (setter == nullptr) return;
-  const auto clear = [&](auto& limit, const char* key) {
-    if (limit == 0 || given_.contains(key)) return;
-    limit = 0;
-    resolved_.origin[key] = resolved_.origin[setter];
-  };
-  clear(train.max_iters, "train.max_iters");
-  clear(train.max_epochs, "train.max_epochs");
-  clear(train.max_seconds, "train.max_seconds");
+  apply(layer, /*states_all=*/false, resolved);
 }
 
 /// Options that contradict each other whatever the model and the text.
@@ -186,7 +164,7 @@ void check(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
   const DataConfig& data = resolved.config.data;
   const auto said = [&](const char* key, double value) {
-    return line_of(key, " = ", spelled(value), " (", origin_of(resolved, key), ")");
+    return line_of(key, " = ", spelled(value), " (", origin_of(resolved, key).text(), ")");
   };
   if (train.lr_schedule != LrSchedule::constant && train.min_lr > train.learning_rate)
     throw Error(ExitCode::usage, said("train.min_lr", train.min_lr), " is above ",
@@ -198,44 +176,50 @@ void check(const ResolvedConfig& resolved) {
                 " leave nothing to train on; their sum must be below 1, and 0.1 each is usual");
 }
 
-ResolvedConfig resolve(const Document& document, std::span<const Override> overrides) {
+ResolvedConfig resolve(const ConfigText& document, std::span<const Override> overrides) {
   ResolvedConfig resolved;
-  for (const OptionInfo& option : option_table()) resolved.origin[option.key()] = "default";
-  Layers layers(resolved);
-  layers.add(document);
-  layers.add(overrides);
+  for (const OptionInfo& option : option_table()) resolved.origin[option.key()] = {};
+  add_document(document, {}, resolved);
+  add_overrides(overrides, resolved);
   check(resolved);
   return resolved;
 }
 
-/// Where `key` stands in `line` as a whole word; npos if nowhere.
-std::size_t find_key(const std::string& line, const std::string& key) {
-  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
-  for (std::size_t at = line.find(key); at != std::string::npos; at = line.find(key, at + 1)) {
-    const std::size_t end = at + key.size();
-    if ((at == 0 || !is_part(line[at - 1])) && (end == line.size() || !is_part(line[end]))) return at;
-  }
-  return std::string::npos;
-}
-
 }  // namespace
 
-std::string origin_of(const ResolvedConfig& resolved, const std::string& option) {
+std::string Origin::stored() const {
+  return std::string(origin_words[static_cast<std::size_t>(by)]) + (where.empty() ? "" : " " + where);
+}
+
+std::string Origin::text() const {
+  return by == By::standard || by == By::preset ? stored() : where;
+}
+
+std::optional<Origin> stored_origin(std::string_view stored) {
+  constexpr std::size_t most_bytes = 500;
+  const std::size_t space = std::min(stored.find(' '), stored.size());
+  const auto word = std::ranges::find(origin_words, stored.substr(0, space));
+  const auto by = static_cast<Origin::By>(word - origin_words.begin());
+  if (word == origin_words.end() || (by == Origin::By::standard) != (space == stored.size())) return std::nullopt;
+  return Origin{by, space == stored.size() ? "" : printable(stored.substr(space + 1), most_bytes)};
+}
+
+Origin origin_of(const ResolvedConfig& resolved, const std::string& option) {
   const auto found = resolved.origin.find(option);
-  return found == resolved.origin.end() ? "default" : found->second;
+  return found == resolved.origin.end() ? Origin{} : found->second;
 }
 
 Error with_origin(const Error& error, const ResolvedConfig& resolved) {
+  constexpr const char* of_keys = "abcdefghijklmnopqrstuvwxyz0123456789_.";
   const std::string line = error.what();
-  std::size_t first = std::string::npos;
-  std::string place;
-  for (const auto& [key, origin] : resolved.origin) {
-    const std::size_t at = find_key(line, key);
-    if (origin == "default" || at >= first) continue;
-    first = at;
-    place = origin;
+  for (std::size_t at = line.find_first_of(of_keys); at < line.size(); at = line.find_first_of(of_keys, at)) {
+    const std::size_t end = std::min(line.find_first_not_of(of_keys, at), line.size());
+    const Origin origin = origin_of(resolved, line.substr(at, end - at));
+    if (origin.by != Origin::By::standard)
+      return line.starts_with(origin.text()) ? error : Error(error.code(), origin.text(), ": ", line);
+    at = end;
   }
-  return place.empty() || line.starts_with(place) ? error : Error(error.code(), place, ": ", line);
+  return error;
 }
 
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides) {
@@ -244,19 +228,20 @@ ResolvedConfig load_config(const std::string& name_or_path, std::span<const Over
 
 ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,
                             std::span<const Override> overrides) {
-  Document document;
-  document.source.label = printable_path(source);
-  document.text = text;
-  document.identity = "text of " + source;
-  document.folder = folder;
-  document.name = name_of_file(source);
-  document.most_bytes = max_kept_config_bytes;
-  return resolve(document, overrides);
+  const std::string identity = "text of " + source, name = name_of_file(source);
+  return resolve({{printable_path(source)}, std::string(text), identity, false, folder, name, max_kept_config_bytes},
+                 overrides);
+}
+
+nlohmann::ordered_json to_json(const ResolvedConfig& resolved) {
+  nlohmann::ordered_json out = to_json(resolved.config);
+  for (const auto& [key, origin] : resolved.origin) out["origin"][key] = origin.stored();
+  return out;
 }
 
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides) {
   ResolvedConfig changed = resolved;
-  Layers(changed).add(overrides);
+  add_overrides(overrides, changed);
   check(changed);
   resolved = std::move(changed);
 }

@@ -124,14 +124,18 @@ ForeignModel own() {
 }
 
 /// Sizes that follow from others are given, and places are in order, so that equal models have equal options.
-Json options_of(const ModelConfig& model) {
+Config settled(const ModelConfig& model) {
   Config config;
   config.model = model;
   config.model.head_size = head_width(model);
   config.model.mlp_size = mlp_width(model);
   std::ranges::sort(config.model.bias_places);
   std::ranges::sort(config.model.dropout_places);
-  return to_json(config);
+  return config;
+}
+
+Json options_of(const ModelConfig& model) {
+  return to_json(settled(model));
 }
 
 /// The value at the field's places: the rate or `true` if the option acts at one of them.
@@ -185,7 +189,7 @@ std::optional<std::string> first_difference(const ModelConfig& ours, const Model
   const Json here = options_of(ours)["model"], there = options_of(theirs)["model"];
   for (const OptionInfo& option : option_table()) {
     if (option.section != "model" || initial_weights.contains(option.name)) continue;
-    if (!option.needs.empty() && unmet_need(options_of(ours), option.needs)) continue;
+    if (!option.needs.empty() && unmet_need(settled(ours), option.needs)) continue;
     const std::string& name = option.name;
     if (here[name] != there[name])
       return line_of("model.", name, " = ", here[name].dump(), " cannot be stored as ", as, " (it would become ",

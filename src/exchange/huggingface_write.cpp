@@ -167,11 +167,8 @@ Json config_to_train(const ExportedModel& model) {
   ResolvedConfig config = model.checkpoint.config;
   config.config.data.text = names_of_paths(config.config.data.text);
   for (std::string& teacher : config.config.train.teacher) teacher = teacher_name(teacher);
-  for (auto& [option, origin] : config.origin) {
-    const std::size_t path =
-        origin.starts_with("train.") ? origin.rfind('(') + 1 : 0;  // "train.max_seconds, instead of 0 (x.json)"
-    origin = origin.substr(0, path) + name_of_path(origin.substr(path));
-  }
+  for (auto& [option, origin] : config.origin)
+    if (origin.by == Origin::By::file) origin.where = name_of_path(origin.where);
   return to_json(config);
 }
 

@@ -6,11 +6,10 @@
 #include "base/pattern.h"
 #include "base/quote.h"
 #include "config/refused.h"
+#include "network/model_types.h"
 
 namespace chargpt {
 namespace {
-
-constexpr const char* no_decay = "no_decay";
 
 bool updates(UpdateRule rule, const ParameterInfo& parameter) {
   return rule != UpdateRule::muon || parameter.shape.size() == 2;
@@ -29,11 +28,9 @@ std::vector<GroupInForce> all_groups(const TrainConfig& train) {
                       .learning_rate = group.learning_rate.value_or(group.lr_scale.value_or(1) * train.learning_rate),
                       .weight_decay = group.weight_decay.value_or(train.weight_decay),
                       .rule = group.optimizer,
-                      .momentum = group.momentum,
-                      .own_rate = group.learning_rate.has_value(),
-                      .own_decay = group.weight_decay.has_value()});
+                      .momentum = group.momentum});
   groups.push_back({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay});
-  groups.push_back({.name = no_decay, .learning_rate = train.learning_rate, .own_decay = true});
+  groups.push_back({.name = "no_decay", .learning_rate = train.learning_rate});
   return groups;
 }
 
@@ -65,82 +62,68 @@ std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t voc
 
 namespace {
 
-constexpr std::int64_t any_vocabulary = 2;
+/// An option that has no effect in some models or beside some train.groups, whatever its value.
+struct Trial {
+  const char* key;
+  void (*change)(Config& config);  ///< to another value
+  const char* reason;              ///< why that changes nothing, where it does not
+  bool beside_groups = false;      ///< a file may state it beside train.groups, for any parameters outside of them
+};
 
-/// Whether the option was set, and not by a file whose model or groups an override has changed.
-bool sets(const ResolvedConfig& resolved, const char* key) {
-  const auto changes = [&](const std::string& other) {
-    return is_override(resolved, other) && (other == "train.groups" || other.starts_with("model."));
-  };
-  return resolved.given.contains(key) && (is_override(resolved, key) || std::ranges::none_of(resolved.given, changes));
-}
+constexpr const char* no_adamw = "no group of train.groups has an optimizer that uses it (adamw)";
+constexpr Trial trials[] = {
+    {"model.bias", [](Config& config) { config.model.bias = !config.model.bias; },
+     "this model has none of model.bias_places"},
+    {"model.dropout", [](Config& config) { config.model.dropout = config.model.dropout > 0 ? 0 : 0.5; },
+     "this model has none of model.dropout_places"},
+    {"model.decay",
+     [](Config& config) { config.model.decay = config.model.decay == Decay::all ? Decay::matrices : Decay::all; },
+     "there is no vector (bias, gain) outside train.groups", true},
+    {"train.learning_rate", [](Config& config) { config.train.learning_rate += 1; },
+     "every group of train.groups states its own learning_rate; give them lr_scale instead", true},
+    {"train.weight_decay", [](Config& config) { config.train.weight_decay += 1; },
+     "no parameter follows it: groups of train.groups state their own, and vectors decay only where model.decay = all",
+     true},
+    {"train.beta1", [](Config& config) { config.train.beta1 += 1; }, no_adamw},
+    {"train.beta2", [](Config& config) { config.train.beta2 += 1; }, no_adamw},
+    {"train.adam_eps", [](Config& config) { config.train.adam_eps += 1; }, no_adamw},
+};
 
-/// A file that states train.groups too may say what holds for parameters outside of them, though there are none.
-bool stands_beside_its_groups(const ResolvedConfig& resolved, const std::string& key) {
-  return !is_override(resolved, key) && resolved.given.contains("train.groups");
-}
-
-/// Places that this model does not have.
-void refuse_missing_places(const ResolvedConfig& resolved) {
-  const ModelConfig& model = resolved.config.model;
-  const auto refuse = [&](const char* key, const std::string& places) {
-    if (sets(resolved, key)) throw unused_option(resolved, key, "this model has none of " + places);
-  };
-  const bool own_bias = model.type != "gpt";  // of the head, whatever model.bias is
-  const auto is_bias = [&](const ParameterInfo& parameter) {
-    return parameter.role == ParameterRole::bias && !(own_bias && parameter.place == Place::head);
-  };
-  if (model.bias && !model.bias_places.empty() && std::ranges::none_of(parameter_list(model, any_vocabulary), is_bias))
-    for (const char* key : {"model.bias", "model.bias_places"}) refuse(key, "model.bias_places");
-  const bool has_mlp = model.type == "gpt" && model.feed_forward;
-  if (model.dropout > 0 && model.dropout_places == Places{Place::mlp} && !has_mlp)
-    for (const char* key : {"model.dropout", "model.dropout_places"}) refuse(key, "model.dropout_places");
-}
-
-/// model.decay says whether vectors decay.
-void refuse_decay_of_no_vector(const ResolvedConfig& resolved) {
-  if (!sets(resolved, "model.decay") || stands_beside_its_groups(resolved, "model.decay")) return;
-  Config vectors_apart = resolved.config;
-  vectors_apart.model.decay = Decay::matrices;
-  const std::vector<GroupInForce> groups = groups_in_force(vectors_apart, any_vocabulary);
-  if (groups.empty() || groups.back().name != no_decay)
-    throw unused_option(resolved, "model.decay", "there is no vector (bias, gain) outside train.groups");
-}
-
-/// Under train.max_seconds the decay ends with them.
-void refuse_idle_decay(const ResolvedConfig& resolved) {
-  const TrainConfig& train = resolved.config.train;
-  constexpr const char *key = "train.lr_decay_iters", *cause = "train.max_seconds";
-  if (train.lr_decay_iters > 0 && train.max_seconds > 0 && sets(resolved, key) &&
-      (is_override(resolved, key) || !is_override(resolved, cause)))
-    throw unused_option(resolved, key, "train.max_seconds decides it");
+/// All that these options decide: the parameters, the group, rates and constants of each, and where dropout acts.
+std::string effect_of(const Config& config) {
+  constexpr std::int64_t any_vocabulary = 2;
+  const TrainConfig& train = config.train;
+  const ModelConfig& model = config.model;
+  const std::vector<GroupInForce> groups = all_groups(train);
+  const std::vector<ParameterInfo> parameters = parameter_list(model, any_vocabulary);
+  const std::vector<std::size_t> group_of = groups_of(parameters, model.decay, train);
+  std::string effect;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const GroupInForce& group = groups[group_of[i]];
+    effect += line_of(parameters[i].name, " ", group_of[i], " ", group.learning_rate, " ", group.weight_decay, " ");
+    if (group.rule == UpdateRule::adamw) effect += line_of(train.beta1, " ", train.beta2, " ", train.adam_eps, " ");
+  }
+  for (const Place place : {Place::embedding, Place::attention, Place::attention_output, Place::mlp})
+    if (place != Place::mlp || (model.type == "gpt" && model.feed_forward))
+      effect += line_of(dropout_rate(model, place), " ");
+  return effect;
 }
 
 }  // namespace
 
 void refuse_unused(const ResolvedConfig& resolved) {
-  if (resolved.given.empty()) return;
   refuse_unused_options(resolved);
-  refuse_missing_places(resolved);
-  refuse_decay_of_no_vector(resolved);
-  refuse_idle_decay(resolved);
-  const std::vector<GroupInForce> groups = groups_in_force(resolved.config, any_vocabulary);
-  const auto need = [&](const char* key, const auto& obeys, const char* reason) {
-    if (sets(resolved, key) && std::ranges::none_of(groups, obeys)) throw unused_option(resolved, key, reason);
-  };
-  if (!stands_beside_its_groups(resolved, "train.learning_rate"))
-    need(
-        "train.learning_rate", [](const GroupInForce& group) { return !group.own_rate; },
-        "every group of train.groups states its own learning_rate; give them lr_scale instead");
-  if (!stands_beside_its_groups(resolved, "train.weight_decay"))
-    need(
-        "train.weight_decay", [](const GroupInForce& group) { return !group.own_decay; },
-        "no parameter follows it: groups of train.groups state their own, and vectors decay only where model.decay = "
-        "all");
-  for (const char* key : {"train.beta1", "train.beta2", "train.adam_eps"})
-    need(
-        key, [](const GroupInForce& group) { return group.rule == UpdateRule::adamw; },
-        "no group of train.groups has an optimizer that uses it (adamw)");
+  // Options of a file may lose their effect by an override of the model or the groups.
+  const bool is_changed = std::ranges::any_of(resolved.given, [&](const std::string& key) {
+    return is_override(resolved, key) && (key == "train.groups" || key.starts_with("model."));
+  });
+  for (const Trial& trial : trials) {
+    const bool is_excused = is_changed || (trial.beside_groups && resolved.given.contains("train.groups"));
+    if (!resolved.given.contains(trial.key) || (is_excused && !is_override(resolved, trial.key))) continue;
+    Config changed = resolved.config;
+    trial.change(changed);
+    if (effect_of(changed) == effect_of(resolved.config)) throw unused_option(resolved, trial.key, trial.reason);
+  }
 }
 
 }  // namespace chargpt

@@ -20,8 +20,7 @@ struct GroupInForce {
   std::string name;                            ///< "decay", "no_decay", or the pattern of train.groups
   double learning_rate = 0, weight_decay = 0;  ///< the rate at the peak of the schedule
   UpdateRule rule = UpdateRule::adamw;
-  double momentum = 0.95;                    ///< of muon
-  bool own_rate = false, own_decay = false;  ///< does not follow train.learning_rate, train.weight_decay
+  double momentum = 0.95;  ///< of muon
   std::int64_t parameters = 0;
 };
 /// train.groups, and behind them those of all other parameters: one whose parameters decay, and one whose do not.
@@ -34,8 +33,9 @@ std::vector<std::size_t> groups_of(const std::vector<ParameterInfo>& parameters,
 /// Those that have parameters, in the order of train.groups. Error usage for a pattern that is none.
 std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t vocab_size);
 
-/// Error usage, by name, for an option that was set and that nothing in such a model or training obeys, as
-/// refuse_unused_options() and besides: rate, decay and constants of the update rules that no group follows.
+/// Error usage, by name, for an option that was set and that changes nothing in such a model or training, whatever its
+/// value: those of refuse_unused_options(), and biases, dropout, rates and constants that no parameter of any group
+/// has.
 void refuse_unused(const ResolvedConfig& resolved);
 
 }  // namespace chargpt

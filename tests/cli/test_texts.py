@@ -126,7 +126,7 @@ class SampleInsideTheProgram(ProgramTest):
     def test_a_run_of_so_many_minutes_says_whence_it_came(self):
         self.succeed("train", "--minutes", "0.01", "--run", "run", *OWN, "--quiet")
         config = self.json_of("run/config.json")
-        self.assertEqual((config["data"]["text"], config["origin"].get("data.text")), (["builtin:sample"], "built in"))
+        self.assertEqual((config["data"]["text"], config["origin"].get("data.text")), (["builtin:sample"], "program built in"))
 
 
 class TextOfBytes(ProgramTest):

@@ -67,15 +67,6 @@ TEST_CASE("decay of vectors and constants of Adam are refused where nothing foll
   CHECK(said_of("default", {{"groups", muon}, {"learning_rate", "0.01"}}) == "no error");
 }
 
-TEST_CASE("steps of a decay that max_seconds decides are refused, but a preset may have some") {
-  CHECK(said_of("nanogpt-cpu", {{"max_seconds", "60"}}) == "no error");
-  CHECK(said_of("nanogpt-cpu", {{"max_seconds", "60"}, {"lr_decay_iters", "0"}}) == "no error");
-  CHECK(said_of("nanogpt-cpu", {{"max_seconds", "60"}, {"lr_decay_iters", "100"}}) ==
-        "--lr_decay_iters: train.lr_decay_iters = 100 has no effect: train.max_seconds decides it");
-  CHECK(error_of([] { refuse_unused(parse(R"({"train": {"max_seconds": 60, "lr_decay_iters": 100}})")); }).line ==
-        "mine.json:1: train.lr_decay_iters = 100 has no effect: train.max_seconds decides it");
-}
-
 TEST_CASE("a file may state rate and decay beside groups that have their own; an override may not") {
   const std::string groups = R"("groups": [{"match": ".", "learning_rate": 0.01, "weight_decay": 0}])";
   const auto said = [&](const std::string& train, const std::vector<Override>& overrides = {}) {

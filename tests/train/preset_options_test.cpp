@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "config/describe.h"
-#include "config/kinds.h"
 #include "config/load.h"
+#include "config/source.h"
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
 #include "small_run.h"
@@ -94,15 +94,16 @@ Words other_values(const OptionInfo& option, const nlohmann::json& now, const Te
   const std::string key = option.section + "." + option.name;
   if (key == "data.text") return {texts.second()};
   if (const auto found = special.find(key); found != special.end()) return found->second;
-  if (option.type == "boolean") return {now.get<bool>() ? "false" : "true"};
-  if (option.type == "list") return {"[\"mlp\"]", "[\"attention\"]"};
-  if (option.type == "choice") {
+  const std::string type = option.schema().value("type", "choice");
+  if (type == "boolean") return {now.get<bool>() ? "false" : "true"};
+  if (type == "array") return {"[\"mlp\"]", "[\"attention\"]"};
+  if (type == "choice") {
     Words words = parts_of(option.range);
     std::erase(words, now.get<std::string>());
     return words;
   }
   const auto number = now.get<double>();
-  if (option.type == "integer")
+  if (type == "integer")
     return number > 1 ? Words{spelled(number * 2), spelled(std::floor(number / 2))} : Words{"2", "1"};
   return number > 0 ? Words{spelled(number / 2), spelled(number * 2), spelled(number / 1000)} : Words{"1e-3", "0.5"};
 }

@@ -1,6 +1,7 @@
 // Option by option: four updates equal two, stop, resume, two, to the bit, in every file of the last checkpoint. A new
 // option of config.h fails here until it is listed.
 #include "config/describe.h"
+#include "config/load.h"
 #include "twin.h"
 
 using namespace chargpt;
@@ -82,8 +83,9 @@ std::vector<Setting> settings_of(const OptionInfo& option) {
   std::ranges::copy_if(settings, std::back_inserter(found), [&](const Setting& setting) { return setting.key == key; });
   if (key == "train.teacher") return {{key, {teacher_run()}}};
   if (key == "train.teacher_weight") return {{key, {"0.9"}, {{"train.teacher", teacher_run(), ""}}}};
-  if (found.empty() && option.type == "boolean") return {{key, {"false", "true"}}};
-  if (found.empty() && option.type == "choice") return {{key, parts_of(option.range)}};
+  const std::string type = option.schema().value("type", "choice");
+  if (found.empty() && type == "boolean") return {{key, {"false", "true"}}};
+  if (found.empty() && type == "choice") return {{key, parts_of(option.range)}};
   return found;
 }
 

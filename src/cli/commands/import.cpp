@@ -45,7 +45,7 @@ void refuse_other_than_transformers(const fs::path& path) {
 std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& model) {
   if (arguments.text.empty()) return std::nullopt;
   model.config.config.data.text = arguments.text;
-  model.config.origin["data.text"] = "--text";
+  model.config.origin["data.text"] = {Origin::By::option, "--text"};
   Corpus corpus = named_text(model.config.config.data, model.vocabulary, arguments.output);
   model.text = corpus.fingerprint();
   return corpus;

@@ -45,17 +45,15 @@ struct Arguments {
 
 /// The options that are not what the program would take if nobody set them, in the order of declaration.
 Json differing_from_defaults(const ResolvedConfig& resolved) {
-  const Json config = to_json(resolved.config), defaults = to_json(Config());
   Json options = Json::array();
   for (const OptionInfo& option : option_table()) {
-    const Json &value = config.at(option.section).at(option.name),
-               &standard = defaults.at(option.section).at(option.name);
+    const Json value = option.get(resolved.config), standard = option.get(Config());
     if (value == standard) continue;
     const std::string key = option.key();
     options.push_back({{"option", key},
                        {"value", value},
                        {"default", standard},
-                       {"from", resolved.origin.at(key)},
+                       {"from", resolved.origin.at(key).text()},
                        {"help", option.help}});
   }
   return options;
@@ -74,9 +72,11 @@ Json describe_groups(const Config& config, std::int64_t symbols) {
 }
 
 Json describe_options(const ResolvedConfig& resolved, std::int64_t symbols) {
+  Json origins;
+  for (const auto& [key, origin] : resolved.origin) origins[key] = origin.text();
   return {{"parameter_groups", describe_groups(resolved.config, symbols)},
           {"config", to_json(resolved.config)},
-          {"origin", resolved.origin},
+          {"origin", origins},
           {"differs_from_defaults", differing_from_defaults(resolved)}};
 }
 

@@ -97,7 +97,7 @@ void train_with_first(const Arguments& arguments, const ResolvedConfig& config, 
 ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& arguments, const std::string& preset,
                           const Override& passes) {
   std::vector<Override> settings = with_minutes(arguments.config.overrides(), arguments.minutes);
-  const auto is_passes = [](const Override& given) { return named_option(given.key).name == "max_epochs"; };
+  const auto is_passes = [](const Override& given) { return find_option(given.key) == find_option("max_epochs"); };
   if (std::ranges::none_of(settings, is_passes)) settings.push_back(passes);
   ResolvedConfig other = load_config(preset, settings);
   other.config.data = config.config.data;

@@ -114,11 +114,11 @@ ResolvedConfig config_of_run(const std::string& run) {
 ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& given) {
   ResolvedConfig config = run.checkpoint.config;
   for (auto& [key, origin] : config.origin)
-    if (key.starts_with("sample.")) origin = "the run";
+    if (key.starts_with("sample.")) origin = {Origin::By::program, "the run"};
   const std::vector<Override> overrides = given.overrides();
   apply_overrides(config, overrides);
   for (const Override& option : overrides)
-    if (named_option(option.key).holders != std::vector<std::string>{"sample"})
+    if (const OptionInfo* named = find_option(option.key); named == nullptr || named->section != "sample")
       throw Error(ExitCode::usage, option.flag, ": ", option.key, " = ", printable(option.value),
                   " has no effect on a trained model; leave it out");
   return config;

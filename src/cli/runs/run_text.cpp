@@ -28,19 +28,15 @@ std::string part_read(std::uint64_t done, std::uint64_t of, double seconds) {
   return "reading the text (" + size(of) + "): " + std::to_string(100 * done / of) + "%";
 }
 
-/// Neither the user nor one of the user's files has named a text.
-bool nobody_named(const std::string& origin) {
-  return origin == "default" || origin.starts_with("preset ");
-}
-
 }  // namespace
 
 void choose_text(ResolvedConfig& config) {
   tell_terminal(config.config.data.text);
   Strings& text = config.config.data.text;
-  std::string& origin = config.origin.at("data.text");
+  Origin& origin = config.origin.at("data.text");
   const auto is_given = [](const std::string& name) { return is_there(name); };
-  if (!nobody_named(origin) || std::ranges::all_of(text, is_given)) return;
+  const bool is_named = origin.by != Origin::By::standard && origin.by != Origin::By::preset;  // by the user
+  if (is_named || std::ranges::all_of(text, is_given)) return;
   const std::string note = "no text was named, and " + joined(text, ", ") +
                            " is not there: using the sample built into the program, " +
                            format_count(static_cast<std::int64_t>(sample_text().size())) +
@@ -48,7 +44,7 @@ void choose_text(ResolvedConfig& config) {
   static std::string said;  // many configs of one command want to say the same
   if (std::exchange(said, note) != note) log_note(note);
   text = {std::string(sample_text_name)};
-  origin = "built in";
+  origin = {Origin::By::program, "built in"};
 }
 
 ReadingProgress reading_progress(const OutputArguments& output) {

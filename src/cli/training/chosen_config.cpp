@@ -33,7 +33,7 @@ Override passes_of(const Row& row) {
 std::vector<Override> with_minutes(std::vector<Override> given, double minutes, double used) {
   if (minutes == 0) return given;
   for (const Override& option : given)
-    if (named_option(option.key).name == "max_seconds")
+    if (find_option(option.key) == find_option("max_seconds"))
       throw Error(ExitCode::usage, "--minutes and --max_seconds exclude each other; give one");
   given.push_back({"train.max_seconds", nlohmann::json(used + 60 * minutes).dump(), "--minutes"});
   return given;
