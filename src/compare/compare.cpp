@@ -179,9 +179,12 @@ class Comparer {
 /// "20.5k tokens in 40 steps", or "7.0 s" where only a clock will tell.
 std::string length_of(const ResolvedConfig& resolved, std::int64_t train_tokens) {
   const TrainConfig& train = resolved.config.train;
-  if (train.max_seconds > 0) return format_duration(train.max_seconds);
-  const std::int64_t steps = most_steps(resolved.config, train_tokens).value();
-  return format_short(static_cast<double>(steps * tokens_per_step(resolved.config))) + " tokens in " +
+  const std::string time = train.max_seconds > 0 ? format_duration(train.max_seconds) : "";
+  const auto most = most_steps(resolved.config, train_tokens);
+  if (!most) return time;
+  const std::int64_t steps = *most;
+  return time + (time.empty() ? "" : " or ") +
+         format_short(static_cast<double>(steps * tokens_per_step(resolved.config))) + " tokens in " +
          format_count(steps) + " steps";
 }
 

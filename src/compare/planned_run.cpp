@@ -150,8 +150,10 @@ class Training {
     options.run = training_.run;
     options.process_started = 0;
     if (begun_) options = options_to_resume(options, begun_->state);
-    // A first run that failed has shares of a part alone.
-    if (std::string ignored; !training_.replays.empty() && kept_losses(training_.replays, ignored))
+    // A first run that failed, or that patience ended, has shares of a part alone.
+    std::string ignored;
+    const auto first = training_.replays.empty() ? std::nullopt : kept_losses(training_.replays, ignored);
+    if (first && (first->seed.ended == Ending::seconds || first->seed.ended == Ending::finished))
       options.replayed_shares = load_checkpoint(list_checkpoints(training_.replays).back(), "last").state.shares;
     const std::int64_t asked_for = training_.trainer.threads;
     if (training_.jobs > 1 && (asked_for > 0 || options.threads == 0))

@@ -23,7 +23,7 @@ namespace chargpt {
 struct PlannedTraining {
   std::filesystem::path run = {};      ///< with config.json, made by run_all()
   std::int64_t jobs = 1;               ///< trainings that share the machine's threads with this one, itself included
-  std::filesystem::path replays = {};  ///< the run whose length in seconds this one repeats, step by step; empty: none
+  std::filesystem::path replays = {};  ///< the run whose shares of time this one replays; empty: none
   TrainerOptions trainer = {};         ///< device, engine, threads, stop, program_version
   ReadingProgress reading = {};
   std::function<void(const std::vector<std::string>& notices)> told = {};  ///< of the checkpoint that it goes on from

@@ -10,7 +10,6 @@
 #include "config/describe.h"
 #include "report/files/metrics.h"
 #include "train/conditions.h"
-#include "train/schedule.h"
 
 namespace chargpt {
 namespace {

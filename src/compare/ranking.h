@@ -114,8 +114,8 @@ struct TrainedRun {
   SeedRun seed;
 };
 
-/// "model.n_embd 64 -> 128", …: options that two runs' training does not share, but for the seed; a length that
-/// seconds or epochs settled is compared as it was asked for. Empty: they are seeds of one config.
+/// "model.n_embd 64 -> 128", …: options that two runs' training does not share, but for the seed. Empty: they are seeds
+/// of one config.
 std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b);
 
 /// Runs of equal configs but for the seed become seeds of one ConfigRuns, named by the config, or by the run where it

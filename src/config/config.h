@@ -1,6 +1,6 @@
 // Every option of a run, declared once: type, name, default, range, help, and where it is not always obeyed what it
 // needs ("model.position = rope", see refused.h). JSON, flags, `--help` and the schema come from these lines, see
-// option.h. A new option is one line here. Independent of models, tensors and files.
+// describe.h. A new option is one line here. Independent of models, tensors and files.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,6 @@ std::string other_use(const fs::path& path) {
   if (type == ".pt" || type == ".pth")
     return "a PyTorch checkpoint, not a config; nanoGPT's become runs: python -m chargpt.nanogpt to-run ckpt.pt "
            "meta.pkl RUN";
-  if (is_there(path / "config.json")) return "a run, not a config; to continue it: chargpt resume " + quoted;
   if (is_folder(path)) return "a folder, not a config; to train on the texts in it: chargpt train --text " + quoted;
   const std::string bytes = is_file(path) ? first_bytes(path) : "";
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
@@ -58,12 +57,12 @@ ConfigText preset_document(const Preset& preset) {
 }
 
 /// Errors as read_file, and usage for a folder or another kind of file.
-ConfigText file_document(const fs::path& path) {
+ConfigText file_document(const fs::path& path, std::size_t most = max_config_bytes) {
   const std::string label = printable_path(path), use = other_use(path);
   if (!use.empty()) throw Error(ExitCode::usage, label, " is ", use);
   std::error_code ignored;
-  const std::string identity = fs::weakly_canonical(path, ignored).native(), text = read_file(path, max_config_bytes);
-  return {{label}, text, identity, /*is_preset=*/false, path.parent_path(), name_of_file(path)};
+  const std::string identity = fs::weakly_canonical(path, ignored).native(), text = read_file(path, most);
+  return {{label}, text, identity, /*is_preset=*/false, path.parent_path(), name_of_file(path), most};
 }
 
 }  // namespace
@@ -99,6 +98,8 @@ const Preset* find_preset(const std::string& name) {
 
 ConfigText named_document(const std::string& name_or_path) {
   if (const Preset* preset = find_preset(name_or_path)) return preset_document(*preset);
+  if (const fs::path kept = fs::path(name_or_path) / "config.json"; is_there(kept))  // a run
+    return file_document(kept, max_kept_config_bytes);
   if (is_there(name_or_path)) return file_document(name_or_path);
   if (name_or_path.ends_with(".json"))
     throw Error(ExitCode::missing, printable_path(name_or_path), " does not exist", nearest_entry(name_or_path));

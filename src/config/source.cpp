@@ -89,14 +89,16 @@ nlohmann::json read_json(std::string_view text, Source& source, std::size_t most
   std::vector<Level> open;
   // Called after each piece. Refuses what the parser would accept: a key given twice, endless brackets.
   const auto follow = [&](int, Json::parse_event_t event, const Json& value) {
-    constexpr std::size_t max_depth = 16;
+    constexpr std::size_t max_depth = 16, max_key_bytes = 100, most_lines = 1000;
     using Event = Json::parse_event_t;
     const bool opens = event == Event::object_start || event == Event::array_start;
     const bool closes = event == Event::object_end || event == Event::array_end;
     if (closes) open.pop_back();
     if (event == Event::key) open.back().key = value.get<std::string>();
+    if (event == Event::key && open.back().key.size() > max_key_bytes) fail("a key has more than 100 bytes");
     const bool is_item = !open.empty() && open.back().is_list;
-    if (event == Event::key || (is_item && !closes))
+    const bool has_line = is_item && open.back().items < most_lines;  // a path takes memory
+    if (event == Event::key || (has_line && !closes))
       if (const auto [first, fresh] = source.lines.emplace(path_of(open), last_line); !fresh)
         fail(line_of(first->first, " is given twice, first on line ", first->second, "; keep one of them"));
     if (opens && open.size() == max_depth) fail(path_of(open) + " is nested deeper than 16 levels");

@@ -110,19 +110,14 @@ std::string losses(const ExportedModel& model) {
 
 // The folders above a text or a teacher are private.
 
-/// Of its run, whose checkpoint the config names.
-std::string teacher_name(const std::string& teacher) {
-  return name_of_path(run_place(teacher, "").run);
-}
-
 std::string training(const ExportedModel& model) {
   std::string names, options;
   for (const std::string& text : model.config().data.text) {
     names += (names.empty() ? "`" : ", `") + printable(name_of_path(text)) + "`";
     options += " " + shell_quoted(name_of_path(text));
   }
-  for (const std::string& teacher : model.config().train.teacher)
-    options += " --teacher " + shell_quoted(teacher_name(teacher));
+  for (const std::string& teacher : names_of_paths(model.config().train.teacher))
+    options += " --teacher " + shell_quoted(teacher);
   return "## Training\n\n" + names + ", " + format_count(model.state().data.tokens, unit_of(model)) +
          " (CRC-64 of the ids " + json_hex(model.state().data.crc64) + "), " +
          format_count(model.state().step, "step") + ". With the same options, which are in `chargpt.json`:\n\n```sh\n" +
@@ -166,7 +161,7 @@ std::string model_card(const ExportedModel& model) {
 Json config_to_train(const ExportedModel& model) {
   ResolvedConfig config = model.checkpoint.config;
   config.config.data.text = names_of_paths(config.config.data.text);
-  for (std::string& teacher : config.config.train.teacher) teacher = teacher_name(teacher);
+  config.config.train.teacher = names_of_paths(config.config.train.teacher);
   for (auto& [option, origin] : config.origin)
     if (origin.by == Origin::By::file) origin.where = name_of_path(origin.where);
   return to_json(config);

@@ -20,7 +20,7 @@ struct PlanEvent {
   std::int64_t text_files = 0, text_tokens = 0;  ///< that the text was read from; all that it has
   std::int64_t tokens_per_step = 0, start_step = 0;
   std::int64_t max_iters = 0;                   ///< under a clock an estimate
-  bool by_clock = false;                        ///< only the clock will tell how many steps there are
+  bool by_clock = false;                        ///< unknown, the clock decides how many steps there are
   std::string length_set_by = {};               ///< the option that determined max_iters: "train.max_epochs", …
   std::vector<std::string> longer_limits = {};  ///< the other limits that were set and are longer
   double epochs = 0;
@@ -34,7 +34,7 @@ struct PlanEvent {
 /// One training step. `step` counts finished steps (1 after the first); `loss` in nats per token, of the batch before
 /// its update.
 struct StepEvent {
-  std::int64_t step = 0, max_iters = 0;  ///< max_iters 0: only the clock will tell
+  std::int64_t step = 0, max_iters = 0;  ///< max_iters 0: unknown, the clock decides
   double share = 0;                      ///< of the run that is done
   double loss = 0, lr = 0, grad_norm = 0, tokens_per_second = 0;
   double seconds = 0;  ///< since process start, summed over resumed processes

@@ -1,6 +1,7 @@
 #include "run/checkpoint.h"
 
 #include <cinttypes>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -67,6 +68,13 @@ ResolvedConfig config_in(const std::string& text, const std::string& source, con
 
 /// What the parts of the metadata say about one another.
 void check(const Checkpoint& checkpoint) {
+  const RunState& state = checkpoint.state;
+  for (const double seconds : {state.seconds, state.training_seconds, state.setup_seconds, state.closing_seconds})
+    if (!(seconds >= 0 && std::isfinite(seconds)))
+      throw Error(ExitCode::data, checkpoint.path, ": the run cannot have taken ", seconds, " s");
+  if (checkpoint.config.config.train.max_seconds > 0 && state.step > 0 &&
+      checkpoint.file.tensors().find(shares_name) == nullptr)
+    throw Error(ExitCode::data, checkpoint.path, ": ", shares_name, " is missing, and train.max_seconds is set");
   if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
     throw Error(ExitCode::data, checkpoint.path, ": start_symbol ", checkpoint.state.start_symbol,
                 " is not one of the ", checkpoint.vocabulary.size(), " symbols");
@@ -76,19 +84,15 @@ void check(const Checkpoint& checkpoint) {
                 " id between documents, and the config says that the text has ", expected ? "some" : "none");
 }
 
-/// Error data unless there is one for each update, 0 to 1, and none below the one before it.
+/// Error data unless there is one for each update, 0 to 1.
 std::vector<float> shares_in(const Checkpoint& checkpoint) {
   const TensorView& tensor = expect_tensor(checkpoint.file.tensors(), printable_path(checkpoint.path), shares_name,
                                            "F32", {checkpoint.state.step});
   std::vector<float> shares(static_cast<std::size_t>(checkpoint.state.step));
   std::memcpy(shares.data(), tensor.bytes.data(), tensor.bytes.size());
-  float least = 0;
-  for (const float share : shares) {
-    if (!(share >= least && share <= 1))
-      throw Error(ExitCode::data, checkpoint.path, ": ", shares_name, " has ", share, " after ", least,
-                  "; shares of a run go from 0 to 1");
-    least = share;
-  }
+  for (const float share : shares)
+    if (!(share >= 0 && share <= 1))
+      throw Error(ExitCode::data, checkpoint.path, ": ", shares_name, " has ", share, "; shares are 0 to 1");
   return shares;
 }
 

@@ -17,7 +17,7 @@ namespace chargpt {
 struct RunProgress {
   static constexpr std::int64_t no_step = -1;
   std::int64_t step = 0;         ///< finished
-  std::int64_t max_iters = 0;    ///< steps that the run may make; 0: only the clock will tell
+  std::int64_t max_iters = 0;    ///< steps that the run may make; 0: unknown, the clock decides
   double seconds = 0;            ///< spent so far, over all processes
   double training_seconds = 0;   ///< of these, in steps
   double setup_seconds = 0;      ///< of these, before the first update of each process

@@ -1,5 +1,5 @@
 // The losses that a run is judged by, on fixed windows of both splits, the record of the best, and what the model
-// writes beside them. Knows no step, no clock, no policy and no file.
+// writes beside them. Independent of clocks and files.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -17,7 +16,7 @@ constexpr std::int64_t evaluations = 10;           ///< of a run, where no inter
 /// the share is 1, so that one more is needed too.
 constexpr double reserved = 1.2;
 /// An evaluation on the way comes after at least so many times the time that the one before took.
-constexpr float training_per_evaluation = 3;
+constexpr float training_per_evaluation = 9;
 
 }  // namespace
 
@@ -109,7 +108,7 @@ Schedule::Schedule(const Config& config, std::int64_t train_tokens, std::vector<
       steps_(most_steps(config, train_tokens).value_or(0)) {}
 
 void Schedule::resume() {
-  // Of updates that no clock timed nothing is known; they have come before those that it times.
+  // Updates made without a clock get share 0.
   progress_.shares.resize(by_clock() ? static_cast<std::size_t>(progress_.step) : 0);
   for (std::int64_t update = 0; update < std::ssize(progress_.shares); ++update) follow_share(update);
   look();
@@ -120,22 +119,24 @@ double Schedule::seconds_left() const {
 }
 
 void Schedule::look() {
-  const float now = measured();
-  share_ = std::max(share_, by_clock() ? clock_.agreed(now) : now);
+  if (!by_clock() || replays() > 0)
+    share_ = measured();
+  else
+    share_ = std::max(share_, clock_.agreed(measured()));
 }
 
 /// max(s / N, t / T): t since the first update, T all that there is for updates and evaluations.
 float Schedule::measured() const {
   const std::int64_t step = progress_.step;
-  if (by_clock() && !replayed_.empty())
-    return step < std::ssize(replayed_) ? replayed_[static_cast<std::size_t>(step)] : 1;
+  if (replays() > 0) return step < replays() ? replayed_[static_cast<std::size_t>(step)] : 1;
+  const auto below_1 = [](double share) { return std::min(static_cast<float>(share), std::nextafter(1.0F, 0.0F)); };
   const bool by_steps = steps_ > 0 || !by_clock();
   if (by_steps && step >= steps_) return 1;
   const double of_steps = by_steps ? static_cast<double>(step) / static_cast<double>(steps_) : 0;
-  if (!by_clock() || step == 0) return static_cast<float>(of_steps);  // one update is made, however few the seconds
+  if (!by_clock() || step == 0) return below_1(of_steps);  // one update is made, however few the seconds
   const double setup = progress_.setup_seconds + (updates_begun_ ? 0 : clock_.process_seconds());
   const double spent = clock_.seconds() - setup, all = spent + seconds_left();
-  return static_cast<float>(all <= 0 ? 1.0 : std::clamp(spent / all, of_steps, 1.0));
+  return spent >= all ? 1 : below_1(std::max(spent / all, of_steps));
 }
 
 double Schedule::decayed() const {
@@ -157,12 +158,12 @@ void Schedule::follow_update(double seconds) {
   follow_share(progress_.step - 1);
 }
 
-/// An evaluation is due where a tenth of the run has passed since the last one ended. On a machine for which that is
-/// little time it waits until it has taken a quarter of the time at most. All this is a function of the shares.
+/// An evaluation is due where a tenth of the run has passed since the last one ended, and where evaluations take no
+/// more than a tenth of the time. All this is a function of the shares.
 void Schedule::follow_share(std::int64_t update) {
   const float share = progress_.shares[static_cast<std::size_t>(update)];
-  if (update == due_after_) {
-    cost_ = update > 0 ? share - progress_.shares[static_cast<std::size_t>(update - 1)] : 0;
+  if (update == due_after_ || share < since_) {  // the latter where a resumed run has more time
+    cost_ = update > 0 ? std::max(0.0F, share - progress_.shares[static_cast<std::size_t>(update - 1)]) : 0;
     since_ = share;
   }
   const auto tenth = [](float of) { return static_cast<std::int64_t>(evaluations * static_cast<double>(of)); };

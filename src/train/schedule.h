@@ -54,12 +54,14 @@ class Schedule {
   /// The progress was taken over from a checkpoint.
   void resume();
   bool by_clock() const { return config_.train.max_seconds > 0; }
-  /// 0: only the clock will tell.
+  /// Updates of the other run whose shares are replayed; 0: none are.
+  std::int64_t replays() const { return by_clock() ? std::ssize(replayed_) : 0; }
+  /// 0: unknown, the clock decides.
   std::int64_t steps() const { return steps_; }
   /// What is left for updates and evaluations under a clock, in seconds; negative: nothing.
   double seconds_left() const;
 
-  /// Measures the share of the run that is done. It does not fall within a process.
+  /// Measures the share of the run that is done. It does not fall within a process, but where shares are replayed.
   void look();
   /// The share of the next update, 0 to 1, as of the last look().
   double share() const { return share_; }
@@ -72,7 +74,7 @@ class Schedule {
   void begin_updates();
   /// An update was made with the rate of the last look(), in so many seconds, and progress.step counts it.
   void follow_update(double seconds);
-  /// After each eval.eval_interval steps, where it is 0 after each tenth of the run, and at its end.
+  /// After each eval.eval_interval steps; where it is 0, after each tenth of the run.
   bool evaluation_due() const;
 
  private:

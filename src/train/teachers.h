@@ -52,8 +52,8 @@ class Teachers {
   std::vector<float> logits_;
 };
 
-/// Error data where a teacher that `checkpoint` learned from has other weights now. Teachers that were changed by
-/// options are none of them.
+/// Error data where a teacher that `checkpoint` learned from has other weights now. Teachers changed by an option
+/// are not compared.
 void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& now);
 
 /// Error data, the same on every rank, where they do not all have the same teachers.

@@ -98,7 +98,15 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   if (schedule_.by_clock() ? asked.train.max_seconds > earlier.train.max_seconds : schedule_.steps() > state_.max_iters)
     begin_patience_anew();  // more steps give the run time to improve again
   state_.max_iters = schedule_.steps();
-  if (state_.val_windows == 0 || asked.eval.eval_iters != earlier.eval.eval_iters) choose_windows();
+  state_.val_windows = std::min(state_.val_windows, evaluator_.all_windows());
+  if (const std::int64_t before = state_.val_windows; before == 0 || asked.eval.eval_iters != earlier.eval.eval_iters) {
+    choose_windows();
+    if (before > 0 && state_.val_windows != before) {  // its losses compare with none of before
+      state_.best_val_loss = infinite;
+      state_.best_step = RunProgress::no_step;
+      begin_patience_anew();
+    }
+  }
   schedule_.resume();
 }
 
@@ -115,7 +123,7 @@ void Trainer::begin_patience_anew() {
   if (settings().train.patience > 0) notices_.emplace_back("patience starts over");
 }
 
-/// Of a forward pass: the second, as the first warms up.
+/// Times the second forward pass; the first warms up.
 double Trainer::seconds_per_window() {
   evaluator_.score_some();
   const double begun = clock_.now();
@@ -125,6 +133,7 @@ double Trainer::seconds_per_window() {
 
 /// What there is time for under max_seconds, by the pace of a few forward passes.
 std::int64_t Trainer::estimated_steps() {
+  if (schedule_.replays() > 0) return schedule_.replays();
   const TrainConfig& train = settings().train;
   const double per_window = clock_.agreed(seconds_per_window()), left = clock_.agreed(schedule_.seconds_left());
   const double evaluations = 10 * (1 - static_cast<double>(schedule_.share())),
@@ -203,9 +212,11 @@ Ending Trainer::run_to_end() {
   bool evaluated = false;  // or ended, which a save of the same step does not know
   try {
     if (schedule_.evaluation_due() && evaluated_step_ != state_.step) evaluate_and_save();
-    if (state_.step == 0 && schedule_.by_clock() && clock_.agreed(schedule_.seconds_left()) <= 0)
-      emitter_.notice(line_of("train.max_seconds = ", settings().train.max_seconds, " leaves no time to train: ",
-                              clock_.seconds(), " s had passed before the first step, and its end takes some"));
+    if (state_.step == 0 && schedule_.by_clock() && schedule_.replays() == 0 &&
+        clock_.agreed(schedule_.seconds_left()) <= 0)
+      emitter_.notice(line_of("train.max_seconds = ", settings().train.max_seconds,
+                              " leaves no time to train: start-up took ", clock_.seconds(),
+                              " s, and the last evaluation and save need some more"));
     schedule_.look();
     while (!(ending = reason_to_end())) {
       make_step();
@@ -220,7 +231,7 @@ Ending Trainer::run_to_end() {
   }
   if (*ending == Ending::seconds && saved_as_ != Ending::seconds) evaluated = true;  // time was up after the save
   state_.ended = *ending;
-  if (evaluated || !agreed(ranks_, saver_.has_saved(state_.step))) save();
+  if (agreed(ranks_, evaluated || !saver_.has_saved(state_.step))) save();
   return state_.ended;
 }
 
@@ -271,7 +282,7 @@ void Trainer::evaluate() {
   std::optional<SampleEvent> text;
   if (settings().eval.sample_tokens > 0 && ranks_.first())
     text = {state_.step, evaluator_.sample_text(state_.start_symbol)};
-  record_losses(state_, losses, std::log(static_cast<double>(corpus_.vocabulary().size())));
+  record_losses(state_, losses, inherited_ ? infinite : std::log(static_cast<double>(corpus_.vocabulary().size())));
   if (inherited_ && state_.step == 0)
     state_.best_val_loss = std::min(losses.val, losses.averaged_val.value_or(infinite));
   evaluated_step_ = state_.step;
@@ -292,10 +303,13 @@ void Trainer::evaluate() {
 void Trainer::evaluate_and_save() {
   const double begun = clock_.now();
   evaluate();
-  state_.closing_seconds = clock_.agreed(clock_.now() - begun) + saving_seconds_;
+  const double evaluating = clock_.agreed(clock_.now() - begun);
+  state_.closing_seconds = evaluating + saving_seconds_;
   schedule_.look();
   state_.ended = reason_to_end().value_or(Ending::unknown);
-  if (state_.step > 0) save_on_the_way(/*soonest=*/0);
+  if (state_.step == 0) return;
+  save_on_the_way(/*soonest=*/0);
+  state_.closing_seconds = evaluating + saving_seconds_;
 }
 
 /// What fails here is saved the next time.

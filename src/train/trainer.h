@@ -38,7 +38,7 @@ struct TrainerOptions {
   std::function<double()> clock = {};  ///< seconds; empty: the steady clock
   /// Shares of max_seconds (RunProgress::shares) of another run with the same options, to be replayed; empty: none.
   std::vector<float> replayed_shares = {};
-  /// The teachers of a run that goes on, whose checkpoints are meant again; empty: each run's best is.
+  /// Of a resumed run: the teacher checkpoints that it used. Empty: each teacher's best.
   std::vector<TeacherWeights> teachers = {};
   /// The processes that train the run together; null: this one alone. All have the same config, text and checkpoint;
   /// rank 0 alone has a run folder and listeners. It must outlive the trainer.

@@ -3,7 +3,7 @@
 It is of this program, under ATEN_CPU_CAPABILITY=default, whose kernels have the same bits everywhere:
     chargpt train nanogpt-cpu --text text.txt --run run --max_iters 20 --eval_interval 10 --keep 1 --threads 1 --n_layer 2 --n_head 2 --n_embd 16
         --block_size 24 --batch_size 4 --dropout 0.1 --position rope --ema 0.9 --sample_tokens 20 --set 'train.groups=[{"match":"wte","learning_rate":0.01}]'
-expected.json holds what the program made of it; samples are of the better weights,
+Its config.json has only the options that the preset or the command set. expected.json holds what the program made of it; samples are of the better weights,
 then of the trained ones at a lower temperature, the resumed checkpoint is that of step 30.
 
 bytes is the checkpoint of a run with --units bytes and smaller sizes, without its optimizer.

@@ -234,6 +234,8 @@ TEST_CASE_METHOD(TestFolder, "more seconds than a run had let it go on, at a hig
   CHECK(more->trainer.run() == Ending::seconds);
   CHECK(more->recorder->steps.front().lr > 5e-3);
   CHECK(more->recorder->steps.size() > 100);
+  CHECK(more->recorder->evaluations.size() > 3);
+  CHECK(last_checkpoint(path()).state.shares == more->trainer.state().shares);
   check_used(*more, more->trainer.seconds());
 }
 

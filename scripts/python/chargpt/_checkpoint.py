@@ -44,7 +44,7 @@ class Tensor(NamedTuple):
 
 class Checkpoint(NamedTuple):
     path: pathlib.Path
-    tensors: dict[str, Tensor]  # weights, averaged.NAME, optimizer.NAME
+    tensors: dict[str, Tensor]  # weights, averaged.NAME, clock.shares, optimizer.NAME
     config: dict[str, Any]
     vocabulary: dict[str, Any]
     state: dict[str, Any]

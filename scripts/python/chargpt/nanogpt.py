@@ -232,10 +232,10 @@ def _read_args(path: str, given: Any, symbols: list[str]) -> dict[str, Any]:
 
 
 def _state(step: int, train: dict[str, Any], parameters: int, symbols: list[str], ids: Tensor | None) -> dict[str, Any]:
-    return {"step": step, "max_iters": train.get("max_iters", step), "seconds": 0.0, "training_seconds": 0.0, "val_loss": "inf",
-            "averaged_val_loss": "inf", "best_val_loss": "inf", "best_step": -1, "evals_without_improvement": 0, "ended": "unknown",
-            "data": fingerprint(ids) if ids else {"tokens": 0, "crc64": f"{0:016x}"}, "parameters": parameters,
-            "start_symbol": symbols.index("\n") if "\n" in symbols else 0, "program_version": "nanoGPT", "libtorch_version": "none",
+    return {"step": step, "max_iters": train.get("max_iters", step), "seconds": 0.0, "training_seconds": 0.0, "setup_seconds": 0.0,
+            "closing_seconds": 0.0, "val_windows": 0, "val_loss": "inf", "averaged_val_loss": "inf", "best_val_loss": "inf", "best_step": -1,
+            "evals_without_improvement": 0, "ended": "unknown", "data": fingerprint(ids) if ids else {"tokens": 0, "crc64": f"{0:016x}"},
+            "parameters": parameters, "start_symbol": symbols.index("\n") if "\n" in symbols else 0, "program_version": "nanoGPT", "libtorch_version": "none",
             "cpu_capability": "none", "device": "cpu", "engine": "cpu", "threads": 1, "ranks": 1, "teachers": []}
 
 
@@ -335,7 +335,7 @@ def _differences(checkpoint: Checkpoint, train: dict[str, Any]) -> list[str]:
 def _recipe(checkpoint: Checkpoint, args: dict[str, Any], train: dict[str, Any], dataset: str) -> dict[str, Any]:
     """The options of train.py."""
     evaluation = checkpoint.options("eval", {"eval_iters": 0, **_defaults(_EVAL)})
-    most = checkpoint.state["max_iters"]
+    most = checkpoint.state["max_iters"] or checkpoint.state["step"]  # 0: only a clock ended it
     return {"eval_interval": evaluation["eval_interval"] or max(1, most // 10), "log_interval": evaluation["log_interval"],
             "eval_iters": evaluation["eval_iters"] or 200, "eval_only": False, "always_save_checkpoint": True, "init_from": "resume", "wandb_log": False,
             "dataset": dataset, **{name: value for name, value in args.items() if name != "vocab_size"}, **{name: train[name] for name in _TRAIN},

@@ -93,11 +93,9 @@ CompareHooks hooks_for(const Arguments& arguments, const ChildOrder& order, std:
   hooks.text = [&corpus](const Corpus& text) { corpus = text; };
   hooks.runs = watcher->hooks();
   hooks.after_run = [watcher](const PlannedRun& run, const SeedRun& result, bool reused) {
-    const bool early = result.ended == Ending::patience || result.ended == Ending::seconds;
+    const bool early = result.ended == Ending::patience;
     const std::string outcome = (result.failure ? result.failure->what() : "val " + format_loss(result.loss)) +
-                                (early ? ", ended by " + std::string(enum_name(result.ended)) + " after " +
-                                             format_count(result.steps) + " steps"
-                                       : "");
+                                (early ? ", ended by patience after " + format_count(result.steps) + " steps" : "");
     watcher->tell(run_heading(run) + (reused ? ", trained before: " : ": ") + outcome);
   };
   hooks.notice = log_note;

@@ -72,7 +72,8 @@ void note_edited_config(const Checkpoint& from, const std::filesystem::path& run
     return log_note("config.json is rewritten: ", error.what());
   }
   if (!options.empty())
-    log_note("config.json says otherwise than the checkpoint, which counts; to follow it, add ", joined(options, " "));
+    log_note("config.json differs from the checkpoint, whose options are used; to use those of config.json, add ",
+             joined(options, " "));
 }
 
 /// Call before anything is written there, even a lock. A link in place of run.json means a run that was tampered with.
@@ -114,8 +115,8 @@ void refuse_changes_without_effect(const Checkpoint& from, const Config& config,
   const bool had_ended = ended == Ending::finished || ended == Ending::patience || ended == Ending::seconds;
   if (had_ended && ending && *ending != Ending::stopped)
     throw Error(ExitCode::usage, from.path.string(),
-                " is the end of its training, so changed options have no effect: ", changes,
-                "; to continue, add --max_iters N, above ", from.state.step,
+                " is the end of its training, so changed options have no effect: ", changes, "; to continue, add ",
+                *ending == Ending::seconds ? "--minutes M" : line_of("--max_iters N, above ", from.state.step),
                 *ending == Ending::patience ? ", and --patience 0" : "");
   const std::int64_t steps = trainer.state().max_iters;
   if (steps < from.state.step && config.train.max_seconds == 0)
@@ -165,9 +166,7 @@ void run_resume(const Arguments& arguments) {
 void add_resume(Options& options) {
   Arguments& arguments = arguments_for(options, run_resume);
   const Option& run = add_run_argument(options, arguments.run);
-  options.add("--minutes", arguments.minutes, "train for so long more than the run has used")
-      .range(0, 1'000'000)
-      .positive();
+  options.add("--minutes", arguments.minutes, "train for this many more minutes").range(0, 1'000'000).positive();
   add_training_arguments(options, arguments);
   add_rank_timeout(options, arguments);
   options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N");

@@ -24,7 +24,6 @@
 #include "report/log.h"
 #include "report/progress.h"
 #include "run/checkpoints.h"
-#include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
 #include "text/text_listing.h"
@@ -93,7 +92,7 @@ void train_with_first(const Arguments& arguments, const ResolvedConfig& config, 
   train_to_end(trainer, {}, arguments, std::nullopt, group);
 }
 
-/// A preset on the text and with the teachers that `config` has settled; options that were given hold.
+/// A preset on the text of `config`; options that were given hold.
 ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& arguments, const std::string& preset,
                           const Override& passes) {
   std::vector<Override> settings = with_minutes(arguments.config.overrides(), arguments.minutes);
@@ -101,7 +100,6 @@ ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& argumen
   if (std::ranges::none_of(settings, is_passes)) settings.push_back(passes);
   ResolvedConfig other = load_config(preset, settings);
   other.config.data = config.config.data;
-  other.config.train.teacher = config.config.train.teacher;
   for (auto& [key, origin] : other.origin)
     if (key.starts_with("data.")) origin = config.origin.at(key);
   check_model(other);
@@ -124,7 +122,6 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
 
 /// Left out, the config is that of the run to start from, whose model its weights fit.
 std::string config_named(const Arguments& arguments) {
-  if (is_run(arguments.preset)) return arguments.preset + "/config.json";
   if (!arguments.preset.empty()) return arguments.preset;
   if (arguments.init_from.empty()) return default_preset;
   const std::filesystem::path config = run_place(arguments.init_from, "").run / "config.json";
@@ -173,7 +170,8 @@ void add_train(Options& options) {
   const Option& config = options
                              .add("CONFIG", arguments.preset,
                                   "a preset's name (chargpt configs lists them), a path, or a run, for its config")
-                             .default_text(default_preset);
+                             .default_text(default_preset)
+                             .stands_for(config_or_run_meant);
   options.add("--run", arguments.run, "run folder (default runs/<config>-<n>)");
   options
       .add("--init_from", arguments.init_from,

@@ -24,8 +24,8 @@ ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const Step
 /// A line for people on the choice, which has become `config`.
 std::string chosen_text(const ChosenConfig& chosen, const Config& config, double minutes, std::int64_t train_tokens);
 
-/// The options that were given and, where --minutes was, train.max_seconds of them and of `used` seconds. Error usage
-/// for both.
+/// The options that were given and, where --minutes was, train.max_seconds: those minutes and `used` seconds. Error
+/// usage where --max_seconds was given too.
 std::vector<Override> with_minutes(std::vector<Override> given, double minutes, double used = 0);
 
 }  // namespace chargpt

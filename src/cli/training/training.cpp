@@ -110,9 +110,9 @@ void note_no_best(const Trainer& trainer) {
   if (state.best_step >= 0 || !std::isfinite(state.val_loss) || state.step == 0) return;
   const double begun = state.best_val_loss;  // where weights were inherited, theirs
   log_note("train longer, or lower train.learning_rate (", trainer.config().config.train.learning_rate,
-           "): no evaluation was better than ",
-           std::isfinite(begun) ? "before the first step, val " + format_loss(begun)
-                                : "guessing, " + format_loss(std::log(trainer.corpus().vocabulary().size())));
+           "): validation loss was never below ",
+           std::isfinite(begun) ? "its value before training, " + format_loss(begun)
+                                : "that of guessing, " + format_loss(std::log(trainer.corpus().vocabulary().size())));
 }
 
 }  // namespace
