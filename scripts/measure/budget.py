@@ -2,10 +2,10 @@
 """How much of `train --max_seconds` is used, beside a busy neighbour, and what the last weights are worth.
 
   scripts/measure/budget.py [--program build/chargpt] [--config quick] [--seconds 10 60 300] [--neighbours none first last random]
-                            [--planned] [--folder DIR] [-- further arguments of train]
+                            [-- further arguments of train]
 
 One line a training: the time from process start to the last save as a share of the budget (by the clock of the file system), steps, validation
-loss of the last weights. With --planned each is followed by a run of as many steps that knew its length from the start, without a neighbour.
+loss of the last weights.
 A config with patience may end before its seconds do: give -- --patience 0.
 A neighbour is one busy process a core, for the first third, the last third, or random seconds that make up half of the budget.
 """
@@ -72,23 +72,16 @@ def main():
     parser.add_argument("--config", default="quick")
     parser.add_argument("--seconds", nargs="+", type=float, default=[10, 60, 300])
     parser.add_argument("--neighbours", nargs="+", default=["none", "first", "last", "random"], choices=["none", "first", "last", "random"])
-    parser.add_argument("--planned", action="store_true")
-    parser.add_argument("--folder", help="where the runs stay; otherwise they are removed")
     parser.add_argument("further", nargs="*")
     arguments = parser.parse_args()
-    print(f"{'budget':>7} {'neighbour':>9} {'share':>6} {'steps':>7} {'loss':>7}" + (f" {'planned':>8}" if arguments.planned else ""))
+    print(f"{'budget':>7} {'neighbour':>9} {'share':>6} {'steps':>7} {'loss':>7}")
     with tempfile.TemporaryDirectory() as scratch:
-        folder = arguments.folder or scratch
         for seconds in arguments.seconds:
             for neighbour in arguments.neighbours:
-                run = os.path.join(folder, f"{arguments.config}-{seconds:g}-{neighbour}")
+                run = os.path.join(scratch, f"{arguments.config}-{seconds:g}-{neighbour}")
                 used = train(arguments, run, ["--max_seconds", f"{seconds:g}"], neighbour, seconds)
                 last = last_evaluation(run)
-                line = f"{seconds:7g} {neighbour:>9} {used / seconds:6.3f} {last['step']:7d} {last['val_loss']:7.4f}"
-                if arguments.planned:
-                    train(arguments, run + "-planned", ["--max_iters", str(last["step"]), "--max_epochs", "0"])
-                    line += f" {last_evaluation(run + '-planned')['val_loss']:8.4f}"
-                print(line, flush=True)
+                print(f"{seconds:7g} {neighbour:>9} {used / seconds:6.3f} {last['step']:7d} {last['val_loss']:7.4f}", flush=True)
 
 
 if __name__ == "__main__":
