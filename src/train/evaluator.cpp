@@ -32,32 +32,33 @@ Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learne
       train_cut_(corpus.train(), config.model.block_size) {}
 
 /// Spread evenly over the split; a quarter of what validation's loss takes is enough to see overfitting.
-std::int64_t Evaluator::train_windows() const {
-  return std::min(train_cut_.count(), std::max<std::int64_t>(1, progress_.val_windows / 4));
+std::int64_t Evaluator::train_windows(std::int64_t val_windows) const {
+  return std::min(train_cut_.count(), std::max<std::int64_t>(1, val_windows / 4));
 }
 
 std::int64_t Evaluator::windows_scored() const {
-  return (learner_.config.ema > 0 ? 2 : 1) * progress_.val_windows + train_windows();
+  return (learner_.config.ema > 0 ? 2 : 1) * progress_.val_windows + train_windows(progress_.val_windows);
 }
 
-EvaluationLosses Evaluator::evaluate() {
+EvaluationLosses Evaluator::evaluate(std::int64_t val_windows) {
   const bool averages = learner_.config.ema > 0;
   const double val_done = averages ? 0.4 : 0.7, train_done = averages ? 0.6 : 1;  // of the work
   const Heartbeat whole = emitter_.heartbeat("evaluating");
   EvaluationLosses losses;
-  losses.val = validation_loss(part_heartbeat(whole, 0, val_done));
-  losses.train =
-      sampled_loss(learner_.scorer, train_cut_, train_windows(), part_heartbeat(whole, val_done, train_done));
+  losses.val = validation_loss(val_windows, part_heartbeat(whole, 0, val_done));
+  losses.train = sampled_loss(learner_.scorer, train_cut_, train_windows(val_windows),
+                              part_heartbeat(whole, val_done, train_done));
   if (!averages) return losses;
   const Learner::AveragesInUse in_use(learner_);
-  losses.averaged_val = validation_loss(part_heartbeat(whole, train_done, 1));
+  losses.averaged_val = validation_loss(val_windows, part_heartbeat(whole, train_done, 1));
   return losses;
 }
 
-double Evaluator::validation_loss(const Heartbeat& beat) {
+double Evaluator::validation_loss(std::int64_t val_windows, const Heartbeat& beat) {
   beat(0);
-  if (exact()) return split_loss(learner_.scorer, val_cut_.tokens(), config_.model.block_size, 0, beat).mean;
-  return sampled_loss(learner_.scorer, val_cut_, progress_.val_windows, beat);
+  if (val_windows >= all_windows())
+    return split_loss(learner_.scorer, val_cut_.tokens(), config_.model.block_size, 0, beat).mean;
+  return sampled_loss(learner_.scorer, val_cut_, val_windows, beat);
 }
 
 std::string Evaluator::sample_text(std::int64_t start) {

@@ -30,21 +30,20 @@ class Evaluator {
   Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const RunProgress& progress,
             const EventEmitter& emitter);
 
-  /// Where it is called off on the way (Interrupted), it leaves nothing behind.
-  EvaluationLosses evaluate();
+  /// On so many windows of the validation split. Interrupted on the way, it leaves nothing behind.
+  EvaluationLosses evaluate(std::int64_t val_windows);
   /// eval.sample_tokens symbols after `start`, drawn by the section `sample`; only the weights differ between calls.
   std::string sample_text(std::int64_t start);
   /// Scores as many windows as evaluations take at once, to be timed. Returns how many.
   std::int64_t score_some();
   /// Everything an evaluation scores: both splits, with trained and averaged weights.
   std::int64_t windows_scored() const;
-  /// Whether the whole validation split is scored.
-  bool exact() const { return progress_.val_windows >= all_windows(); }
+  /// Of the validation split.
   std::int64_t all_windows() const { return val_cut_.count(); }
 
  private:
-  std::int64_t train_windows() const;
-  double validation_loss(const Heartbeat& beat);
+  std::int64_t train_windows(std::int64_t val_windows) const;
+  double validation_loss(std::int64_t val_windows, const Heartbeat& beat);
 
   const Config& config_;
   const RunProgress& progress_;

@@ -117,6 +117,12 @@ void Trainer::choose_windows() {
                windows_to_score(settings(), corpus_.val().size(), evaluation_interval(settings(), schedule_.steps())));
 }
 
+/// Under a clock fewer before the first step: nothing compares with that loss, unless weights were inherited.
+std::int64_t Trainer::windows_now() const {
+  const bool few = state_.step == 0 && schedule_.by_clock() && !inherited_;
+  return few ? std::max<std::int64_t>(1, state_.val_windows / 8) : state_.val_windows;
+}
+
 void Trainer::begin_patience_anew() {
   if (state_.evals_without_improvement == 0) return;
   state_.evals_without_improvement = 0;
@@ -277,7 +283,8 @@ std::optional<Ending> Trainer::reason_to_end() const {
 /// If called off on the way, it leaves nothing behind: a resumed run does it again.
 void Trainer::evaluate() {
   saver_.check();  // without it there is no point in going on
-  const EvaluationLosses losses = evaluator_.evaluate();
+  const std::int64_t windows = windows_now();
+  const EvaluationLosses losses = evaluator_.evaluate(windows);
   divergence_.check_loss(losses.val);
   std::optional<SampleEvent> text;
   if (settings().eval.sample_tokens > 0 && ranks_.first())
@@ -291,7 +298,7 @@ void Trainer::evaluate() {
                           .val_loss = losses.val,
                           .averaged_val_loss = losses.averaged_val,
                           .best = state_.best_step == state_.step,
-                          .exact = evaluator_.exact(),
+                          .exact = windows >= evaluator_.all_windows(),
                           .leaks = leaks(learner_.model),
                           .best_val_loss = state_.best_step < 0 ? infinite : state_.best_val_loss,
                           .seconds = clock_.seconds(),
@@ -303,7 +310,9 @@ void Trainer::evaluate() {
 void Trainer::evaluate_and_save() {
   const double begun = clock_.now();
   evaluate();
-  const double evaluating = clock_.agreed(clock_.now() - begun);
+  const double all = static_cast<double>(state_.val_windows),
+               evaluating = clock_.agreed(clock_.now() - begun) *
+                            (state_.step > 0 ? 1 : all / static_cast<double>(windows_now()));
   state_.closing_seconds = evaluating + saving_seconds_;
   schedule_.look();
   state_.ended = reason_to_end().value_or(Ending::unknown);

@@ -97,6 +97,7 @@ class Trainer {
   bool stopped() const { return ranks_.alone() ? emitter_.stopped() : stop_agreed_; }
   void begin_patience_anew();
   void choose_windows();
+  std::int64_t windows_now() const;
 
   double seconds_per_window();
   std::int64_t estimated_steps();
