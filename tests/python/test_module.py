@@ -217,7 +217,7 @@ class ModuleTest(unittest.TestCase):
     def test_an_interrupted_training_is_saved(self):
         code = ("import pathlib, threading, time\ndef watch():\n    while not pathlib.Path('r/checkpoints').exists():\n        time.sleep(0.01)\n"
                 "    print('begun', flush=True)\nthreading.Thread(target=watch, daemon=True).start()\n"
-                f"chargpt.train(text={TEXT!r}, run='r', n_layer=1, n_embd=16, n_head=2, max_iters=10**6)")
+                f"chargpt.train(text={TEXT!r}, run='r', n_layer=1, n_embd=16, n_head=2, max_iters=10**6, eval_interval=20)")
         said, _ = self.interrupted(code)
         self.assertIn("chargpt resume r", said)
         step = chargpt.Run("r").load(checkpoint="last").step
