@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <vector>
 
 #include "base/error.h"
@@ -50,6 +51,29 @@ std::string advice_on(std::string_view text, const Json::parse_error& error) {
   return " at " + printable(found, 40) + ": " + what;
 }
 
+/// Characters that are shown to `see` where the parser takes them, once each: it does not count lines.
+template <class See>
+struct Seen {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = char;
+  const char* at;
+  See* see;
+  char operator*() const {
+    (*see)(*at);
+    return *at;
+  }
+  Seen& operator++() {
+    ++at;
+    return *this;
+  }
+  bool operator==(const Seen& other) const { return at == other.at; }
+};
+template <class See>
+Seen(const char*, See*) -> Seen<See>;
+
 /// An object or list that is being read.
 struct Level {
   bool is_list = false;
@@ -79,13 +103,11 @@ nlohmann::json read_json(std::string_view text, Source& source, std::size_t most
   const auto fail = [&](const std::string& what) {
     throw Error(ExitCode::usage, source.label, source.has_lines ? line_of(":", last_line) : "", ": ", what);
   };
-  // The parser does not count lines, so this counts them where the parser takes each character, once.
-  auto counted = text | std::views::transform([&](char c) {
-                   if (std::string_view(spaces).find(c) == std::string_view::npos) last_line = line;
-                   if (c == '\0') fail("not JSON: it contains a NUL byte; is this a text file?");
-                   line += c == '\n' ? 1 : 0;
-                   return c;
-                 });
+  const auto see = [&](char c) {
+    if (std::string_view(spaces).find(c) == std::string_view::npos) last_line = line;
+    if (c == '\0') fail("not JSON: it contains a NUL byte; is this a text file?");
+    line += c == '\n' ? 1 : 0;
+  };
   std::vector<Level> open;
   // Called after each piece. Refuses what the parser would accept: a key given twice, endless brackets.
   const auto follow = [&](int, Json::parse_event_t event, const Json& value) {
@@ -109,7 +131,8 @@ nlohmann::json read_json(std::string_view text, Source& source, std::size_t most
     return true;
   };
   try {
-    return Json::parse(counted.begin(), counted.end(), follow, /*allow_exceptions=*/true, /*ignore_comments=*/true);
+    return Json::parse(Seen{text.data(), &see}, Seen{text.data() + text.size(), &see}, follow,
+                       /*allow_exceptions=*/true, /*ignore_comments=*/true);
   } catch (const Json::parse_error& error) {
     fail("not JSON" + advice_on(text, error));
   } catch (const Json::out_of_range&) {
