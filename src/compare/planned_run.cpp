@@ -187,8 +187,8 @@ class Training {
         .leaks = leaks(config_.config.model),
         .text = corpus_.fingerprint()};
     score_test_split(kept.seed);
-    const std::int64_t all = WindowCut(corpus_.val(), block_size).count();
-    if (state.val_windows < all || state.best_step < 0) return kept;  // estimates compare with no loss of the split
+    if (!trainer.evaluates_exactly() || state.best_step < 0)
+      return kept;  // estimates compare with no loss of the split
     kept.seed.lowest_loss = last.state.best_val_loss;
     kept.seed.lowest_step = last.state.best_step;
     return kept;

@@ -29,12 +29,12 @@ bool same_tensors(const Checkpoint& one, const Checkpoint& other) {
 
 }  // namespace
 
-Repetition::Repetition(const fs::path& run, const RepeatedSteps& steps, const std::atomic<bool>& outside)
-    : run_(run), steps_(steps), outside_(outside) {
+Repetition::Repetition(const fs::path& run, std::int64_t last, const std::atomic<bool>& outside)
+    : run_(run), last_(last), outside_(outside) {
   MetricsReader reader(run / "metrics.jsonl");
   const auto take = [this](const nlohmann::ordered_json& row) {
     const double step = number_in(row, "step");
-    if (!(step >= 0 && step <= static_cast<double>(steps_.last))) return;
+    if (!(step >= 0 && step <= static_cast<double>(last_))) return;
     const auto whole = static_cast<std::int64_t>(step);
     if (row["kind"] == "train") saved_[{whole, "loss"}] = number_in(row, "loss");
     if (row["kind"] != "eval") return;
@@ -43,7 +43,7 @@ Repetition::Repetition(const fs::path& run, const RepeatedSteps& steps, const st
   };
   reader.read([this] { saved_.clear(); }, take);
   complaint_ = reader.complaint();
-  last_evaluated_ = saved_.contains({steps_.last, "val_loss"});
+  last_evaluated_ = saved_.contains({last_, "val_loss"});
   if (saved_.empty())
     throw Error(ExitCode::data, run / "metrics.jsonl",
                 " holds no losses of the steps to repeat: there is nothing to compare");
@@ -74,7 +74,7 @@ void Repetition::on(const StepEvent& event) {
   const auto found = saved_.find({event.step, "loss"});
   const double relative = found == saved_.end() ? 0 : allowed_of_first_steps * std::abs(found->second);
   compare(event.step, "loss", event.loss, is_first ? relative : std::numeric_limits<double>::infinity());
-  if (event.step >= steps_.last && !last_evaluated_) stop_ = ended_ = true;
+  if (event.step >= last_ && !last_evaluated_) stop_ = ended_ = true;
   look();
 }
 
@@ -86,7 +86,7 @@ void Repetition::on(const EvalEvent& event) {
 }
 
 void Repetition::on(const CheckpointEvent& event) {
-  if (event.step >= steps_.last) stop_ = ended_ = true;
+  if (event.step >= last_) stop_ = ended_ = true;
 }
 
 void Repetition::compare_weights(const fs::path& again) {

@@ -26,18 +26,14 @@ struct Difference {
   double then = 0, now = 0;  ///< NaN: none, or of "weights"
 };
 
-/// Which of a run's losses are to come again: those up to step `last`, that of its last checkpoint.
-struct RepeatedSteps {
-  std::int64_t last = 0;
-};
-
 /// Listens to the second training, which must be given stop() as its own: it is set where `outside` is, at the first
 /// loss that is beyond rounding, and after the last step of the first.
 class Repetition : public Listener {
  public:
   using Listener::on;
-  /// Of the folder `run`, hostile until read. Errors: data where it has no such losses; io.
-  Repetition(const std::filesystem::path& run, const RepeatedSteps& steps, const std::atomic<bool>& outside);
+  /// Losses of the folder `run`, hostile until read, up to step `last`, that of its last checkpoint. Errors: data where
+  /// it has no such losses; io.
+  Repetition(const std::filesystem::path& run, std::int64_t last, const std::atomic<bool>& outside);
 
   void on(const WorkEvent&) override { look(); }
   void on(const StepEvent& event) override;
@@ -66,7 +62,7 @@ class Repetition : public Listener {
   bool another_was_saved() const;
 
   std::filesystem::path run_;
-  RepeatedSteps steps_;
+  std::int64_t last_;
   const std::atomic<bool>& outside_;
   std::atomic<bool> stop_ = false;
   std::map<std::pair<std::int64_t, std::string>, double> saved_;  ///< losses that have not come yet

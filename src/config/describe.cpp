@@ -150,11 +150,12 @@ nlohmann::ordered_json config_schema() {
       "$schema": {"type": "string", "description": "where an editor finds this schema; means nothing here"},
       "extends": {"type": "string", "minLength": 1,
                   "description": "a config file beside this one, or a preset; values in this file win"},
-      "name": {"type": "string", "minLength": 1, "maxLength": 100,
+      "name": {"type": "string", "minLength": 1, "maxLength": 0,
                "description": "the run's name; if left out, that of the file"},
       "origin": {"type": "object", "additionalProperties": {"type": "string"},
                  "description": "written by runs: where each value came from"}}})");
   Json& properties = schema["properties"];
+  properties["name"]["maxLength"] = max_name_bytes;
   for (const std::string& section : section_names())
     properties[section] = {{"type", "object"}, {"additionalProperties", false}};
   for (const OptionInfo& option : option_table())

@@ -20,7 +20,7 @@ struct PlanEvent {
   std::int64_t text_files = 0, text_tokens = 0;  ///< that the text was read from; all that it has
   std::int64_t tokens_per_step = 0, start_step = 0;
   std::int64_t max_iters = 0;                   ///< under a clock an estimate
-  bool by_clock = false;                        ///< unknown, the clock decides how many steps there are
+  bool by_clock = false;                        ///< max_seconds decides how many steps there are
   std::string length_set_by = {};               ///< the option that determined max_iters: "train.max_epochs", …
   std::vector<std::string> longer_limits = {};  ///< the other limits that were set and are longer
   double epochs = 0;
@@ -79,8 +79,8 @@ struct WorkEvent {
 };
 
 /// finished: all steps are done. patience: train.patience evaluations in a row were no better. seconds:
-/// train.max_seconds are used. stopped: by a signal. diverged: loss or weights were not
-/// finite. unknown: it goes on, or it was killed.
+/// train.max_seconds are used. stopped: by a signal. diverged: loss or weights were not finite. unknown: it goes on, or
+/// it was killed.
 CHARGPT_ENUM(Ending, unknown, finished, patience, seconds, stopped, diverged);
 
 /// The end of a run.

@@ -176,10 +176,7 @@ void write_checkpoint(const fs::path& path, const CheckpointToSave& checkpoint) 
     tensors.push_back({shares_name, "F32", {std::ssize(shares)}, std::as_bytes(std::span(shares))});
   append(checkpoint.optimizer, optimizer_prefix, tensors);
   const std::string header = checked_header(tensors, metadata_of(checkpoint));
-  write_file_atomically(path, [&](const ByteSink& sink) {
-    sink(std::as_bytes(std::span(header)));
-    for (const TensorView& tensor : tensors) sink(tensor.bytes);
-  });
+  write_file_atomically(path, [&](const ByteSink& sink) { write_safetensors(sink, header, tensors); });
 }
 
 Checkpoint read_checkpoint(const fs::path& path, bool with_optimizer) {

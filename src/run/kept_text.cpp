@@ -228,10 +228,7 @@ std::string keep_text(const fs::path& run, const Corpus& corpus, Keep keep) {
   const std::string header = checked_header(tensors, metadata_of(corpus));
   const fs::path path = run / kept_text_name;
   if (keep == Keep::shared && is_linked(run, header)) return "";
-  write_file_atomically(path, [&](const ByteSink& sink) {
-    sink(std::as_bytes(std::span(header)));
-    for (const TensorView& tensor : tensors) sink(tensor.bytes);
-  });
+  write_file_atomically(path, [&](const ByteSink& sink) { write_safetensors(sink, header, tensors); });
   return "";
 }
 

@@ -346,10 +346,14 @@ void check_sums(const SafetensorsFile& file, bool whole, const std::string& sour
   if (whole) check_sum(file, sum_of_all, sums.all, source);
 }
 
+void write_safetensors(const ByteSink& sink, std::string_view header, std::span<const TensorView> tensors) {
+  sink(as_bytes(header));
+  for (const TensorView& tensor : tensors) sink(tensor.bytes);
+}
+
 void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata) {
-  sink(as_bytes(safetensors_header(tensors, metadata)));
-  for (const TensorView& tensor : tensors) sink(tensor.bytes);
+  write_safetensors(sink, safetensors_header(tensors, metadata), tensors);
 }
 
 }  // namespace chargpt

@@ -105,7 +105,9 @@ std::string checked_header(std::span<const TensorView> tensors, std::map<std::st
 /// if the `whole` file was.
 void check_sums(const SafetensorsFile& file, bool whole, const std::string& source);
 
-/// Header and tensors, in this order.
+/// A header of safetensors_header() or checked_header(), and the tensors that it was made of.
+void write_safetensors(const ByteSink& sink, std::string_view header, std::span<const TensorView> tensors);
+/// The same with the header that these tensors and this metadata make.
 void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

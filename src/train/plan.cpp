@@ -137,7 +137,8 @@ PlanEvent plan_of(const Config& config, const Corpus& corpus, const Learner& lea
       whole_bytes(checkpoint_bytes(learner.arena) * static_cast<double>(config.train.keep + 1));
   plan.leaks = leaks(learner.model);
   plan.notices = notices_of(config, learner, state.threads, steps);
-  const std::int64_t given = evaluation_interval(config, state.max_iters), interval = given > 0 ? given : steps / 10;
+  const std::int64_t given = evaluation_interval(config, state.max_iters),
+                     interval = given > 0 ? given : steps / evaluations_of_run;
   if (const std::string line = short_text_warning(plan, config.train, interval); !line.empty())
     plan.notices.push_back(line);
   return plan;

@@ -11,7 +11,6 @@ namespace chargpt {
 namespace {
 
 constexpr std::int64_t never = 1'000'000'000'000;  ///< step
-constexpr std::int64_t evaluations = 10;           ///< of a run, where no interval is given
 /// The end needs the last evaluation and save, and some more, as a machine's speed varies. An update is begun before
 /// the share is 1, so that one more is needed too.
 constexpr double reserved = 1.2;
@@ -57,7 +56,8 @@ std::optional<std::int64_t> most_steps(const Config& config, std::int64_t train_
 
 std::int64_t evaluation_interval(const Config& config, std::optional<std::int64_t> steps) {
   const std::int64_t given = config.eval.eval_interval;
-  return given > 0 || config.train.max_seconds > 0 ? given : std::max<std::int64_t>(1, steps.value_or(0) / evaluations);
+  return given > 0 || config.train.max_seconds > 0 ? given
+                                                   : std::max<std::int64_t>(1, steps.value_or(0) / evaluations_of_run);
 }
 
 // ---- learning rate
@@ -166,7 +166,7 @@ void Schedule::follow_share(std::int64_t update) {
     cost_ = update > 0 ? std::max(0.0F, share - progress_.shares[static_cast<std::size_t>(update - 1)]) : 0;
     since_ = share;
   }
-  const auto tenth = [](float of) { return static_cast<std::int64_t>(evaluations * static_cast<double>(of)); };
+  const auto tenth = [](float of) { return static_cast<std::int64_t>(evaluations_of_run * static_cast<double>(of)); };
   const bool due = tenth(share) > tenth(since_) && share - since_ >= training_per_evaluation * cost_;
   if (due && 1 - share > cost_) due_after_ = update + 1;
 }
@@ -176,7 +176,7 @@ bool Schedule::evaluation_due() const {
   if (step == 0) return true;
   if (given > 0) return step % given == 0;
   if (by_clock()) return step == due_after_;
-  return steps_ > 0 && step * evaluations / steps_ > (step - 1) * evaluations / steps_;
+  return steps_ > 0 && step * evaluations_of_run / steps_ > (step - 1) * evaluations_of_run / steps_;
 }
 
 }  // namespace chargpt

@@ -22,9 +22,11 @@ double training_speed(const Config& config, std::int64_t steps, double seconds);
 std::vector<std::string> length_limits(const TrainConfig& train);
 /// Steps that see `max_epochs` times the train split, rounded up. Error usage above 1e12.
 std::int64_t steps_of_epochs(const Config& config, std::int64_t train_tokens);
-/// Updates that max_iters and max_epochs allow; none where max_seconds alone decides.
+/// How many updates max_iters and max_epochs allow; nullopt if only max_seconds limits the run.
 std::optional<std::int64_t> most_steps(const Config& config, std::int64_t train_tokens);
 
+/// Of a run where eval.eval_interval is 0, not counting the one before the first step.
+inline constexpr std::int64_t evaluations_of_run = 10;
 /// Steps from one evaluation to the next; 0: by shares of time. `steps`: of the run.
 std::int64_t evaluation_interval(const Config& config, std::optional<std::int64_t> steps);
 

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "kernels/kernels.h"
@@ -54,11 +55,6 @@ std::string foreign_text(const Checkpoint& teacher, const Config& config, const 
          so;
 }
 
-/// "runs/a/" -> "a"
-std::string name_of(const std::string& teacher) {
-  return names_of_paths({teacher}).front();
-}
-
 /// Of a run its best, or that of `then`; `notices`: on checkpoints that are damaged.
 Checkpoint loaded(const std::string& teacher, const TeacherWeights* then, std::vector<std::string>& notices) {
   const fs::path path = run_meant(teacher);
@@ -76,7 +72,7 @@ Checkpoint loaded(const std::string& teacher, const TeacherWeights* then, std::v
 
 struct Teachers::Teacher {
   Teacher(const std::string& name_in, Checkpoint loaded, std::int64_t threads)
-      : name(name_of(name_in)),
+      : name(name_of_path(name_in)),
         checkpoint(std::move(loaded)),
         model(checkpoint, Weights::better),
         network(model, static_cast<int>(threads)),
@@ -117,7 +113,7 @@ Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::in
   std::vector<std::string> paths;
   for (const std::string& name : config.train.teacher) {
     const TeacherWeights* const known = paths.size() < then.size() ? &then[paths.size()] : nullptr;
-    const bool same = known != nullptr && known->name == name_of(name);
+    const bool same = known != nullptr && known->name == name_of_path(name);
     const Teacher& teacher = *teachers_.emplace_back(
         std::make_unique<Teacher>(name, loaded(name, same ? known : nullptr, notices_), threads));
     paths.push_back(whole_path(teacher.checkpoint.path));

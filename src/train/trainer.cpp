@@ -142,7 +142,7 @@ std::int64_t Trainer::estimated_steps() {
   if (schedule_.replays() > 0) return schedule_.replays();
   const TrainConfig& train = settings().train;
   const double per_window = clock_.agreed(seconds_per_window()), left = clock_.agreed(schedule_.seconds_left());
-  const double evaluations = 10 * (1 - static_cast<double>(schedule_.share())),
+  const double evaluations = evaluations_of_run * (1 - static_cast<double>(schedule_.share())),
                of_evaluation = per_window * static_cast<double>(evaluator_.windows_scored()),
                of_step = passes_of_step * per_window *
                          static_cast<double>(train.batch_size * train.gradient_accumulation_steps);
@@ -298,7 +298,7 @@ void Trainer::evaluate() {
                           .val_loss = losses.val,
                           .averaged_val_loss = losses.averaged_val,
                           .best = state_.best_step == state_.step,
-                          .exact = windows >= evaluator_.all_windows(),
+                          .exact = windows == evaluator_.all_windows(),
                           .leaks = leaks(learner_.model),
                           .best_val_loss = state_.best_step < 0 ? infinite : state_.best_val_loss,
                           .seconds = clock_.seconds(),

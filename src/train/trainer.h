@@ -79,6 +79,8 @@ class Trainer {
   StepEvent step();
 
   const RunState& state() const { return state_; }
+  /// Whether evaluations score the whole validation split.
+  bool evaluates_exactly() const { return state_.val_windows == evaluator_.all_windows(); }
   /// Why no further step would be made; none if one would.
   std::optional<Ending> reason_to_end() const;
   /// Why run() ended.

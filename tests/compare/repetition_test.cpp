@@ -20,7 +20,7 @@ struct Answer {
   bool stopped;
 };
 
-Answer answer_to(const Second& now, const RepeatedSteps& steps = {.last = 30}) {
+Answer answer_to(const Second& now, std::int64_t last = 30) {
   const TestFolder folder;
   folder.write("metrics.jsonl",
                "{\"kind\":\"train\",\"step\":1,\"loss\":4.0}\n{\"kind\":\"train\",\"step\":20,\"loss\":2.0}\n"
@@ -28,7 +28,7 @@ Answer answer_to(const Second& now, const RepeatedSteps& steps = {.last = 30}) {
                "{\"kind\":\"eval\",\"step\":30,\"train_loss\":1.0,\"val_loss\":null}\n"
                "{\"kind\":\"train\",\"step\":31,\"loss\":9.0}\n");
   const std::atomic<bool> outside = false;
-  Repetition repetition(folder.path(), steps, outside);
+  Repetition repetition(folder.path(), last, outside);
   repetition.on(StepEvent{.step = 1, .loss = now.first});
   repetition.on(StepEvent{.step = 20, .loss = now.twentieth});
   repetition.on(StepEvent{.step = 30, .loss = now.thirtieth});
@@ -71,13 +71,13 @@ TEST_CASE("the first step that tells is named, and training ends there") {
 }
 
 TEST_CASE("a loss that does not come again is a difference") {
-  const Answer answer = answer_to({}, {.last = 31});
+  const Answer answer = answer_to({}, 31);
   CHECK(answer.verdict == Verdict::differs);
   CHECK(answer.difference->step == 31);
 }
 
 TEST_CASE("what a run has not saved cannot be compared") {
-  CHECK(error_of([] { answer_to({}, {.last = 0}); }).code == ExitCode::data);
+  CHECK(error_of([] { answer_to({}, 0); }).code == ExitCode::data);
 }
 
 }  // namespace chargpt

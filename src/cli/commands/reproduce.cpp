@@ -138,7 +138,7 @@ void reproduce(const Arguments& arguments) {
 
   refuse_occupied(arguments.again, /*overwrite=*/{});
   TrainerOptions options = options_to_resume(trainer_options(arguments, {}), last.state);
-  Repetition repetition(run, {.last = last.state.step}, *options.stop);
+  Repetition repetition(run, last.state.step, *options.stop);
   if (!repetition.complaint().empty()) log_warning(repetition.complaint());
   options.stop = &repetition.stop();
   options.replayed_shares = last.state.shares;
