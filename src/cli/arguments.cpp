@@ -42,12 +42,8 @@ void start_output(const OutputArguments& output) {
 }
 
 void add_device_arguments(Options& options, DeviceArguments& arguments) {
-  add_device_option(options, arguments.device);
+  options.add("--device", arguments.device, "auto, cpu, cuda or cuda:N").group("Machine");
   options.add("--threads", arguments.threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
-}
-
-void add_device_option(Options& options, std::string& device) {
-  options.add("--device", device, "auto, cpu, cuda or cuda:N").group("Machine");
 }
 
 namespace {

@@ -44,7 +44,6 @@ struct DeviceArguments {
   std::int64_t threads = 0;  ///< 0: one per physical core
 };
 void add_device_arguments(Options& options, DeviceArguments& arguments);
-void add_device_option(Options& options, std::string& device);
 
 /// Error usage, with the file and line that set it, if options of the model do not fit together, or one has no effect
 /// (unless `refuses_unused` is false).

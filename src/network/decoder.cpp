@@ -9,7 +9,11 @@
 namespace chargpt::cpu {
 
 Decoder::Decoder(ForwardTeam& team)
-    : team_(team), plan_(team.plan()), cache_(plan_), logits_stride_(row_stride(plan_.vocab_size)) {}
+    : team_(team), plan_(team.plan()), cache_(plan_), logits_stride_(row_stride(plan_.vocab_size)) {
+  // Half of the threads: a token waits for the slowest at every product, and another program may need a core.
+  constexpr std::int64_t large = 1 << 21;  // floats, more than the caches of a core
+  if (plan_.packed_floats >= large && team.threads() >= 4) helpers_.emplace(team.threads() / 2);
+}
 
 void Decoder::reserve(std::int64_t sequences) {
   for (Forward& pass : team_.passes()) pass.prepare_chunks();
@@ -76,7 +80,7 @@ void Decoder::keep(std::span<const std::int64_t> sequences) {
   slots_.resize(i);
 }
 
-/// body(begin, end, thread): sequences begin to end - 1. No thread is woken for one sequence.
+/// body(begin, end, thread): sequences begin to end - 1.
 template <class Body>
 void Decoder::share_out(const Body& body) {
   const auto count = static_cast<long>(slots_.size());
@@ -94,7 +98,8 @@ Chunk Decoder::chunk_of(long sequence, long sequences, long first, std::int64_t 
           .first = first,
           .position = position,
           .wanted = first + count == length_ ? Wanted::last : Wanted::none,
-          .logits = logits_.data() + sequence * logits_stride_};
+          .logits = logits_.data() + sequence * logits_stride_,
+          .helpers = slots_.size() == 1 && helpers_ ? &*helpers_ : nullptr};
 }
 
 /// All positions of windows that have not slid, each thread as many at a time as fit its buffers.

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "kernels/buffers.h"
+#include "kernels/thread_team.h"
 #include "network/forward.h"
 #include "network/sequence_cache.h"
 
@@ -14,7 +16,8 @@ namespace chargpt::cpu {
 
 class Decoder {
  public:
-  /// `team` must outlive it. Sequences are shared out over its threads, each run by one.
+  /// `team` must outlive it. Sequences are shared out over its threads, each run by one; a single one of a large model
+  /// is run by half as many together, to the same bits.
   explicit Decoder(ForwardTeam& team);
 
   /// Makes `sequences` equal ones of the ids, 1 to block_size of them. Logits of what follows: (sequences, V), rows
@@ -49,6 +52,7 @@ class Decoder {
   std::int64_t position_ = 0;               ///< of their last id; behind block_size keys and values lie in a ring
   std::vector<float> rope_cos_, rope_sin_;  ///< of that position
   AlignedFloats logits_;
+  std::optional<ThreadTeam> helpers_;
 };
 
 }  // namespace chargpt::cpu

@@ -6,6 +6,8 @@
 namespace chargpt::cpu {
 namespace {
 
+constexpr long shared_product = 1 << 17;  ///< multiply-adds that are worth waking helpers: some 10 us
+
 /// Of a chunk.
 std::int64_t max_sequences(std::int64_t T) {
   return std::max<std::int64_t>(1, Forward::chunk_rows / T);
@@ -126,9 +128,21 @@ void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std
     bf16.to_bf16(rows, in, x, ldx, x_bf16_, ld);
     return bf16.matmul(rows, out, in, x_bf16_, ld, packed_bf16(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
   }
-  const float* const panels = weights_.packed.data() + packed;
-  if (rows == 1) return k_.matvec(out, in, x, panels, k_.panel_width, in * k_.panel_width, y, add);
-  k_.matmul(rows, out, in, x, ldx, panels, k_.panel_width, in * k_.panel_width, y, ldy, add);
+  const long width = k_.panel_width, panels = (out + width - 1) / width;
+  const auto make = [&](long begin, long end) {  // of the panels
+    const long first = begin * width, columns = std::min(end * width, out) - first;
+    const float* const from = weights_.packed.data() + packed + first * in;
+    if (columns <= 0) return;
+    if (rows == 1)
+      k_.matvec(columns, in, x, from, width, in * width, y + first, add);
+    else
+      k_.matmul(rows, columns, in, x, ldx, from, width, in * width, y + first, ldy, add);
+  };
+  if (helpers_ == nullptr || rows * out * in < shared_product) return make(0, panels);
+  helpers_->run([&](int thread) {
+    const long threads = helpers_->threads();
+    make(panels * thread / threads, panels * (thread + 1) / threads);
+  });
 }
 
 /// y (rows, out) (+)= x (rows, in) W^T + b: of y only `columns`, which begin where a panel does.
@@ -386,6 +400,7 @@ void Forward::forward(const Chunk& chunk) {
 }
 
 void Forward::run(const Chunk& chunk) {
+  helpers_ = chunk.helpers;
   for (long s = 0; s < chunk.sequences; ++s)
     std::copy_n(chunk.cache->tokens(chunk.slots[s]) + chunk.first, chunk.count, inputs_.data() + s * chunk.count);
   stretches_.clear();

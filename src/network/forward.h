@@ -57,7 +57,8 @@ struct Chunk {
   const float *rope_cos = nullptr, *rope_sin = nullptr;  ///< of these positions (count, hs/2); null: no rotation
 
   Wanted wanted = Wanted::all;
-  float* logits = nullptr;  ///< (wanted rows, V), rows row_stride(V) apart
+  float* logits = nullptr;        ///< (wanted rows, V), rows row_stride(V) apart
+  ThreadTeam* helpers = nullptr;  ///< share the columns of large products, to the same bits; null: this thread alone
 };
 
 /// Consecutive rows of one sequence of a chunk that see no others: a document, or the part of one that is there; where
@@ -263,6 +264,7 @@ class Forward {
   float* keys_ = nullptr;       ///< (hs, T) of one head
   float* conv_rows_ = nullptr;  ///< (taps - 1 + rows, C): tokens before a chunk, and its own
   const Observer* observer_ = nullptr;
+  ThreadTeam* helpers_ = nullptr;  ///< of the current chunk
 };
 
 /// A model ready to compute: its weights, packed once, and a forward pass for each thread of a team.

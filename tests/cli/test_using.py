@@ -64,23 +64,6 @@ class LookTest(UsingTest):
         self.assertAlmostEqual(figures["gflops"], figures["gflop_per_step"] / figures["ms_per_step"]["median"] * 1e3, places=6)
         self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
 
-    def test_bench_train_measures_several_counts_of_threads_in_turns(self):
-        command = ["bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "1", "--steps", "5", "--batch_size", "4"]
-        figures = self.json(*command, "--threads", "1,2")
-        self.assertEqual([(each["threads"], each["steps"]) for each in figures["by_threads"]], [(1, 5), (2, 5)])
-        one, two = (each["ms_per_step"]["median"] for each in figures["by_threads"])
-        self.assertAlmostEqual(figures["unshared_ms"], min(max(2 * two - one, 0), one))
-        paper = {each["threads"]: each["ms_per_step"] for each in figures["on_paper"]}
-        self.assertEqual(paper[4], paper[16])  # there are four windows
-        self.assertAlmostEqual(paper[4], figures["unshared_ms"] + (one - figures["unshared_ms"]) / 4)
-        said = self.succeed(*command, "--threads", "1,2").out
-        self.assertIn("nanogpt-cpu, measured in turns:", said)
-        self.assertIn("ms of a step do not run in parallel", said)
-        for wrong in ("1,", "two", "1,-1", "1025"):
-            self.assertIn("--threads: '%s' is not a number from 0 to 1024" % wrong, self.fail_with(2, *command, "--threads=" + wrong))
-        self.assertIn("several --threads are measured with the cpu engine", self.fail_with(2, *command, "--threads", "1,2", "--engine", "libtorch"))
-        self.assertIn("give bench sample one", self.fail_with(2, "bench", "sample", self.run_folder, "--threads", "0,1024"))
-
     def test_bench_sample_measures_a_run(self):
         figures = self.json("bench", "sample", self.run_folder, "--batch", "3", "--tokens", "40", "--repeats", "1")
         self.assertEqual((figures["batch"], figures["tokens"]), (3, 40))

@@ -70,6 +70,23 @@ TEST_CASE("a network says the same to the bit with any number of threads") {
   }
 }
 
+TEST_CASE("threads that make the columns of a large model's products together say the same to the bit") {
+  const DrawnModel drawn({.n_layer = 2, .n_head = 5, .n_embd = 320, .block_size = 12});
+  const auto logits_past_the_window = [&](int threads) {
+    NetworkPredictor network(drawn.model, threads);
+    Floats all;
+    Predictor::Rows rows = network.start(Ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3}, 1);
+    for (std::int64_t token = 0; token < 6; ++token) {
+      all.insert(all.end(), rows.first, rows.first + test_vocab);
+      rows = network.advance(Ids{0}, Ids{token});
+    }
+    return all;
+  };
+  const Floats alone = logits_past_the_window(1);
+  CHECK(logits_past_the_window(4) == alone);  // two threads together
+  CHECK(logits_past_the_window(15) == alone);
+}
+
 TEST_CASE_METHOD(DrawnModel, "of a prompt longer than block_size the last block_size ids count") {
   NetworkPredictor network(model, 1);
   const auto row = [&](const Ids& ids) {

@@ -9,10 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/names.h"
 #include "base/quantile.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
@@ -28,7 +26,6 @@
 #include "network/parameter_list.h"
 #include "predict/generate.h"
 #include "report/format.h"
-#include "report/table.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
 #include "train/trainer.h"
@@ -39,7 +36,7 @@ namespace {
 
 struct Arguments {
   OutputArguments output;
-  std::string device = "auto", threads = "0";
+  DeviceArguments machine;
   ConfigArguments config;
   Context context = Context::automatic;
   std::string what, subject, engine = "auto";
@@ -52,33 +49,13 @@ std::string config_of(const Arguments& arguments) {
   return arguments.subject.empty() ? "nanogpt-cpu" : arguments.subject;
 }
 
-/// The counts of threads that `given` names, "2" or "1,2,4": each of 0 to 1024.
-std::vector<std::int64_t> thread_counts(const std::string& given) {
-  std::vector<std::int64_t> counts;
-  for (const std::string& word : split(given, ",")) {
-    counts.push_back(whole_number(word).value_or(-1));
-    if (counts.back() < 0 || counts.back() > 1024)
-      throw Error(ExitCode::usage, "--threads: '" + printable(given) +
-                                       "' is not a number from 0 to 1024, or a comma-separated list of them");
-  }
-  return counts;
-}
-
-/// Milliseconds of steps (drawing the batch, forward, backward, clipping, update) for each count of threads, in turns,
-/// so that a machine that slows down slows down all of them.
-std::vector<std::vector<double>> measure_in_turns(Trainer& trainer, const Arguments& arguments,
-                                                  const std::vector<std::int64_t>& threads) {
-  std::vector<std::vector<double>> milliseconds(threads.size());
+/// Milliseconds of steps: drawing the batch, forward, backward, clipping, update.
+std::vector<double> measure_steps(Trainer& trainer, const Arguments& arguments) {
+  std::vector<double> milliseconds;
   const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
-  const std::int64_t rounds = threads.size() == 1 ? 1 : std::min<std::int64_t>(5, arguments.steps);
-  for (std::int64_t round = 0; round < rounds; ++round)
-    for (std::size_t i = 0; i < threads.size(); ++i) {
-      const std::int64_t begin = arguments.steps * round / rounds, end = arguments.steps * (round + 1) / rounds;
-      cpu::set_threads_in_force(static_cast<int>(threads[i]));
-      for (std::int64_t warmup = round == 0 ? arguments.warmup : 2; warmup > 0; --warmup) trainer.step();
-      for (std::int64_t step = begin; step < end; ++step)
-        milliseconds[i].push_back(1e3 * tokens / trainer.step().tokens_per_second);
-    }
+  for (std::int64_t step = 0; step < arguments.warmup; ++step) trainer.step();
+  for (std::int64_t step = 0; step < arguments.steps; ++step)
+    milliseconds.push_back(1e3 * tokens / trainer.step().tokens_per_second);
   return milliseconds;
 }
 
@@ -138,68 +115,31 @@ std::string share_of_peak(const nlohmann::ordered_json& json) {
          format_fixed(json["peak_gflops"], 0) + " GFLOP/s";
 }
 
-/// What all measurements show together: {"by_threads": [...]}, and, where one of them is of one thread, of how much
-/// time that is not shared out ("unshared_ms"), from it and the one of most threads, and what more threads would come
-/// to by that ("on_paper"): of `windows` a thread takes whole ones.
-nlohmann::ordered_json by_threads(const nlohmann::ordered_json& all, std::int64_t windows) {
-  nlohmann::ordered_json json = {{"by_threads", all}};
-  double one = 0, most_ms = 0;
-  std::int64_t most = 1;
-  for (const auto& each : all) {
-    const double ms = each["ms_per_step"]["median"];
-    const std::int64_t threads = each["threads"];
-    if (threads == 1) one = ms;
-    if (threads > most) most = threads, most_ms = ms;
-  }
-  if (one == 0 || most == 1) return json;
-  const auto share = [windows](std::int64_t threads) {  // of the windows, the thread that has most
-    return static_cast<double>((windows + threads - 1) / threads) / static_cast<double>(windows);
-  };
-  if (share(most) == 1) return json;
-  const double unshared = std::clamp((most_ms - one * share(most)) / (1 - share(most)), 0.0, one);
-  json["unshared_ms"] = unshared;
-  for (const std::int64_t threads : {2, 4, 8, 16})
-    json["on_paper"].push_back({{"threads", threads}, {"ms_per_step", unshared + (one - unshared) * share(threads)}});
-  return json;
-}
-
 nlohmann::ordered_json bench_train(const Arguments& arguments) {
   ResolvedConfig config = load_config(config_of(arguments), arguments.config.overrides());
   check_model(config);
   choose_text(config);
   Corpus corpus = named_text(config.config.data, std::nullopt, arguments.output);
   check_splits(corpus, config.config.model.block_size);
-  std::vector<std::int64_t> threads = thread_counts(arguments.threads);
-  const bool several = threads.size() > 1;
-  for (std::int64_t& count : threads) count = thread_count(count);
   TrainerOptions options;
-  options.device = arguments.device;
-  options.threads = std::ranges::max(threads);
+  options.device = arguments.machine.device;
+  options.threads = thread_count(arguments.machine.threads);
   options.engine = arguments.engine;
   Trainer trainer(std::move(config), std::move(corpus), options);
-  if (several && trainer.engine().name() != "cpu")
-    throw Error(ExitCode::usage, "several --threads are measured with the cpu engine; this model trains with " +
-                                     std::string(trainer.engine().name()) + ": give one number");
   const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  const auto milliseconds = measure_in_turns(trainer, arguments, threads);
-  for (std::size_t i = 0; i < threads.size(); ++i) {
-    cpu::set_threads_in_force(static_cast<int>(threads[i]));
-    const double middle = median(milliseconds[i]);
-    nlohmann::ordered_json json = {
-        {"ms_per_step",
-         {{"median", middle}, {"p10", quantile(milliseconds[i], 0.1)}, {"p90", quantile(milliseconds[i], 0.9)}}},
-        {"tokens_per_second", 1000.0 * tokens / middle},
-        {"steps", arguments.steps},
-        {"warmup_steps", arguments.warmup},
-        {"engine", trainer.engine().name()},
-        {"threads", threads[i]},
-        {"device", trainer.state().device},
-        {"config", trainer.config().config.name}};
-    add_operations(json, trainer, tokens);
-    all.push_back(std::move(json));
-  }
-  return several ? by_threads(all, trainer.config().config.train.batch_size) : all.front();
+  const std::vector<double> milliseconds = measure_steps(trainer, arguments);
+  const double middle = median(milliseconds);
+  nlohmann::ordered_json json = {
+      {"ms_per_step", {{"median", middle}, {"p10", quantile(milliseconds, 0.1)}, {"p90", quantile(milliseconds, 0.9)}}},
+      {"tokens_per_second", 1000.0 * tokens / middle},
+      {"steps", arguments.steps},
+      {"warmup_steps", arguments.warmup},
+      {"engine", trainer.engine().name()},
+      {"threads", options.threads},
+      {"device", trainer.state().device},
+      {"config", trainer.config().config.name}};
+  add_operations(json, trainer, tokens);
+  return json;
 }
 
 /// Seconds from the call to the first character, and what was spent on the later characters of each sample while they
@@ -247,11 +187,7 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   if (!is_run_or_checkpoint(folder))
     throw Error(ExitCode::usage, "bench sample measures a trained model; give a run's folder in place of '" +
                                      printable(arguments.subject) + "'");
-  const std::vector<std::int64_t> threads = thread_counts(arguments.threads);
-  if (threads.size() > 1)
-    throw Error(ExitCode::usage, "--threads: several numbers are measured by bench train; give bench sample one");
-  LoadedRun run =
-      load_run(folder, /*which=*/"", {.machine = {arguments.device, threads.front()}, .context = arguments.context});
+  LoadedRun run = load_run(folder, /*which=*/"", {.machine = arguments.machine, .context = arguments.context});
   SampleConfig sample = config_to_sample(run, arguments.config).config.sample;
   if (arguments.batch > 0) sample.num_samples = arguments.batch;
   sample.tokens = std::max<std::int64_t>(1, sample.tokens);
@@ -274,7 +210,7 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   if (all.front().past.tokens > 0) json["tokens_per_second_past_block"] = pace_of(&Times::past);
   json["block_size"] = run.model->block_size();
   json["context"] = enum_name(context_of(run.config().model, arguments.context));
-  json["threads"] = thread_count(threads.front());
+  json["threads"] = thread_count(arguments.machine.threads);
   json["repeats"] = arguments.repeats;
   json["config"] = folder;
   json["checkpoint"] = checkpoint_json(run);
@@ -310,27 +246,6 @@ std::string train_text(const nlohmann::ordered_json& json) {
          "\n";
 }
 
-std::string by_threads_text(const nlohmann::ordered_json& json) {
-  const auto& all = json["by_threads"];
-  Table table({"threads", "ms a step", "p10", "p90", "characters/s", "of the peak"});
-  for (const auto& each : all) {
-    const auto& milliseconds = each["ms_per_step"];
-    table.add({format_count(each["threads"]), format_fixed(milliseconds["median"], 2),
-               format_fixed(milliseconds["p10"], 2), format_fixed(milliseconds["p90"], 2),
-               whole(each["tokens_per_second"]),
-               each.contains("fraction_of_peak") ? format_fixed(100 * each["fraction_of_peak"].get<double>(), 0) + " %"
-                                                 : ""});
-  }
-  std::string text = all.front()["config"].get<std::string>() + ", measured in turns:\n" + table.text();
-  if (!json.contains("on_paper")) return text;
-  text += "\n" + format_fixed(json["unshared_ms"], 2) +
-          " ms of a step do not run in parallel; with whole windows per thread, expect:\n";
-  for (const auto& each : json["on_paper"])
-    text += (&each == &json["on_paper"].front() ? "" : ", ") + format_count(each["threads"], "thread") + " " +
-            format_fixed(each["ms_per_step"], 2) + " ms";
-  return text + "\n";
-}
-
 std::string sample_text(const nlohmann::ordered_json& json) {
   std::string text = json["config"].get<std::string>() + ": " + format_count(json["batch"], "sample") + " of " +
                      format_count(json["tokens"], "character") +
@@ -353,7 +268,7 @@ void run_bench(const Arguments& arguments) {
   const bool samples = arguments.what == "sample";
   const nlohmann::ordered_json json = samples ? bench_sample(arguments) : bench_train(arguments);
   if (arguments.output.json) return print_json(json);
-  print_lines(samples ? sample_text(json) : json.contains("by_threads") ? by_threads_text(json) : train_text(json));
+  print_lines(samples ? sample_text(json) : train_text(json));
 }
 
 }  // namespace
@@ -379,12 +294,7 @@ void add_bench(Options& options) {
   arguments.config.help_shows(options, subject, config_of(arguments), [](const std::string& what) {
     return is_run_or_checkpoint(what) ? config_of_run(what) : load_config(what);
   });
-  add_device_option(options, arguments.device);
-  options
-      .add("--threads", arguments.threads,
-           "CPU threads; 0: one per physical core. bench train measures several (1,2,4) in turns")
-      .value_name("N,...")
-      .group("Machine");
+  add_device_arguments(options, arguments.machine);
   add_output_arguments(options, arguments.output);
 }
 

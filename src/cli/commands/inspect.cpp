@@ -137,9 +137,6 @@ Json describe_checkpoint(const Arguments& arguments) {
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(
       arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);
-  Json tensors = Json::array();
-  for (const TensorView& tensor : checkpoint.model.all())
-    tensors.push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", tensor.dtype}});
   Json json = {{"kind", "checkpoint"},
                {"path", checkpoint.path.string()},
                {"step", checkpoint.state.step},
@@ -156,8 +153,7 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"device", checkpoint.state.device},
                {"engine", checkpoint.state.engine},
                {"threads", checkpoint.state.threads},
-               {"notices", notices},
-               {"tensors", tensors}};
+               {"notices", notices}};
   if (const DataConfig& data = checkpoint.config.config.data; data.test_fraction > 0)
     json["test"] = splits_by_position(checkpoint.state.data.tokens, data).test.size();
   json.update(describe_options(checkpoint.config, checkpoint.vocabulary.size()));
@@ -250,14 +246,11 @@ void print_config(const Json& json) {
 }
 
 void print_checkpoint(const Json& json) {
-  Table facts, tensors({"tensor", "shape", "dtype"});
+  Table facts;
   for (const auto& [key, value] : json.items())
     if (!value.is_structured() && key != "kind") facts.add({key, shown_figure(key, value)});
   for (const Json& notice : json["notices"]) facts.add({"notice", notice});
-  for (const Json& tensor : json["tensors"]) tensors.add({tensor["name"], tensor["shape"].dump(), tensor["dtype"]});
   print_table(facts);
-  print_text("\n");
-  print_table(tensors);
 }
 
 void print_description(const Json& json, bool all) {
