@@ -93,13 +93,13 @@ std::string OptionText::shown_name() const {
 }
 
 std::string OptionText::in_brief() const {
-  const auto colon = help.find(':');
+  const auto colon = help.find(": ");
   const std::string_view before = std::string_view(help).substr(0, colon);
   const bool is_condition = colon != help.npos && (before.find(' ') == before.npos || before.starts_with("with ") ||
                                                    before.starts_with("of "));
-  std::string brief = help.substr(0, help.find_first_of(":;([", is_condition ? colon + 1 : 0));
-  while (brief.ends_with(' ')) brief.pop_back();
-  return brief;
+  std::size_t end = help.size();
+  for (const char* mark : {": ", "; ", " (", " ["}) end = std::min(end, help.find(mark, is_condition ? colon + 1 : 0));
+  return help.substr(0, end);
 }
 
 Option& Option::required() {

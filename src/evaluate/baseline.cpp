@@ -31,7 +31,8 @@ double ppmd_loss(const Vocabulary& vocabulary, TokenView train, TokenView split,
 
 }  // namespace
 
-Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, const Heartbeat& heartbeat) {
+Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, const Heartbeat& heartbeat,
+                            bool with_ppmd) {
   const Vocabulary& vocabulary = corpus.vocabulary();
   const TokenView train = beginning(corpus.train()), measured = beginning(split);
   std::vector<ScoredWindows> cuts{{.length = measured.size()}};  // none
@@ -41,6 +42,8 @@ Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows
   const std::vector<double>& losses = of_cuts.front();
   const auto best = std::ranges::min_element(losses);
   const std::size_t order = static_cast<std::size_t>(best - losses.begin()) + 1;
+  std::optional<double> ppmd;
+  if (with_ppmd) ppmd = ppmd_loss(vocabulary, train, measured, part_heartbeat(heartbeat, 0.6, 1));
   return {.uniform = std::log(static_cast<double>(vocabulary.size())),
           .measured = measured.size(),
           .shared = shared_tokens(measured, corpus.train()),
@@ -51,7 +54,7 @@ Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows
           .ngram_order = static_cast<std::int64_t>(order),
           .ngram = *best,
           .ngram_in_windows = of_cuts.back()[order - 1],
-          .ppmd = ppmd_loss(vocabulary, train, measured, part_heartbeat(heartbeat, 0.6, 1))};
+          .ppmd = ppmd};
 }
 
 nlohmann::ordered_json to_json(const Baselines& baselines) {
@@ -65,7 +68,7 @@ nlohmann::ordered_json to_json(const Baselines& baselines) {
             {"loss_in_windows", baselines.ngram_in_windows},
             {"class", "frozen"}}},
           {"ppmd",
-           {{"loss", baselines.ppmd},
+           {{"loss", baselines.ppmd ? nlohmann::ordered_json(*baselines.ppmd) : nullptr},
             {"class", "adaptive"},
             {"variant", "H"},
             {"order", ppmd_order},

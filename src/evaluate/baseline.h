@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "base/heartbeat.h"
 #include "evaluate/ngram.h"
@@ -22,14 +23,14 @@ struct Baselines {
   std::int64_t ngram_order = 0;  ///< best of 1..8
   double ngram = 0;
   double ngram_in_windows = 0;  ///< of the same order, its context cut where the model's windows are
-  double ppmd = 0;              ///< what the split adds to what is counted (compression.h)
+  std::optional<double> ppmd;   ///< what the split adds to what is counted (compression.h); absent if left out
 };
 
 /// All baselines of `split`, which is in the vocabulary of `corpus`. Counting sees the whole text before each token,
 /// the most it can: the harder figure to beat. `windows` is for ngram_in_windows, counting with no more context than
-/// the model has. About 1 s on tinyshakespeare. Errors as ppmd_bytes.
+/// the model has. About 1 s on tinyshakespeare, half of it `with_ppmd`. Errors as ppmd_bytes.
 Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows,
-                            const Heartbeat& heartbeat = {});
+                            const Heartbeat& heartbeat = {}, bool with_ppmd = true);
 
 nlohmann::ordered_json to_json(const Baselines& baselines);
 

@@ -108,9 +108,9 @@ void add_attention(Options& options) {
   add_run_argument(options, arguments.run);
   options.add("--prompt", arguments.prompt, "the text to look at").required().may_be_empty();
   const Option& layer =
-      options.add("--layer", arguments.layer, "show one head whole: its layer, counted from 1").positive();
+      options.add("--layer", arguments.layer, "layer of a head to show whole (1: the first)").positive();
   const Option& head =
-      options.add("--head", arguments.head, "show one head whole: its number, counted from 1").positive();
+      options.add("--head", arguments.head, "head of this layer to show whole (1: the first)").positive();
   add_weights_options(options, arguments);
   add_output_arguments(options, arguments.output);
   options.find("--json").excludes(layer).excludes(head);  // it has every weight

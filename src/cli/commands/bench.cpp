@@ -278,12 +278,12 @@ void add_bench(Options& options) {
   arguments.options = &options;
   options
       .add("WHAT", arguments.what,
-           "train: milliseconds of a training step of a config; sample: characters a second of a run")
+           "the steps of a training, or the characters that a run writes in a second")
       .required()
       .one_of({"train", "sample"});
   const Option& subject =
       options.add("SUBJECT", arguments.subject,
-                  "train: preset or path (default nanogpt-cpu); sample: run folder (default: the newest in runs/)");
+                  "of train a preset or path, of sample a run (default: nanogpt-cpu; the newest in runs/)");
   options.add("--warmup", arguments.warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments.steps, "train: steps measured").positive();
   options.add("--engine", arguments.engine, "train: auto, cpu or libtorch");

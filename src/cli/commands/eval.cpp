@@ -204,8 +204,7 @@ void add_eval(Options& options) {
       .takes_words();
   options
       .add("--split", arguments.split,
-           "train, val, test (data.test_fraction) or all, without test (default: val of the run's own text, all of a "
-           "--text)")
+           "the split to score (default: val of the run's own text, all of a --text); all leaves test out")
       .one_of({"train", "val", "test", "all"});
   add_unknown_option(options, arguments.unknown, "characters of --text");
   options

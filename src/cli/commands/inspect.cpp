@@ -342,8 +342,7 @@ void add_inspect(Options& options) {
   Arguments& arguments = arguments_for(options, run_inspect);
   options
       .add("PATH", arguments.path,
-           "run folder, checkpoint file, config (path or preset), or text: a file, a folder, - (default: the newest "
-           "run in runs/)")
+           "run, checkpoint file, config, preset, or text (a file, a folder, -; default: the newest run in runs/)")
       .stands_for(config_or_run_meant);
   options.add("OTHER", arguments.other, "a second run or config, to show how the two differ")
       .stands_for(config_or_run_meant);

@@ -169,9 +169,9 @@ void add_resume(Options& options) {
   options.add("--minutes", arguments.minutes, "train for this many more minutes").range(0, 1'000'000).positive();
   add_training_arguments(options, arguments);
   add_rank_timeout(options, arguments);
-  options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N");
+  options.find("--device").help("auto, cpu, cuda or cuda:N (auto: the run's, if it is here)");
   options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");
-  options.find("--engine").help("auto (the run's), cpu or libtorch");
+  options.find("--engine").help("auto, cpu or libtorch (auto: the run's)");
   arguments.config.help_shows(options, run, "", config_of_run);
 }
 

@@ -158,26 +158,14 @@ bool is_new(const StreamedText& sample, const std::string& prompt, const Corpus&
   return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
 }
 
-/// How many of the documents are new, where the run's text is at hand, and how many were not written to their end.
-void note_documents(const LoadedRun& run, const std::string& prompt, const std::vector<StreamedText>& samples,
-                    const OutputArguments& output) {
-  if (run.checkpoint.vocabulary.document() < 0 || output.quiet) return;
-  const std::int64_t ended = std::ranges::count_if(samples, &StreamedText::ended),
-                     cut = std::ssize(samples) - ended - std::ranges::count_if(samples, &StreamedText::stopped);
+/// How many documents were not written to their end.
+void note_documents(const LoadedRun& run, const std::vector<StreamedText>& samples) {
+  if (run.checkpoint.vocabulary.document() < 0) return;
+  const std::int64_t cut = std::ranges::count_if(
+      samples, [](const StreamedText& sample) { return !sample.ended() && !sample.stopped(); });
   if (cut > 0)
     log_note(cut, " of ", format_count(std::ssize(samples), "document"),
              cut == 1 ? " was cut off by --tokens; raise it" : " were cut off by --tokens; raise it");
-  if (ended == 0) return;
-  try {
-    const Corpus corpus = text_of_run(run, run.config().data, output);
-    const KnownDocuments known(corpus.all());
-    const std::int64_t fresh = std::ranges::count_if(
-        samples, [&](const StreamedText& sample) { return is_new(sample, prompt, corpus, known); });
-    log_note(fresh, " of ", format_count(ended, "whole document"), fresh == 1 ? " is new" : " are new",
-             fresh == 0 ? "" : ": not in the text");
-  } catch (const Error& error) {
-    log_detail(error.what());  // the text is gone, or another one
-  }
 }
 
 /// The options of this sample. Error usage if two contradict each other; an option without effect is noted.
@@ -316,7 +304,7 @@ void run_sample(const Arguments& arguments) {
            [&](std::int64_t index, std::int64_t id) { return samples[static_cast<std::size_t>(index)].add(id); });
   for (StreamedText& text : samples) text.finish();
   print_samples(arguments, run, prompt, samples);
-  note_documents(run, prompt, samples, arguments.output);
+  note_documents(run, samples);
   std::int64_t tokens = 0;
   for (const StreamedText& text : samples) tokens += text.tokens();
   const double seconds = steady_seconds() - start;
@@ -336,13 +324,6 @@ void add_sample(Options& options) {
   options.find("RUN").help(run.text().help + "; a lone - after it reads the prompt from standard input");
   options.add("--prompt", arguments.prompt, "text to continue (default: a newline, not printed)").may_be_empty();
   options.add("--prompt-file", arguments.prompt_file, "file with the text to continue");
-  arguments.config.add(options, {"sample"});
-  add_weights_options(options, arguments);
-  options.add(
-      "--stop", arguments.stop,
-      "end a sample before this string, in which \\n is a newline, \\t a tab and \\\\ a backslash; may be repeated");
-  add_unknown_option(options, arguments.unknown, "prompt characters");
-  options.flag("--greedy", arguments.greedy, "always the most probable character (temperature 0)");
   options.add("--seed", arguments.seed, "seed of the random draws; sample i has its own stream (seed, i)")
       .non_negative();
   options
@@ -357,8 +338,15 @@ void add_sample(Options& options) {
       .alone_means("answer");
   options.flag("--new", arguments.fresh,
                "of a run whose text has documents: write --num_samples documents that the text does not have");
-  add_context_option(options, arguments.use.context);
   add_counts_option(options, arguments.counts);
+  arguments.config.add(options, {"sample"});
+  add_weights_options(options, arguments);
+  options.add(
+      "--stop", arguments.stop,
+      "end a sample before this string, in which \\n is a newline, \\t a tab and \\\\ a backslash; may be repeated");
+  add_unknown_option(options, arguments.unknown, "prompt characters");
+  options.flag("--greedy", arguments.greedy, "always the most probable character (temperature 0)");
+  add_context_option(options, arguments.use.context);
   arguments.config.help_shows(options, run, "", config_of_run);
   add_device_arguments(options, arguments.use);
   add_output_arguments(options, arguments.output, "stdout is one JSON object per line, one per sample");

@@ -169,7 +169,7 @@ void add_train(Options& options) {
   Arguments& arguments = arguments_for(options, run_train);
   const Option& config = options
                              .add("CONFIG", arguments.preset,
-                                  "a preset's name (chargpt configs lists them), a path, or a run, for its config")
+                                  "preset, config file, or a run, for its config (chargpt configs lists presets)")
                              .default_text(default_preset)
                              .stands_for(config_or_run_meant);
   options.add("--run", arguments.run, "run folder (default runs/<config>-<n>)");

@@ -35,7 +35,7 @@ void add_adapt_option(Options& options, AdaptArguments& adapt, AdaptTakes takes)
   const std::string standard = short_number(Adaptation{}.rate);
   options
       .add("--adapt", adapt.word,
-           "let the network (and --counts) go on learning while it scores: each character is predicted first, then "
+           "learn from the text while scoring it (so do --counts): each character is predicted first, then "
            "learned from; the run's weights stay as they are. RATE is the rate of learning (default " +
                standard + ")" + (has_auto ? "; auto tries four on the end of the train split" : ""))
       .value_name(has_auto ? "[=RATE|=auto]" : "[=RATE]")

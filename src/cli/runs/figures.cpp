@@ -132,7 +132,7 @@ std::string frozen_line(const Figures& figures) {
 }
 
 std::string adaptive_line(const Figures& figures) {
-  const double ppmd = figures.baselines->ppmd;
+  const double ppmd = *figures.baselines->ppmd;
   if (figures.adapted) return "Adapting to the text: " + beside(figures.loss, "PPMd", ppmd) + ".";
   const std::string name = "PPMd (" + format_fixed(ppmd, 4) + "), which learns from the text it scores,",
                     by = " by " + format_fixed(std::abs(ppmd - figures.loss), 4) + ".";
@@ -145,12 +145,13 @@ std::vector<std::string> verdict(const Figures& figures) {
   if (figures.leaks)
     return {"This model leaks: a position sees its own target, so its loss says nothing about prediction."};
   if (!figures.baselines || knows_the_text(figures)) return {};
+  if (!figures.baselines->ppmd) return {frozen_line(figures)};
   return {frozen_line(figures), adaptive_line(figures)};
 }
 
 /// Where a rival is ahead that learns from the text.
 std::string adapt_line(const Figures& figures) {
-  if (figures.adapted || !figures.may_adapt || verdict(figures).size() < 2 || figures.loss < figures.baselines->ppmd)
+  if (figures.adapted || !figures.may_adapt || verdict(figures).size() < 2 || figures.loss < *figures.baselines->ppmd)
     return "";
   return "--adapt --counts (eval, score) make this model learn too.\n";
 }
@@ -227,7 +228,10 @@ void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const 
     add_loss(table, "  counted " + order + "s", baselines[order]);
   add_loss(table, "  uniform", baselines["uniform"]);
   table.add({"adaptive rival"});
-  add_loss(table, "  PPMd, knowing the train split", baselines["ppmd"]["loss"]);
+  if (baselines["ppmd"]["loss"].is_null())
+    table.add({"  PPMd: chargpt eval shows it"});
+  else
+    add_loss(table, "  PPMd, knowing the train split", baselines["ppmd"]["loss"]);
 }
 
 nlohmann::ordered_json to_json(const Figures& figures) {

@@ -127,12 +127,12 @@ ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& giv
 void add_weights_options(Options& options, ModelArguments& arguments) {
   options.add("--checkpoint", arguments.checkpoint, "best, last or step-N (default best)");
   options.choice("--weights", arguments.use.weights,
-                 "if weights were also averaged (train.ema): better (by validation loss), trained or averaged");
+                 "which of trained and averaged weights (train.ema); better: by validation loss");
 }
 
 void add_device_arguments(Options& options, ModelUse& use) {
   add_device_arguments(options, use.machine);
-  options.find("--device").help("auto or cpu: sampling and scoring run on the CPU");
+  options.find("--device").help("auto or cpu (sampling and scoring run on the CPU)");
 }
 
 void add_model_arguments(Options& options, ModelArguments& arguments) {
