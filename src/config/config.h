@@ -146,7 +146,7 @@ CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
          "model.conv_places != []")                                                                                   \
   OPTION(bool, causal, true, any(), "average only: false lets a position see later ones, its own target too (leaks)", \
          "model.type = average")                                                                                      \
-  OPTION(Init, init, Init::gpt2, any(), "how weights begin (gpt2: N(0, init_std); pytorch: the library's defaults)")     \
+  OPTION(Init, init, Init::gpt2, any(), "gpt2: N(0, init_std); pytorch: the library's defaults")                      \
   OPTION(double, init_std, 0.02, between(0.0, 10.0), "standard deviation of the gpt2 initialisation",                 \
          "model.init = gpt2")                                                                                         \
   OPTION(ResidualInit, residual_init, ResidualInit::scaled, any(),                                                    \

@@ -276,9 +276,7 @@ void run_bench(const Arguments& arguments) {
 void add_bench(Options& options) {
   Arguments& arguments = arguments_for(options, run_bench);
   arguments.options = &options;
-  options
-      .add("WHAT", arguments.what,
-           "the steps of a training, or the characters that a run writes in a second")
+  options.add("WHAT", arguments.what, "the steps of a training, or the characters that a run writes in a second")
       .required()
       .one_of({"train", "sample"});
   const Option& subject =

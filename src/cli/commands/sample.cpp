@@ -161,8 +161,8 @@ bool is_new(const StreamedText& sample, const std::string& prompt, const Corpus&
 /// How many documents were not written to their end.
 void note_documents(const LoadedRun& run, const std::vector<StreamedText>& samples) {
   if (run.checkpoint.vocabulary.document() < 0) return;
-  const std::int64_t cut = std::ranges::count_if(
-      samples, [](const StreamedText& sample) { return !sample.ended() && !sample.stopped(); });
+  const std::int64_t cut =
+      std::ranges::count_if(samples, [](const StreamedText& sample) { return !sample.ended() && !sample.stopped(); });
   if (cut > 0)
     log_note(cut, " of ", format_count(std::ssize(samples), "document"),
              cut == 1 ? " was cut off by --tokens; raise it" : " were cut off by --tokens; raise it");

@@ -70,7 +70,7 @@ Figures final_figures(const Trainer& trainer, LoadedRun& best, ProgressPrinter& 
   evaluating(0);
   Figures figures = measure(best, validation_of(corpus, best), evaluating);
   counting(0);
-  constexpr std::int64_t most_compressed = 2'000'000;  // tokens: a second of PPMd, which may be longer than the training
+  constexpr std::int64_t most_compressed = 2'000'000;  // tokens; PPMd takes a second for them
   figures.baselines = compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, counting,
                                         corpus.train().size() <= most_compressed);
   return figures;
