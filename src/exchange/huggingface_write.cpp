@@ -126,21 +126,22 @@ std::string training(const ExportedModel& model) {
 
 std::string use(const ExportedModel& model) {
   const bool own_code = architecture_of(model.options()) == Architecture::chargpt;
+  const bool placed = model.options().position == Position::learned;
   const std::string from_folder =
       own_code ? ".from_pretrained(FOLDER, trust_remote_code=True)\n" : ".from_pretrained(FOLDER)\n";
   return "## Use\n\n```python\nfrom transformers import AutoModelForCausalLM, AutoTokenizer\n\ntokenizer = "
          "AutoTokenizer" +
          from_folder + "model = AutoModelForCausalLM" + from_folder +
          "ids = tokenizer(PROMPT, return_tensors=\"pt\")\n"
-         "print(tokenizer.decode(model.generate(**ids, max_new_tokens=100)[0]))\n```\n\n" +
+         "print(tokenizer.decode(model.generate(**ids, " +
+         (placed ? line_of("max_length=", model.options().block_size) : "max_new_tokens=100") + ")[0]))\n```\n\n" +
          (own_code ? "The model's code is `modeling_chargpt.py` of this folder.\n" : "") +
          "A character that is not among its symbols is an error of the tokenizer.\n" +
          (model.vocabulary().document() >= 0
               ? line_of("`", document_token, "` begins and ends each text; the tokenizer puts it before a prompt.\n")
               : "") +
-         (model.options().position == Position::learned
-              ? "Prompt and continuation together fit its context: it has no positions beyond.\n"
-              : "Beyond its context it goes on with positions that it was never trained on.\n");
+         (placed ? "Prompt and continuation together fit its context: it has no positions beyond.\n"
+                 : "Beyond its context it goes on with positions that it was never trained on.\n");
 }
 
 /// As Hugging Face's model cards are: what the model is, what it was trained on, how good it is beside counting and

@@ -1,5 +1,7 @@
 """Models that transformers loads, and models that it made."""
 
+import contextlib
+import io
 import os
 import tempfile
 
@@ -21,6 +23,15 @@ class TransformersTest(ExchangeTest):
         for name in models:
             self.model(name)
         self.assertEqual(len(self.script("check/exports.py", "--windows", "2", *models).stdout.splitlines()), 1 + len(models))
+
+    def test_the_code_of_a_card_writes_a_text(self):
+        for name in [*MODELS, *OWN_MODELS, *DOCUMENTS]:
+            with self.subTest(name):
+                self.export(self.model(name, 3), name + "-out")
+                code = (self.folder / (name + "-out") / "README.md").read_text().split("```python\n")[1].split("```")[0]
+                with contextlib.redirect_stdout(io.StringIO()) as written:
+                    exec(code, {"FOLDER": self.folder / (name + "-out"), "PROMPT": "the "})
+                self.assertIn("the ", written.getvalue())
 
     def test_every_character_of_a_text_goes_through_the_tokenizer_and_back(self):
         odd = "\t\n\r \u00a0\u0301e\u0301\u2028\u3000\ufeff\U0001f469\U0001f3fd\u200d\U0001f52c\\\"'<s>[UNK] a  b .,!?\n\n"

@@ -22,6 +22,7 @@
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/standard_input.h"
+#include "evaluate/shared_text.h"
 #include "evaluate/split_loss.h"
 #include "evaluate/text_score.h"
 #include "page/page.h"
@@ -132,6 +133,21 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
   score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'), vocabulary.document());
   return score;
+}
+
+/// Says so if the text is one that the model was trained on.
+void note_training_text(const Arguments& arguments, const LoadedRun& run, const Score& score) {
+  constexpr std::int64_t most_searched = 50'000'000;  // tokens of the training text: some seconds
+  if (arguments.file.empty() || !run.others().empty() || run.checkpoint.state.data.tokens > most_searched) return;
+  try {
+    const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
+    const std::vector<std::uint32_t> ids(score.ids.begin(), score.ids.end());
+    const TokenView text(ids.data(), sizeof ids[0], std::ssize(ids), run.checkpoint.vocabulary.document());
+    const double part = static_cast<double>(shared_tokens(text, corpus.train())) / static_cast<double>(std::ssize(ids));
+    if (const std::string line = shared_text_line(part, run.config().data.units); !line.empty()) log_note(line);
+  } catch (const Error& error) {
+    log_detail(error.what());  // the training text is not at hand
+  }
 }
 
 /// The most probable ids in place of each character of the text, best first, by the same windows as text_losses().
@@ -270,6 +286,8 @@ void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& s
   print_means("kind", score.by_class);
   print_lines("loss " + format_loss(score.mean) + ": " +
               format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name +
+              ", in windows of " + std::to_string(run.block_size()) + " that begin every " +
+              std::to_string(half_window(run.block_size())) +
               (run.others().empty() ? "" : ", by " + std::to_string(arguments.runs.size()) + " models as one") +
               (arguments.adapt.adaptation
                    ? ", adapting " + to_text({.adaptation = *arguments.adapt.adaptation}, run.config().data.units)
@@ -292,6 +310,7 @@ void run_score(const Arguments& arguments) {
   LoadedRun run = load_runs(arguments);
   check_texts(arguments, run);
   const Score score = measure(arguments, run);
+  note_training_text(arguments, run, score);
   if (!arguments.html.empty()) {
     std::vector<ScoredSymbol> symbols = symbols_of(run, score, 0, std::ssize(score.ids));
     for (ScoredSymbol& symbol : symbols) {

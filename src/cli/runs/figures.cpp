@@ -57,19 +57,13 @@ std::string baseline_line(const Figures& figures) {
   return "The baselines cover only the first " + tokens_text(figures.baselines->measured, figures.units) + ".\n";
 }
 
-/// "90 % of this text also appears in …"
 std::string shared_line(const Figures& figures) {
   const double part = shared_part(figures);
   if (part < little) return "";
-  const std::string stretches =
-      " (in stretches of " + std::to_string(shared_stretch) + " " + unit_word(figures.units) + "s or more)";
-  const std::string percent = format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of ";
-  if (figures.scored.held_out)
-    return percent + "the " + (figures.scored.split == "test" ? "test" : "validation") +
-           " split also appears in the train split" + stretches +
-           ", so there the losses measure memorization, not prediction.\n";
-  return percent + "this text also appears in the training text" + stretches +
-         ", so the loss measures memorization, not prediction; do not compare it with the baselines.\n";
+  if (!figures.scored.held_out)
+    return shared_text_line(part, figures.units) + "; do not compare it with the baselines.\n";
+  const std::string split = figures.scored.split == "test" ? "test split" : "validation split";
+  return shared_text_line(part, figures.units, "the " + split, "train split") + ".\n";
 }
 
 /// "by tenths of the split: ▂▁▃…, 1.41 to 1.78 nats per character": how much the loss varies along the text.
@@ -165,6 +159,13 @@ Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t al
 }
 
 }  // namespace
+
+std::string shared_text_line(double part, Units units, const std::string& text, const std::string& in) {
+  if (part < little) return "";
+  return format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of " + text +
+         " also appears in the " + in + " (in stretches of " + std::to_string(shared_stretch) + " " + unit_word(units) +
+         "s or more), so there the losses measure memorization, not prediction";
+}
 
 std::string unit_word(Units units) {
   return units == Units::bytes ? "byte" : "character";

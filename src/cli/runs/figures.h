@@ -19,6 +19,10 @@ std::string unit_word(Units units);
 /// "1,234 characters"
 std::string tokens_text(std::int64_t tokens, Units units);
 
+/// That a part of a text also occurs in the training text; empty for a small one.
+std::string shared_text_line(double part, Units units, const std::string& text = "this text",
+                             const std::string& in = "training text");
+
 /// What is scored, and how.
 struct Scored {
   TokenView tokens;

@@ -190,9 +190,6 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
   const Ending ending = trainer.run();
   progress->finish();
-  if (!group.alone())
-    log_note("summing, and waiting for each other, took the ranks ", format_duration(group.ranks().seconds()), " of ",
-             format_duration(trainer.state().training_seconds), " of training");
   const int signal = finish_ranks();
   const bool stopped = ending == Ending::stopped;
   note_no_best(trainer);
