@@ -105,6 +105,7 @@ std::string losses(const ExportedModel& model) {
   if (figures.is_object() && figures.value("part_in_training_text", Json()).is_number())
     text += "\nOf the validation split, " + format_fixed(100 * figures["part_in_training_text"].get<double>(), 1) +
             " % also occurs in the training text.\n";
+  if (const std::string line = kept_caution(model.checkpoint.path); !line.empty()) text += "\nCaution: " + line + ".\n";
   return text;
 }
 

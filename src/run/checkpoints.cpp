@@ -246,6 +246,11 @@ nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint) {
   return figures_step(figures) == checkpoint.state.step ? figures : nullptr;
 }
 
+std::string kept_caution(const fs::path& path) {
+  const nlohmann::ordered_json caution = run_fact(run_place(path, "").run, caution_fact);
+  return caution.is_string() ? printable(caution.get<std::string>()) : "";
+}
+
 Standing standing_of(const Checkpoint& checkpoint) {
   Standing standing{.step = checkpoint.state.step};
   const RunPlace place = run_place(checkpoint.path, "");

@@ -54,5 +54,9 @@ std::string to_text(const Standing& standing);
 
 /// The final figures of the run if they are about this checkpoint's step; else null. Errors: io.
 nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint);
+/// Why validation losses of a run, or of a run's checkpoint, may be too low, as it was said when training began; empty:
+/// nothing was. Errors: io.
+std::string kept_caution(const std::filesystem::path& path);
+inline constexpr const char* caution_fact = "caution";  ///< of run.json
 
 }  // namespace chargpt

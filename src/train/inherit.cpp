@@ -10,6 +10,7 @@
 #include "config/load.h"
 #include "network/model.h"
 #include "network/parameter_list.h"
+#include "run/kept_text.h"
 
 namespace chargpt {
 namespace {
@@ -67,6 +68,16 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   return line_of(which == Weights::averaged ? "averaged weights from " : "weights from ", from.path.string(),
                  ", which knows ", symbols.size(), " of the text's ", vocabulary.size(), " symbols",
                  forgotten == 0 ? "" : "; " + std::to_string(forgotten) + " that the text lacks are left out");
+}
+
+std::string foreign_text(const Checkpoint& other, const Config& config, const Corpus& corpus) {
+  const char* const so = ": if that holds what is held out here, validation losses are too low";
+  const Fingerprint &its = other.state.data, &own = corpus.fingerprint();
+  if (its == Fingerprint{}) return line_of("was imported without its text", so);
+  const std::string difference =
+      text_difference({other.config.config.data, other.vocabulary, its}, {config.data, corpus.vocabulary(), own});
+  if (difference.empty()) return "";
+  return line_of("was trained on another ", its == own ? "part of this text (" : "text (", difference, ")", so);
 }
 
 }  // namespace chargpt

@@ -6,6 +6,7 @@
 
 #include "network/arena.h"
 #include "run/checkpoint.h"
+#include "text/corpus.h"
 
 namespace chargpt {
 
@@ -15,5 +16,9 @@ namespace chargpt {
 /// options that differ), if units differ, or if no symbol is shared.
 std::string inherit_weights(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                             const Checkpoint& from);
+
+/// How `other`, a teacher or where weights come from, may know what a run of `config` is scored on: "was trained on
+/// another text (…): …". Empty where it learned from the same part of the same text.
+std::string foreign_text(const Checkpoint& other, const Config& config, const Corpus& corpus);
 
 }  // namespace chargpt

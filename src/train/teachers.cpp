@@ -15,9 +15,9 @@
 #include "predict/network.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
-#include "run/kept_text.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
+#include "train/inherit.h"
 #include "train/learner.h"
 
 namespace chargpt {
@@ -41,18 +41,6 @@ std::string difference_of(const Vocabulary& teacher, const Vocabulary& own) {
   if (const std::vector<std::string> lacked = characters_only_in(own, teacher); !lacked.empty())
     return "it lacks " + some_of(lacked) + ", which this text has";
   return "it has " + some_of(characters_only_in(teacher, own)) + ", which this text lacks";
-}
-
-/// How a teacher may know what this run is scored on; empty where it learned from the same part of the same text.
-std::string foreign_text(const Checkpoint& teacher, const Config& config, const Corpus& corpus) {
-  constexpr const char* so = ": if that holds what is held out here, validation losses are too low";
-  const Fingerprint &its = teacher.state.data, &own = corpus.fingerprint();
-  if (its == Fingerprint{}) return std::string("was imported without its text") + so;
-  const std::string difference =
-      text_difference({teacher.config.config.data, teacher.vocabulary, its}, {config.data, corpus.vocabulary(), own});
-  if (difference.empty()) return "";
-  return std::string("was trained on another ") + (its == own ? "part of this text (" : "text (") + difference + ")" +
-         so;
 }
 
 /// Of a run its best, or that of `then`; `notices`: on checkpoints that are damaged.

@@ -360,6 +360,8 @@ EndEvent Trainer::ended() const {
 
 void Trainer::init_from(const Checkpoint& checkpoint) {
   notices_.push_back(inherit_weights(learner_.arena, settings(), corpus_.vocabulary(), checkpoint));
+  if (const std::string line = foreign_text(checkpoint, settings(), corpus_); !line.empty())
+    notices_.push_back(caution_ = "the run that the weights come from " + line);
   inherited_ = true;
   learner_.start_from_weights();
 }

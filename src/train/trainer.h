@@ -79,6 +79,8 @@ class Trainer {
   StepEvent step();
 
   const RunState& state() const { return state_; }
+  /// Why validation losses may be too low, with which init_from() has to do; empty: not known to be.
+  const std::string& caution() const { return caution_; }
   /// Whether evaluations score the whole validation split.
   bool evaluates_exactly() const { return state_.val_windows == evaluator_.all_windows(); }
   /// Why no further step would be made; none if one would.
@@ -132,6 +134,7 @@ class Trainer {
   Saver saver_;
   DivergenceCheck divergence_;
   std::vector<std::string> notices_;  ///< for the plan
+  std::string caution_;
   std::optional<PlanEvent> planned_;
   std::int64_t evaluated_step_ = RunProgress::no_step;
   bool stop_agreed_ = false;   ///< of several ranks

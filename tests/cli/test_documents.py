@@ -19,19 +19,12 @@ class DocumentsTest(ProgramTest):
     def trained(self, run, *arguments, text="names.txt", iters=60):
         return self.succeed("train", "quick", "--text", text, "--documents", "lines", "--run", run, "--max_iters", str(iters), *OWN, *arguments)
 
-    def test_samples_are_whole_documents_one_a_line_and_new_ones_are_not_in_the_text(self):
+    def test_new_documents_are_the_same_in_json(self):
         self.trained("run", "--windows", "shuffled", iters=300)
-        written = self.succeed("sample", "run", "--num-samples", "20")
-        self.assertEqual(len(written.out.splitlines()), 20)
         new = self.succeed("sample", "run", "--num-samples", "20", "--new").out.splitlines()
-        self.assertEqual(len(new), 20)
-        self.assertFalse(set(new) & set(self.names))
-        self.assertTrue(all(name.startswith("ka") for name in self.succeed("sample", "run", "--num-samples", "5", "--prompt", "ka").out.splitlines()))
         objects = [json.loads(line) for line in self.succeed("sample", "run", "--num-samples", "3", "--new", "--json").out.splitlines()]
         self.assertEqual([one["text"] for one in objects], new[:3])
         self.assertEqual([one["tokens"] for one in objects], [len(name) for name in new[:3]])  # without the ends of the documents
-        self.assertIn("4 of 4 documents were cut off by --tokens; raise it", self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1").err)
-        self.assertNotIn("cut off by --tokens", self.succeed("sample", "run", "--num-samples", "20", "--stop", "a").err)
 
     def test_a_prompt_begins_a_document_whichever_command_shows_it(self):
         self.trained("run")
@@ -40,9 +33,6 @@ class DocumentsTest(ProgramTest):
         self.assertEqual(self.json("attention", "run", "--prompt", "ka")["symbols"], walk["symbols"])
         best = self.json("score", "run", "-", "--candidates", "1", stdin=b"kat")["scores"][2]["candidates"][0]
         self.assertAlmostEqual(max(walk["operations"][-1]["values"]), math.exp(best["log_probability"]), places=5)
-        for length in (16, 17):  # of a context of 16
-            told = self.succeed("sample", "run", "--prompt", "ka" * 8 + "t" * (length - 16), "--tokens", "1").err
-            self.assertEqual("the prompt has 17 characters but the context is 16" in told, length == 17, told)
 
     def test_each_line_of_a_conversation_begins_a_document(self):
         self.trained("run")
@@ -103,8 +93,6 @@ class DocumentsTest(ProgramTest):
         self.assertEqual(told["written"], 50)
         self.assertEqual(told["new"] + told["in_train"] + told["in_held_out"], 50)
         self.assertGreater(told["in_train"], told["in_held_out"])
-        self.assertIn(f"of 50 documents written, {told['new']} ", self.succeed("audit", "run", "--samples", "50").out)
-        self.assertIn("50 more were cut off by --tokens", " ".join(self.succeed("audit", "run", "--samples", "50", "--tokens", "1").out.split()))
         self.assertLess(self.json("bench", "sample", "run", "--batch", "20", "--tokens", "200", "--repeats", "1")["written"], 20 * 30)
 
     def test_a_resumed_run_has_the_bits_of_one_that_went_on(self):

@@ -15,6 +15,7 @@
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "report/log.h"
+#include "run/checkpoints.h"
 
 namespace chargpt {
 
@@ -161,6 +162,8 @@ void run_eval(const Arguments& arguments) {
   const Corpus corpus =
       given ? given_corpus(arguments, run, split) : text_of_run(run, data_of(run, split), arguments.output);
   log_notices(corpus);
+  for (const LoadedRun* member : run.members())
+    if (const std::string line = kept_caution(member->checkpoint.path); !line.empty()) log_note(line);
   check_texts(arguments, run, corpus, difference);
   const bool own = corpus.fingerprint() == run.checkpoint.state.data;
   if (own && given && arguments.split.empty())

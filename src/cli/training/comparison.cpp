@@ -111,6 +111,8 @@ Comparison compare_runs(const std::vector<std::string>& runs, const TrainingArgu
   std::vector<TrainedRun> trained;
   for (const std::string& run : runs) trained.push_back(scored_run(run, arguments, common.corpus));
   std::vector<std::string> remarks;
+  for (const std::string& run : runs)
+    if (const std::string line = kept_caution(run); !line.empty()) remarks.push_back(run + ": " + line);
   std::vector<ConfigRuns> configs = group_by_config(std::move(trained), remarks);
   Comparison comparison = rank_configs(std::move(configs), common.corpus.val());
   comparison.notes = std::move(remarks);

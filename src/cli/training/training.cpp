@@ -22,6 +22,7 @@
 #include "report/files/tensorboard.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "text/documents.h"
 
@@ -187,6 +188,7 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   }
   group.trains(run);
   if (const std::string line = group.notice(trainer.config().config); !line.empty()) log_note(line);
+  if (!trainer.caution().empty()) keep_run_fact(run, caution_fact, trainer.caution());
   const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
   const Ending ending = trainer.run();
   progress->finish();
