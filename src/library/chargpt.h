@@ -89,7 +89,10 @@ CHARGPT_API int64_t chargpt_vocabulary_size(const chargpt_model* model); /* V */
  * between documents. */
 CHARGPT_API int chargpt_symbol(const chargpt_model* model, int64_t id, char text[4], size_t* length);
 
-/* The ids of a text. If they exceed `capacity` none is written; `count` is their number. */
+/* The functions below that take a `capacity` write all values or none: CHARGPT_USAGE where they exceed it. `count`, or
+ * the shape, is given then too, and without a buffer (NULL) it is all that is asked for. */
+
+/* The ids of a text. */
 CHARGPT_API int chargpt_encode(const chargpt_model* model, const char* text, size_t length,
                                enum chargpt_unknown unknown, int64_t* ids, size_t capacity, size_t* count);
 
@@ -119,8 +122,7 @@ CHARGPT_API int chargpt_generate(const chargpt_model* model, const struct chargp
                                  chargpt_on_text on_text, void* context);
 
 /* Loss of each character of a text, in nats, as `chargpt score` has them: from half a window to a window of characters
- * before it. A model of documents takes the whole text as the beginning of one. If they exceed `capacity` none is
- * written. */
+ * before it. A model of documents takes the whole text as the beginning of one. */
 CHARGPT_API int chargpt_score(const chargpt_model* model, const char* text, size_t length, enum chargpt_unknown unknown,
                               float* losses, size_t capacity, size_t* count);
 
@@ -133,8 +135,7 @@ CHARGPT_API int chargpt_logits_of_ids(const chargpt_model* model, const int64_t*
                                       size_t capacity);
 
 /* The attention weights of a text's last block_size characters: (layers, heads, T, T), each row a query's weights over
- * all keys. A model of documents sees the id that begins one before the text, and T counts it. If they
- * exceed `capacity` none is written; the three numbers are their shape. */
+ * all keys. A model of documents sees the id that begins one before the text, and T counts it. */
 CHARGPT_API int chargpt_attention(const chargpt_model* model, const char* text, size_t length,
                                   enum chargpt_unknown unknown, float* weights, size_t capacity, int64_t* layers,
                                   int64_t* heads, int64_t* T);

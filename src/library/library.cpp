@@ -160,10 +160,10 @@ std::vector<std::int64_t> window_of(const chargpt_model& model, std::vector<std:
   return ids;
 }
 
-/// All of `values`, or none if they exceed the capacity.
-template <class Value>
-void copy_out(std::span<const Value> values, Value* to, std::size_t capacity) {
-  if (to != nullptr && values.size() <= capacity) std::ranges::copy(values, to);
+/// Error usage for a buffer that `count` values exceed; without a buffer they are only counted.
+void check_room(const void* to, std::size_t capacity, std::size_t count) {
+  if (to != nullptr && count > capacity)
+    throw bad_argument("the capacity is ", capacity, ", and there are ", count, " values; give room for all, or NULL");
 }
 
 Weights weights_named(const char* name) {
@@ -351,8 +351,9 @@ int chargpt_encode(const chargpt_model* model, const char* text, std::size_t len
   return guarded([&] {
     if (count == nullptr) throw bad_argument("count is NULL; give an address");
     const std::vector<std::int64_t> all = ids_of(opened(model), text, length, unknown, "the text");
-    copy_out<std::int64_t>(all, ids, capacity);
     *count = all.size();
+    check_room(ids, capacity, all.size());
+    if (ids != nullptr) std::ranges::copy(all, ids);
   });
 }
 
@@ -373,12 +374,12 @@ int chargpt_score(const chargpt_model* model, const char* text, std::size_t leng
   return guarded([&] {
     if (count == nullptr) throw bad_argument("count is NULL; give an address");
     const std::vector<std::int64_t> ids = ids_of(opened(model), text, length, unknown, "the text");
-    if (losses != nullptr && ids.size() <= capacity && !ids.empty()) {
-      const auto predictor = model->predictor();
-      copy_out<float>(text_losses(*predictor, ids, model->checkpoint.state.start_symbol, model->inference.block_size()),
-                      losses, capacity);
-    }
     *count = ids.size();
+    check_room(losses, capacity, ids.size());
+    if (losses == nullptr || ids.empty()) return;
+    const auto predictor = model->predictor();
+    std::ranges::copy(text_losses(*predictor, ids, model->checkpoint.state.start_symbol, model->inference.block_size()),
+                      losses);
   });
 }
 
@@ -424,9 +425,10 @@ int chargpt_attention(const chargpt_model* model, const char* text, std::size_t 
     const chargpt_model& whole = opened(model);
     const AttentionWeights all =
         attention_weights(whole.inference, window_of(whole, ids_of(whole, text, length, unknown, "the text")));
-    copy_out<float>(all.values, weights, capacity);
     *layers = all.layers;
     *heads = all.heads;
     *T = all.T;
+    check_room(weights, capacity, all.values.size());
+    if (weights != nullptr) std::ranges::copy(all.values, weights);
   });
 }

@@ -32,7 +32,7 @@ class EnsembleTest(ProgramTest):
         self.assertEqual([(member["run"], member["checkpoint"]) for member in both["members"]], [(run, one["checkpoint"]) for run, one in zip("ab", alone)])
         self.assertNotIn("checkpoint", both)
         self.assertEqual(self.json("score", "a", "b", "-", stdin=TEXT[5000:5100].encode())["losses"], both["losses"])
-        self.assertIn(" of text.txt, by 2 models as one\n", self.succeed("score", "a", "b", "text.txt").out)
+        self.assertIn(", by 2 models as one\n", self.succeed("score", "a", "b", "text.txt").out)
         self.assertEqual(self.json("score", "a", "b")["text"], "the validation split")
         (self.folder / "texts").mkdir()
         self.write("texts/one.txt", TEXT[5000:5100])

@@ -39,28 +39,22 @@ class SharedTextTest(UsingTest):
 
     def assert_warned(self, percent, *arguments):
         outcome = self.succeed("eval", self.run_folder, *arguments)
-        self.assertIn(f"{percent} % of this text also appears in the training text (in stretches of 64 characters or more), so the loss measures "
-                      "memorization, not prediction; do not compare it with the baselines.", " ".join(outcome.out.split()))
+        self.assertIn(f"{percent} % of this text also appears in the training text", outcome.out)
         self.assertNotIn("beat", outcome.out.lower())
         figures = self.json("eval", self.run_folder, *arguments)
         self.assertEqual(figures["verdict"], [])
         self.assertEqual(figures["baselines"]["counted_tokens"], len(self.TRAIN_TEXT))
-        return outcome.out, figures
+        return figures
 
     def test_the_train_split_and_the_whole_text_are_known(self):
-        _, figures = self.assert_warned(100, "--split", "train")
+        figures = self.assert_warned(100, "--split", "train")
         self.assertEqual(figures["part_in_training_text"], 1)
-        _, figures = self.assert_warned(90, "--split", "all")
+        figures = self.assert_warned(90, "--split", "all")
         self.assertAlmostEqual(figures["part_in_training_text"], 0.9, delta=0.01)
-
-    def test_the_training_text_under_another_name_is_the_same_text(self):
-        self.write("copy.txt", TEXT)
-        out, _ = self.assert_warned(90, "--text", "copy.txt")
-        self.assertEqual(out, self.succeed("eval", self.run_folder, "--split", "all").out)
 
     def test_the_part_of_another_text_that_stands_in_the_training_text_is_said(self):
         self.write("mixed.txt", TEXT[-2500:] + self.TRAIN_TEXT[3000:8000])
-        _, figures = self.assert_warned(67, "--text", "mixed.txt")
+        figures = self.assert_warned(67, "--text", "mixed.txt")
         self.assertAlmostEqual(figures["part_in_training_text"], 2 / 3, delta=0.005)
 
     def test_a_text_of_which_a_little_is_new_is_not_known_whole(self):

@@ -213,11 +213,14 @@ TEST_CASE("NULL, and arrays that are too short, write nothing") {
   chargpt_model* model = nullptr;
   REQUIRE(chargpt_open(run.c_str(), nullptr, &model) == CHARGPT_OK);
   std::int64_t id = -5;
-  CHECK(chargpt_encode(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &id, 1, &count) == CHARGPT_OK);
+  CHECK(chargpt_encode(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &id, 1, &count) == CHARGPT_USAGE);
   CHECK(count == 3);
+  CHECK(chargpt_encode(model, "the", 3, CHARGPT_UNKNOWN_ERROR, nullptr, 0, &count) == CHARGPT_OK);
   CHECK(id == -5);
   float loss = -5;
-  CHECK(chargpt_score(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &loss, 1, &count) == CHARGPT_OK);
+  CHECK(chargpt_score(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &loss, 1, &count) == CHARGPT_USAGE);
+  CHECK(chargpt_attention(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &loss, 1, &layers, &heads, &T) == CHARGPT_USAGE);
+  CHECK(T == 3);
   CHECK(loss == -5);
   CHECK(chargpt_logits(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &loss, 1) == CHARGPT_USAGE);
   id = 0;
