@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -52,10 +53,13 @@ struct Order {
   }
 };
 
-/// By code points, or with capital letters of ASCII taken as small ones.
+/// By code points, or with capital letters of ASCII taken as small ones. Held-out lines that most often are in the
+/// train part too are those of a repetition, whatever their order.
 bool is_sorted(const std::vector<Part>& parts, const Vocabulary& vocabulary) {
   const std::int64_t line_end = vocabulary.id_of('\n');
   Order exact, folded;
+  std::set<Line> known;
+  std::int64_t held_out = 0, repeated = 0;
   for (const auto& part : parts) {
     Line line, before, line_folded, before_folded;
     for (const std::int64_t id : part) {
@@ -66,32 +70,39 @@ bool is_sorted(const std::vector<Part>& parts, const Vocabulary& vocabulary) {
         continue;
       }
       if (!before.empty() && !line.empty()) exact.compare(before, line), folded.compare(before_folded, line_folded);
+      if (&part != &parts.back()) known.insert(line);
+      if (&part == &parts.back()) ++held_out, repeated += known.contains(line) ? 1 : 0;
       before = std::exchange(line, {});
       before_folded = std::exchange(line_folded, {});
     }
   }
-  return exact.sorted() || folded.sorted();
+  return (exact.sorted() || folded.sorted()) && 2 * repeated < held_out;
 }
 
-/// Of a text that is one: nearly all of its lines are a word or a few, and hardly any is blank.
+/// Of a text that is one: nearly all of its lines are a word or a few, hardly any is blank, and they are not a few
+/// repeated ones.
 bool is_list(const Corpus& corpus) {
   constexpr std::int64_t looked_at = 100'000, fewest_lines = 100, most_symbols = 40, most_spaces = 2;
   constexpr double nearly_all = 0.97;
   const std::int64_t newline = corpus.vocabulary().id_of('\n'), space = corpus.vocabulary().id_of(' ');
   if (corpus.documents() > 0 || newline < 0) return false;
-  std::int64_t lines = 0, items = 0, symbols = 0, spaces = 0;
+  std::int64_t lines = 0, items = 0, spaces = 0;
+  std::vector<std::int64_t> line;
+  std::set<std::vector<std::int64_t>> different;
   for (std::int64_t i = 0; i < std::min(corpus.train().size(), looked_at); ++i) {
     const std::int64_t id = corpus.train()[i];
     if (id != newline) {
-      ++symbols;
+      line.push_back(id);
       spaces += id == space ? 1 : 0;
       continue;
     }
     ++lines;
-    items += symbols > 0 && symbols <= most_symbols && spaces <= most_spaces ? 1 : 0;
-    symbols = spaces = 0;
+    items += !line.empty() && std::ssize(line) <= most_symbols && spaces <= most_spaces ? 1 : 0;
+    different.insert(std::exchange(line, {}));
+    spaces = 0;
   }
-  return lines >= fewest_lines && static_cast<double>(items) >= nearly_all * static_cast<double>(lines);
+  return lines >= fewest_lines && 10 * std::ssize(different) > lines &&
+         static_cast<double>(items) >= nearly_all * static_cast<double>(lines);
 }
 
 std::string percent(double value) {

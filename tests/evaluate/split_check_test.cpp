@@ -149,7 +149,11 @@ TEST_CASE("a text that counts learn exactly has no notice of a difference") {
     const SplitCheck check = check_of(text);
     CHECK_FALSE(check.differs());
     CHECK_FALSE(check_of(text + "abd\n").differs());
+    CHECK(notice_of(text).empty());  // which --documents lines could not cut
   }
+  std::string numbers;
+  for (int i = 0; i < 6000; ++i) numbers += std::to_string(100 + i % 80) + "\n";
+  CHECK(notice_of(numbers).empty());
   CHECK_FALSE(check_of(std::string(20'000, 'a')).differs());
   std::string text;
   for (int i = 0; i < 4000; ++i) text += i < 3900 ? "abc\n" : "xyz\n";
