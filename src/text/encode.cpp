@@ -106,7 +106,7 @@ std::string unknown_characters(std::span<const TextBytes> texts, const Character
   const auto is_unknown = [&](char32_t character) { return vocabulary.id_of(character) < 0; };
   if (vocabulary.units() == Units::bytes || std::ranges::none_of(marked(marks), is_unknown)) return "";
   const bool strict = !policy || policy == UnknownPolicy::error;
-  UnknownCharacters unknown;
+  UnknownCharacters unknown(vocabulary);
   for (const TextBytes& text : texts) {
     const char* end = text.bytes.data();  // of the document before
     std::int64_t position = 0;

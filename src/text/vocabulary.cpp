@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "report/terminal.h"
 
 namespace chargpt {
 namespace {
@@ -49,26 +50,34 @@ std::vector<char32_t> parse_symbols(const json& symbols, const std::string& sour
   return code_points;
 }
 
-/// Format, bidirectional and private characters and marks that join what stands before them: not for a terminal.
-bool shows_nothing_alone(char32_t code_point) {
-  struct Block {
-    char32_t first, last;
-  };
-  static constexpr Block blocks[] = {{0x00, 0x1F},     {0x7F, 0xA0},     {0xAD, 0xAD},     {0x300, 0x36F},
-                                     {0x61C, 0x61C},   {0x180E, 0x180E}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF},
-                                     {0x2000, 0x200F}, {0x2028, 0x202F}, {0x205F, 0x206F}, {0x20D0, 0x20FF},
-                                     {0x3000, 0x3000}, {0xD800, 0xF8FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},
-                                     {0xFEFF, 0xFEFF}, {0xFFF0, 0xFFFB}, {0xFFFE, 0xFFFF}, {0xE0000, 0x7FFFFFFF}};
-  return std::any_of(std::begin(blocks), std::end(blocks), [code_point](const Block& block) {
-    return code_point >= block.first && code_point <= block.last;
-  });
+}  // namespace
+
+std::string_view name_of_invisible(char32_t code_point) {
+  constexpr std::string_view names =
+      "U+0000 NUL;U+0009 tab;U+000A line feed;U+000C form feed;U+000D carriage return;U+0020 space;U+0085 next line;"
+      "U+00A0 no-break space;U+00AD soft hyphen;U+2009 thin space;U+200B zero width space;U+200C zero width non-joiner;"
+      "U+200D zero width joiner;U+200E left-to-right mark;U+200F right-to-left mark;U+2028 line separator;"
+      "U+2029 paragraph separator;U+202F narrow no-break space;U+2060 word joiner;U+3000 ideographic space;"
+      "U+FE0F variation selector;U+FEFF byte order mark;";
+  const std::string number = code_point_name(code_point) + " ";
+  const std::size_t at = names.find(number);
+  if (at == names.npos) return is_decomposed_part(code_point) ? "combining mark" : "";
+  const std::string_view name = names.substr(at + number.size());
+  return name.substr(0, name.find(';'));
 }
 
-}  // namespace
+bool is_decomposed_part(char32_t code_point) {
+  return (code_point >= 0x300 && code_point < 0x370) || (code_point >= 0x1161 && code_point <= 0x11C2) ||
+         code_point == 0x3099 || code_point == 0x309A;
+}
 
 std::string describe_character(char32_t code_point) {
   const std::string number = code_point_name(code_point);
-  if (shows_nothing_alone(code_point)) return number;
+  const std::string_view name = name_of_invisible(code_point);
+  if (!name.empty() && name != "space") return line_of(number, " (", name, ")");
+  const bool no_character = (code_point >= 0xD800 && code_point < 0xF900) || (code_point & 0xFFFE) == 0xFFFE ||
+                            code_point >= 0xE0000;  // surrogates, private use, tags
+  if (no_character || is_control(code_point) || display_width(utf8_of(code_point)) == 0) return number;
   return std::string("'").append(utf8_of(code_point)).append("' (").append(number).append(")");
 }
 
@@ -157,7 +166,7 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
     return ids;
   }
   const SymbolIndex index(*this);
-  UnknownCharacters unknown;
+  UnknownCharacters unknown(*this);
   std::int64_t position = 0;
   const std::size_t used = decode_utf8(text, [&](char32_t code_point) {
     const std::int32_t id = index[code_point];
@@ -212,6 +221,9 @@ std::string UnknownCharacters::message(const std::string& what, const std::strin
     if (where.count > 1) line += line_of(" (", where.count, " times)");
   }
   if (seen_.size() > named.size()) line += line_of(" and ", seen_.size() - named.size(), " more");
+  const bool composed = std::ranges::any_of(seen_, [](const auto& seen) { return seen.first >= 0xC0; });
+  if (composed && std::ranges::any_of(vocabulary_->code_points(), is_decomposed_part))
+    line += "; the training text has accents as separate characters, uconv -x nfc composes them";
   return line + "; " + advice;
 }
 

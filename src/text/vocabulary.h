@@ -62,8 +62,13 @@ class Vocabulary {
   bool documents_ = false;
 };
 
-/// Printable ASCII or UTF-8 as 'x' (U+0078); controls and the like by number only, for messages to a terminal.
+/// "no-break space": of a character that shows nothing, if it has a common name; else "".
+std::string_view name_of_invisible(char32_t code_point);
+/// Printable ASCII or UTF-8 as 'x' (U+0078); others by number and name, U+0009 (tab), for messages to a terminal.
 std::string describe_character(char32_t code_point);
+/// Whether it is a part of a decomposed character (Unicode NFD) that nearly always has a composed form: the accent of
+/// "e" + U+0301, the mark of a kana, the vowel or final consonant of a Hangul syllable.
+bool is_decomposed_part(char32_t code_point);
 /// Those of `some` that `other` lacks, each as describe_character() has it.
 std::vector<std::string> characters_only_in(const Vocabulary& some, const Vocabulary& other);
 
@@ -73,11 +78,13 @@ std::string outcome_of(UnknownPolicy policy, const Vocabulary& vocabulary);
 /// The characters of a text that a vocabulary lacks, and the line that names them.
 class UnknownCharacters {
  public:
+  explicit UnknownCharacters(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
   static constexpr std::int64_t no_place = -1;
   /// One at `position`: 0-based, in characters; no_place: none is told.
   void note(char32_t code_point, std::int64_t position);
   bool empty() const { return seen_.empty(); }
-  /// "WHAT has 2 characters that the model has never seen: '☺' (U+263A) at 6, …; ADVICE"; names the first three.
+  /// "WHAT has 2 characters that the model has never seen: '☺' (U+263A) at 6, …; ADVICE"; names the first three, and
+  /// says how to compose or decompose them where the vocabulary has them in the other form.
   std::string message(const std::string& what, const std::string& advice) const;
 
  private:
@@ -85,6 +92,7 @@ class UnknownCharacters {
     std::int64_t first = 0;
     std::int64_t count = 0;
   };
+  const Vocabulary* vocabulary_;
   std::map<char32_t, Occurrences> seen_;
 };
 

@@ -68,6 +68,16 @@ TEST_CASE("unknown characters are named with number, place and count") {
         data_error("--prompt has 1 character that the model has never seen: 'x' (U+0078) at 0; leave them out"));
 }
 
+TEST_CASE("a composed character is unknown to a model of a decomposed text, and the message says so") {
+  const auto refusal = [](char32_t part, const char* whole) {
+    return error_of([&] { Vocabulary::of_characters({'e', part}).encode(whole, "--prompt"); }).line;
+  };
+  const std::string hint = "; the training text has accents as separate characters, uconv -x nfc composes them; ";
+  CHECK_THAT(refusal(U'\u0302', "ê") + refusal(U'\u3099', "が"), Catch::Contains(hint));
+  CHECK_THAT(refusal(U'\u1161', "가"), Catch::Contains(hint));
+  CHECK_THAT(error_of([] { letters().encode("ê", "--prompt"); }).line, !Catch::Contains("uconv"));
+}
+
 TEST_CASE("unknown characters are left out or replaced where asked") {
   CHECK(letters().encode("a☺b", "text", UnknownPolicy::skip) == Ids{3, 4});
   CHECK(letters().encode("a☺b", "text", UnknownPolicy::replace) == Ids{3, 2, 4});
@@ -134,7 +144,7 @@ TEST_CASE("a vocab.json that is not one is refused with its place") {
   CHECK(of_symbols(R"([""])") == refusal("symbols[0] is \"\", not a single character"));
   CHECK(of_symbols(R"(["a","b","b"])") == refusal("symbols[2] repeats 'b' (U+0062); each symbol may appear once"));
   CHECK(of_symbols(R"(["a","\n"])") ==
-        refusal("symbols[1] = U+000A comes after 'a' (U+0061); symbols are in code-point order"));
+        refusal("symbols[1] = U+000A (line feed) comes after 'a' (U+0061); symbols are in code-point order"));
 }
 
 TEST_CASE("a vocab.json made in memory of bytes that are not UTF-8 is refused") {
@@ -159,6 +169,7 @@ TEST_CASE("characters are described so that a terminal can show them") {
   for (const char32_t hidden :
        {0x00, 0x0A, 0x1B, 0x7F, 0x85, 0xA0, 0xAD, 0x301, 0x200B, 0x202E, 0x2066, 0xFEFF, 0xFFFE, 0xE0001})
     CHECK(describe_character(hidden).starts_with("U+"));
+  CHECK(describe_character('\t') + describe_character(0x302) == "U+0009 (tab)U+0302 (combining mark)");
   CHECK(describe_character(0x1B) == "U+001B");
   CHECK(describe_character(0x110000) == "U+110000");
 }

@@ -1,7 +1,6 @@
 #include "cli/commands/inspect_text.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
@@ -25,27 +24,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of characters that one cannot see; empty for the others.
-std::string name_of_invisible(char32_t character) {
-  static const std::map<char32_t, std::string> names = {{0x09, "tab"},
-                                                        {0x0A, "line feed"},
-                                                        {0x0D, "carriage return"},
-                                                        {0x20, "space"},
-                                                        {0xA0, "no-break space"},
-                                                        {0xAD, "soft hyphen"},
-                                                        {0x2009, "thin space"},
-                                                        {0x200B, "zero width space"},
-                                                        {0x200C, "zero width non-joiner"},
-                                                        {0x200D, "zero width joiner"},
-                                                        {0x200E, "left-to-right mark"},
-                                                        {0x200F, "right-to-left mark"},
-                                                        {0x2028, "line separator"},
-                                                        {0x2029, "paragraph separator"},
-                                                        {0x202F, "narrow no-break space"},
-                                                        {0x3000, "ideographic space"},
-                                                        {0xFEFF, "byte order mark"}};
-  const auto found = names.find(character);
-  if (found != names.end()) return found->second;
+/// The name of a character that shows nothing; else "".
+std::string shown_name(char32_t character) {
+  if (const std::string_view name = name_of_invisible(character); !name.empty()) return std::string(name);
   if (is_control(character)) return "control character";
   return display_width(utf8_of(character)) == 0 ? "combining or of no width" : "";
 }
@@ -102,7 +83,7 @@ Json symbol_counts(const Corpus& corpus, const CharacterCounts& counts) {
     const std::string symbol = corpus.vocabulary().symbol(id);
     const char32_t character = decode_character(symbol).code_point;
     Json row = {{"symbol", symbol}, {"code_point", code_point_name(character)}, {"count", number_of(id)}};
-    if (const std::string name = name_of_invisible(character); !name.empty()) row["name"] = name;
+    if (const std::string name = shown_name(character); !name.empty()) row["name"] = name;
     symbols.push_back(row);
   }
   return symbols;
