@@ -47,10 +47,11 @@ std::string unescaped(std::string_view text, std::string_view what) {
       continue;
     }
     const char escape = ++i < text.size() ? text[i] : ' ';
-    if (escape != 'n' && escape != 't' && escape != '\\')
+    const std::size_t known = std::string_view("nrt\\").find(escape);
+    if (known == std::string_view::npos)
       throw Error(ExitCode::usage, what, printable(text),
-                  R"(: a backslash begins \n, \t or \\; write \\ for a backslash)");
-    plain += escape == 'n' ? '\n' : escape == 't' ? '\t' : '\\';
+                  R"(: a backslash begins \n, \r, \t or \\; write \\ for a backslash)");
+    plain += "\n\r\t\\"[known];
   }
   return plain;
 }

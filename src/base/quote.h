@@ -15,7 +15,8 @@ namespace chargpt {
 std::string printable(std::string_view text, std::size_t max_bytes = 80);
 /// The same of a path, which people want whole: cut after 400 bytes.
 std::string printable_path(const std::filesystem::path& path);
-/// With \n, \t and \\ as what they stand for. Error usage, which begins with `what` and the text, for another escape.
+/// With \n, \r, \t and \\ as what they stand for. Error usage, which begins with `what` and the text, for another
+/// escape.
 std::string unescaped(std::string_view text, std::string_view what);
 /// `word`, a path or a text that does not begin with "-", as a shell takes it: as it is where no shell would change it,
 /// else in single quotes, with control characters and bytes that are not UTF-8 as $'\n' and $'\xFF'. Every command that

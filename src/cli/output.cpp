@@ -24,7 +24,12 @@ void write_output(std::string_view bytes) {
 
 void print_text(std::string_view text) {
   static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
-  write_output(to_terminal ? escape_for_terminal(text) : text);
+  static std::string held;  // a carriage return, because a line feed may follow
+  if (!to_terminal) return write_output(text);
+  held += text;
+  const std::size_t shown = held.size() - (held.ends_with('\r') ? 1 : 0);
+  write_output(escape_for_terminal(std::string_view(held).substr(0, shown)));
+  held.erase(0, shown);
 }
 
 void flush_text() {

@@ -117,6 +117,10 @@ std::string escape_for_terminal(std::string_view text) {
     const DecodedCharacter symbol = decode_character(text);
     const char32_t code_point = symbol.code_point;
     // Line ends and tabs are a text's own.
+    if (text.starts_with("\r\n")) {
+      text.remove_prefix(1);
+      continue;
+    }
     if (symbol.valid() && (!is_control(code_point) || code_point == '\n' || code_point == '\t')) {
       out += text.substr(0, symbol.length);
     } else {

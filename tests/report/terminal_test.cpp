@@ -12,6 +12,7 @@ TEST_CASE("text passes to the terminal as it is") {
 }
 
 TEST_CASE("what a terminal would obey is shown instead") {
+  CHECK(escape_for_terminal("a\r\nb\r\r\n") == "a\nb\\x0d\n");
   CHECK(escape_for_terminal("\x1b[2J\a\r\x7f\0end"s) == "\\x1b[2J\\x07\\x0d\\x7f\\x00end");
   CHECK(escape_for_terminal("\u009b31m") == "\\u009b31m");                       // C1: control sequence introducer
   CHECK(escape_for_terminal("\u202egpj.exe\u2066") == "\\u202egpj.exe\\u2066");  // direction overrides

@@ -233,10 +233,10 @@ std::vector<ScoredSymbol> symbols_of(const LoadedRun& run, const Score& score, s
 void print_text_lines(const Arguments& arguments, const LoadedRun& run, const Score& score, bool color) {
   for (const LineLoss& line : score.lines) {
     if (line.begin >= arguments.show) break;
-    const std::int64_t end = std::min(line.end, arguments.show);
-    std::string shown =
+    std::int64_t end = std::min(line.end, arguments.show);
+    while (end > line.begin && std::string("\r\n").find(decode(run, score, end - 1, end)) != std::string::npos) --end;
+    const std::string shown =
         color ? colored_by_surprise(symbols_of(run, score, line.begin, end)) : decode(run, score, line.begin, end);
-    while (shown.ends_with('\n') || shown.ends_with('\r')) shown.pop_back();
     std::printf("%5s  ", format_fixed(line.loss, 2).c_str());
     color ? void(std::fwrite(shown.data(), 1, shown.size(), stdout)) : print_text(shown);
     std::printf("\n");
