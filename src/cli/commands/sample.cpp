@@ -70,6 +70,7 @@ std::string prompt_text(const Arguments& arguments) {
   if (prompts_given(arguments) > 1)
     throw Error(ExitCode::usage, "a prompt is given twice; give one: --prompt, --prompt-file or '-'");
   if (arguments.dash) return read_standard_input();
+  note_escapes(arguments.prompt);
   if (arguments.prompt_file.empty()) return arguments.prompt;
   return std::string(without_byte_order_mark(read_file(arguments.prompt_file, most_prompt_bytes)));
 }

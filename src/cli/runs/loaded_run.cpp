@@ -296,7 +296,15 @@ void note_long_prompt(std::size_t characters, std::int64_t block_size) {
              format_count(block_size), "; only the last ", format_count(block_size), " are used");
 }
 
+void note_escapes(const std::string& prompt) {
+  for (const char* escape : {"\\n", "\\r", "\\t"})
+    if (prompt.find(escape) != std::string::npos)
+      return log_note("--prompt has ", escape,
+                      " as two characters; for the one that it stands for, give --prompt $'...", escape, "...'");
+}
+
 PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt) {
+  note_escapes(prompt);
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   PromptWindow window{.ids = vocabulary.encode(prompt, "--prompt"), .symbols = {}};
   if (window.ids.empty()) throw Error(ExitCode::usage, "--prompt is empty; give at least one character");

@@ -131,6 +131,8 @@ struct PromptWindow {
 /// --prompt, with what begins a document before it: the last block_size of that; a notice says where there were more
 /// characters. Errors: usage where it is empty, data for a character that the model does not know.
 PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt);
+/// A line on stderr where the prompt has \n, \r or \t as two characters.
+void note_escapes(const std::string& prompt);
 /// A line on stderr where the prompt is longer than the context.
 void note_long_prompt(std::size_t characters, std::int64_t block_size);
 
