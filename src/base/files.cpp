@@ -76,7 +76,7 @@ using namespace std::literals;
 
 constexpr auto unpack = "unpack it to plain text"sv;
 constexpr auto convert = "convert it to plain text"sv;
-constexpr auto convert_utf16 = "convert it (iconv -f UTF-16 -t UTF-8)"sv;
+constexpr auto convert_utf = "convert it to UTF-8 (iconv)"sv;
 constexpr auto replace = "use a plain text instead"sv;
 
 struct Signature {
@@ -94,8 +94,13 @@ constexpr Signature signatures[] = {
     {257, "ustar"sv, {"a tar archive", unpack}},
     {0, "PK\3\4"sv, {"a ZIP archive or an Office document", convert}},
     {0, "%PDF-"sv, {"a PDF document", convert}},
-    {0, "\xFF\xFE"sv, {"UTF-16", convert_utf16}},
-    {0, "\xFE\xFF"sv, {"UTF-16", convert_utf16}},
+    {0, "{\\rtf"sv, {"an RTF document", convert}},
+    {0, "<!DOCTYPE html"sv, {"an HTML document", convert}},
+    {0, "<!doctype html"sv, {"an HTML document", convert}},
+    {0, "\xFF\xFE\0\0"sv, {"UTF-32", convert_utf}},
+    {0, "\0\0\xFE\xFF"sv, {"UTF-32", convert_utf}},
+    {0, "\xFF\xFE"sv, {"UTF-16", convert_utf}},
+    {0, "\xFE\xFF"sv, {"UTF-16", convert_utf}},
     {0, "\x89PNG\r\n\x1A\n"sv, {"a PNG picture", replace}},
     {0, "\xFF\xD8\xFF"sv, {"a JPEG picture", replace}},
     {0, "\x93NUMPY"sv, {"a NumPy array", replace}},

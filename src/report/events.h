@@ -28,6 +28,7 @@ struct PlanEvent {
   std::int64_t disk_bytes = 0;               ///< of the checkpoints kept
   std::optional<double> seconds;             ///< estimated from a few measured steps
   bool leaks = false;                        ///< the model sees its own targets; its loss means nothing
+  std::vector<std::string> left_out = {};    ///< files in folders of the text that are not texts
   std::vector<std::string> notices = {};     ///< anything else a user should know before the first step
 };
 

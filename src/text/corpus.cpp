@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/bytes.h"
@@ -12,6 +13,7 @@
 #include "base/utf8.h"
 #include "text/documents.h"
 #include "text/encode.h"
+#include "text/encoding.h"
 #include "text/text_bytes.h"
 
 namespace chargpt {
@@ -79,14 +81,10 @@ std::string description_of(const ArrangedDocuments& arranged) {
 
 /// What is said of the texts themselves.
 void add_notices(std::span<const TextBytes> texts, Units units, std::vector<std::string>& notices) {
-  std::vector<std::string> marked, others;
-  for (const TextBytes& text : texts) {
-    if (text.mark_bytes > 0) marked.push_back(text.name);
-    if (const auto kind = units == Units::bytes ? kind_of_file(text.bytes) : std::nullopt)
-      others.push_back(text.name + " is " + std::string(kind->name));
-  }
-  if (!marked.empty()) notices.push_back(some_of(marked) + ": byte order mark removed");
-  if (!others.empty()) notices.push_back(some_of(others) + ": the model learns its bytes as they are");
+  std::map<std::string, std::vector<std::string>> names;  // by what is said of these texts
+  for (const TextBytes& text : texts)
+    for (const std::string& flaw : flaws_of(text, units)) names[flaw].push_back(text.name);
+  for (const auto& [flaw, of] : names) notices.push_back(some_of(of) + ": " + flaw);
 }
 
 /// The texts themselves where nothing cuts them. Marks the characters of what it returns.
@@ -262,8 +260,9 @@ Corpus corpus_from_text(std::string_view text, const DataConfig& data, const std
 void check_splits(const Corpus& corpus, std::int64_t block_size) {
   const DataConfig& data = corpus.data();
   if (corpus.parts().separator_missing)
-    throw Error(ExitCode::data, "data.separator = '", printable(data.separator),
-                "' does not occur in the text; see --documents for other ways to cut it");
+    throw Error(ExitCode::data, "data.separator = '", printable(data.separator), "' does not occur in the text",
+                corpus.vocabulary().id_of('\r') < 0 ? "" : ", whose lines end in \\r\\n",
+                "; see --documents for other ways to cut it");
   const std::int64_t needed = block_size + 1;
   const bool tests = data.test_fraction > 0;
   if (corpus.train().size() >= needed && corpus.val().size() >= needed && (!tests || corpus.test().size() >= needed))

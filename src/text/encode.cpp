@@ -3,25 +3,19 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "text/encoding.h"
 
 namespace chargpt {
 namespace {
 
-/// Bytes `used` of a text are characters, and the next one is not.
-[[noreturn]] void refuse(const TextBytes& text, std::size_t used) {
-  constexpr const char* as_bytes = ", or use --units bytes";
-  if (const auto kind = kind_of_file(text.bytes))
-    throw Error(ExitCode::data, text.name, " is ", kind->name, ", not plain UTF-8 text; ", kind->advice, as_bytes);
-  const std::string place = line_of("offset ", used + text.mark_bytes, " (line ",
-                                    1 + std::ranges::count(text.bytes.substr(0, used), '\n'), ")");
-  if (text.bytes[used] == '\0')
-    throw Error(ExitCode::data, text.name, " is not a text: it has a NUL byte at ", place,
-                ", which no plain text has; give a plain text (UTF-8)", as_bytes);
-  throw Error(ExitCode::data, text.name, " is not UTF-8: ", describe_fault(text.bytes.substr(used), place),
-              "; convert it (iconv -f WINDOWS-1252 -t UTF-8)", as_bytes);
+[[noreturn]] void refuse(const TextBytes& text) {
+  const Evidence evidence = evidence_of({text.bytes.data() - text.mark_bytes, text.bytes.size() + text.mark_bytes});
+  const bool is_text = !evidence.command.empty();
+  throw Error(ExitCode::data, text.name, " is ", evidence.what, is_text ? "; " : ", not plain UTF-8 text; ",
+              evidence.advice, is_text ? ": " + command_line(evidence, text.owner ? text.name : "FILE") + ";" : ",",
+              " or use --units bytes");
 }
 
 std::vector<char32_t> marked(const CharacterMarks& marks) {
@@ -29,25 +23,6 @@ std::vector<char32_t> marked(const CharacterMarks& marks) {
   for (char32_t character = 0; character < marks.size(); ++character)
     if (marks[character] != 0) characters.push_back(character);
   return characters;
-}
-
-[[noreturn]] void refuse_symbols(std::span<const TextBytes> texts, std::int64_t most) {
-  CharacterMarks seen(code_point_limit);
-  std::int64_t different = 0;
-  for (const TextBytes& text : texts) {
-    std::int64_t position = 0;
-    decode_utf8(text.bytes, [&](char32_t character) {
-      different += seen[character] == 0 ? 1 : 0;
-      if (different > most)
-        throw Error(ExitCode::data, text.name, " has more than ", most,
-                    " distinct characters (data.max_symbols) by character ", position,
-                    ": it is probably not plain text, or in the wrong encoding; check the file, use --units bytes, or "
-                    "raise data.max_symbols");
-      seen[character] = 1;
-      ++position;
-    });
-  }
-  throw Error(ExitCode::internal, "a text lost characters while it was read");
 }
 
 template <class Id>
@@ -90,14 +65,17 @@ std::int64_t mark_characters(const TextBytes& text, CharacterMarks& marks) {
     mark[character] = 1;
     ++count;
   });
-  if (used < text.bytes.size()) refuse(text, end < text.bytes.size() ? end : used);
+  if (used < text.bytes.size()) refuse(text);
   return count;
 }
 
 std::vector<char32_t> marked_characters(std::span<const TextBytes> texts, const CharacterMarks& marks,
                                         std::int64_t most) {
   std::vector<char32_t> characters = marked(marks);
-  if (std::ssize(characters) > most) refuse_symbols(texts, most);
+  if (std::ssize(characters) > most)
+    throw Error(ExitCode::data, names_of(texts), " has ", characters.size(), " distinct characters, more than ", most,
+                " (data.max_symbols): probably no plain text, or in the wrong encoding; check the file, use --units "
+                "bytes, or raise data.max_symbols");
   return characters;
 }
 

@@ -80,7 +80,8 @@ std::string standard_input_bytes(std::uint64_t most, const ByteNote& note) {
 
 std::string_view without_byte_order_mark(std::string_view bytes) {
   constexpr std::string_view mark = "\xEF\xBB\xBF";
-  return bytes.substr(bytes.starts_with(mark) ? mark.size() : 0);
+  while (bytes.starts_with(mark)) bytes.remove_prefix(mark.size());
+  return bytes;
 }
 
 std::string names_of(std::span<const TextBytes> texts) {

@@ -14,7 +14,7 @@
 #include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "text/text_bytes.h"
+#include "text/encoding.h"
 
 namespace chargpt {
 namespace {
@@ -29,22 +29,30 @@ std::string advice_for_missing(const fs::path& path) {
   return path.is_relative() ? "; relative paths start at the working folder" : "; check the name";
 }
 
-/// Looks at the first megabyte: nullopt if that is UTF-8 without NUL bytes, else what the file is.
-std::optional<std::string> why_not_text(const fs::path& path) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_looked_at = std::uint64_t{1} << 20;
+
+std::string first_bytes(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) fail_on("read", path, errno);
-  std::string bytes(std::min(file_size(file, path) + 1, most), '\0');  // one more: a file of /proc says 0
+  std::string bytes(std::min(file_size(file, path) + 1, most_looked_at), '\0');  // one more: a file of /proc says 0
   bytes.resize(read_some(file, bytes, path));
-  const std::string_view piece = without_byte_order_mark(bytes);
-  const auto named = [&](const char* otherwise) {
-    const auto kind = kind_of_file(piece);
-    return std::string(kind ? kind->name : otherwise);
-  };
-  if (piece.find('\0') != std::string_view::npos) return named("binary");
-  const std::string_view rest = piece.substr(decode_utf8(piece, [](char32_t) {}));
-  const bool cut_here = bytes.size() == most && !rest.empty() && decode_character(rest).fault == cut_off;
-  return rest.empty() || cut_here ? std::nullopt : std::optional(named("not UTF-8"));
+  return bytes;
+}
+
+/// Nullopt for bytes that are UTF-8 without NUL bytes.
+std::optional<Evidence> why_not_text(std::string_view bytes) {
+  const std::string_view rest = bytes.substr(decode_utf8(bytes, [](char32_t) {}));
+  const bool cut_here = bytes.size() == most_looked_at && !rest.empty() && decode_character(rest).fault == cut_off;
+  if (bytes.find('\0') == bytes.npos && (rest.empty() || cut_here)) return std::nullopt;
+  return evidence_of(bytes);
+}
+
+/// What chargpt wrote into a file; "" for any other file. Runs and exported models are folders.
+std::string own_work(const fs::path& path, std::string_view bytes) {
+  if (bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->")) return "a page of chargpt";
+  if (path.filename() == "compare.json" && bytes.find("\"results\"") != bytes.npos) return "a comparison";
+  const auto kind = kind_of_file(bytes);
+  return kind && kind->name == "a safetensors file" ? std::string(kind->name) : "";
 }
 
 /// Whether this names what the process has open, which the next one has not: /dev/stdin, /dev/fd/3, /proc/self/fd/3.
@@ -84,10 +92,18 @@ class Search {
     look_into("");
     std::ranges::sort(found_);
     std::ranges::sort(left_out_);
+    std::ranges::sort(commands_);
+    std::string others;
+    for (const std::string& name : found_) others += " " + shell_quoted((folder_ / name).native());
+    if (!commands_.empty())
+      throw Error(ExitCode::data, folder_, " has ", commands_.size(), commands_.size() == 1 ? " text" : " texts",
+                  " in another encoding than UTF-8; convert (", joined(commands_, "; "),
+                  ") and move the originals away", others.empty() ? "" : ", or train without: --text" + others);
     if (found_.empty() && left_out_.empty()) throw Error(ExitCode::missing, folder_, " contains no visible files");
     if (found_.empty())
       throw Error(ExitCode::data, folder_, " has no file that is a plain UTF-8 text, only ", some_of(left_out_),
                   "; convert them, or use --units bytes for files of any kind");
+    listing.left_out.insert(listing.left_out.end(), left_out_.begin(), left_out_.end());
     if (!left_out_.empty()) listing.notices.push_back(line_of(folder_, ": left out as no text: ", some_of(left_out_)));
     for (const std::string& name : found_) listing.files.push_back(regular_file(folder_ / name));
   }
@@ -124,8 +140,11 @@ class Search {
     if (type == fs::file_type::directory) return leave_out(name, "a link to a folder");
     if (type == fs::file_type::not_found) return leave_out(name, "a broken link");
     if (type != fs::file_type::regular) return leave_out(name, "not a regular file");
-    if (units_ == Units::characters)
-      if (const auto why = why_not_text(entry.path())) return leave_out(name, *why);
+    const std::string bytes = first_bytes(entry.path());
+    if (const std::string what = own_work(name, bytes); !what.empty()) return leave_out(name, what);
+    const auto why = units_ == Units::characters ? why_not_text(bytes) : std::nullopt;
+    if (why && why->command.empty()) return leave_out(name, why->what.substr(0, why->what.find(':')));
+    if (why) return commands_.push_back(command_line(*why, entry.path().native()));
     found_.push_back(name.native());
   }
 
@@ -135,7 +154,7 @@ class Search {
   const Units units_;
   const std::int64_t most_entries_;
   std::int64_t entries_ = 0;
-  std::vector<std::string> found_, left_out_;
+  std::vector<std::string> found_, left_out_, commands_;  ///< commands_: they convert texts in another encoding
 };
 
 [[noreturn]] void refuse_missing(const fs::path& path) {

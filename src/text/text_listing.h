@@ -27,9 +27,10 @@ struct TextFile {
 
 /// The whole of data.text.
 struct TextListing {
-  std::vector<std::string> names = {};    ///< as data.text gave them, or where they were found
-  std::vector<TextFile> files = {};       ///< in the order they are read; of a folder by the bytes of their names
-  std::vector<std::string> notices = {};  ///< files that were left out or are named twice
+  std::vector<std::string> names = {};     ///< as data.text gave them, or where they were found
+  std::vector<TextFile> files = {};        ///< in the order they are read; of a folder by the bytes of their names
+  std::vector<std::string> notices = {};   ///< files that were left out or are named twice
+  std::vector<std::string> left_out = {};  ///< of folders, each with the reason: "cover.png (a PNG picture)"
   /// Of all regular files together.
   std::uint64_t bytes() const;
   /// Whether all of it can be read again later.

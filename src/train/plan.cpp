@@ -121,6 +121,7 @@ PlanEvent plan_of(const Config& config, const Corpus& corpus, const Learner& lea
   plan.test_tokens = corpus.test_tokens();
   plan.text_tokens = corpus.all().size();
   plan.text_files = corpus.files();
+  plan.left_out = corpus.listing().left_out;
   plan.tokens_per_step = tokens_per_step(config);
   plan.max_iters = steps;
   plan.start_step = state.step;

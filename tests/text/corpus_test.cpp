@@ -51,8 +51,6 @@ Failure refusal_of(const std::string& text, const DataConfig& data = {}) {
   return error_of([&] { corpus_from_text(text, data, "mine.txt"); });
 }
 
-const std::string advice = "; convert it (iconv -f WINDOWS-1252 -t UTF-8), or use --units bytes";
-
 /// Every second CJK character from U+4E00 on, `count` of them.
 std::string many_symbols(int count) {
   std::string text;
@@ -142,7 +140,7 @@ TEST_CASE_METHOD(TestFolder, "several files are joined in their order, each with
                     two = write("two.txt", "\xEF\xBB\xBFt\xEF\xBB\xBF"), none = write("none.txt", "");
   const Corpus corpus = load_corpus(with_text({two, none, one}));
   CHECK(text_of(corpus) == "t\xEF\xBB\xBFs\xC3\xA9\r\n");
-  CHECK(corpus.notices() == std::vector{two + ", " + one + ": byte order mark removed"});
+  CHECK(corpus.notices().at(0) == two + ", " + one + ": byte order mark removed");
 }
 
 TEST_CASE_METHOD(TestFolder, "any bytes are a text in units of bytes") {
@@ -152,22 +150,12 @@ TEST_CASE_METHOD(TestFolder, "any bytes are a text in units of bytes") {
   CHECK(ids_of(corpus.all()) == Ids{255, 0, 128, 'z', '\r', '\n'});
 }
 
-TEST_CASE("a text that is not UTF-8 is refused with offset and line") {
-  const auto refused = [](const std::string& byte) {
-    return data_error("mine.txt is not UTF-8: byte " + byte + advice);
-  };
-  CHECK(refusal_of("a\nb\n\x80") == refused("0x80 at offset 4 (line 3) continues a character that never began"));
-  CHECK(refusal_of("\xEF\xBB\xBF\xFF") == refused("0xFF at offset 3 (line 1) is never used in UTF-8"));
-}
-
-TEST_CASE("UTF-16 and binary files are refused as such, under their own names where they have one") {
-  CHECK(refusal_of("\xFF\xFE\x41\x42") == data_error("mine.txt is UTF-16, not plain UTF-8 text; "
-                                                     "convert it (iconv -f UTF-16 -t UTF-8), or use --units bytes"));
+TEST_CASE("a text that is not plain UTF-8 is refused with what it is and what to do") {
+  CHECK(refusal_of("\xEF\xBB\xBF\xFF") ==
+        data_error("mine.txt is UTF-8 but for 1 byte, in line 1; correct them, or leave them out: iconv -c -f UTF-8 -t "
+                   "UTF-8 FILE > FILE.utf8; or use --units bytes"));
   CHECK(refusal_of("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n") ==
         data_error("mine.txt is a PDF document, not plain UTF-8 text; convert it to plain text, or use --units bytes"));
-  CHECK(refusal_of(std::string("gif\n\0\x80", 6)) ==
-        data_error("mine.txt is not a text: it has a NUL byte at offset 4 (line 2), which no plain text has; give a "
-                   "plain text (UTF-8), or use --units bytes"));
 }
 
 TEST_CASE("a text that only begins like another kind of file is a text") {
@@ -208,19 +196,11 @@ TEST_CASE_METHOD(TestFolder, "an empty text is refused") {
         }) == data_error(one + ", " + two + " are empty; a text needs characters to learn from"));
 }
 
-TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
+TEST_CASE("an absurd vocabulary is refused") {
   const DataConfig data{.max_symbols = 100};
   CHECK(corpus_from_text(many_symbols(100), data, "mine.txt").vocabulary().size() == 100);
-  CHECK(refusal_of(many_symbols(40) + many_symbols(101), data) ==
-        data_error("mine.txt has more than 100 distinct characters (data.max_symbols) by character 140: it is probably "
-                   "not plain "
-                   "text, or in the wrong encoding; check the file, use --units bytes, or raise data.max_symbols"));
-}
-
-TEST_CASE_METHOD(TestFolder, "a symbol above the limit is reported with its file and its place in it") {
-  const DataConfig data{.text = {write("one.txt", "aaaa"), write("two.txt", "abc")}, .max_symbols = 2};
-  CHECK_THAT(error_of([&] { load_corpus(data); }).line,
-             Catch::Contains("two.txt has more than 2 distinct characters (data.max_symbols) by character 2:"));
+  CHECK_THAT(refusal_of(many_symbols(101), data).line,
+             Catch::StartsWith("mine.txt has 101 distinct characters, more than 100 (data.max_symbols): "));
 }
 
 TEST_CASE("a text is encoded with a vocabulary that is given") {

@@ -68,14 +68,22 @@ TEST_CASE_METHOD(WorkingFolder, "what is no text is left out of a folder, and on
   write("book/a.txt", "text");
   write("book/cover.png", "\x89PNG\r\n\x1A\n\0\0"sv);
   write("book/d.gz", "\x1F\x8B\x08"sv);
-  write("book/latin", "caf\xE9"sv);
-  write("book/cut", "caf\xC3"sv);
+  write("book/ids.bin", std::string(2000, '\0'));
+  write("book/noise", "\x89\1\2\3"sv);
   write("book/nul", "a\0b"sv);
   const TextListing listing = list_texts({"book"}, Units::characters);
   CHECK(names_of(listing) == Names{"a.txt"});
-  CHECK(listing.notices == Names{"book: left out as no text: cover.png (a PNG picture), cut (not UTF-8), "
-                                 "d.gz (a gzip archive) and 2 more"});
+  CHECK(listing.notices == Names{"book: left out as no text: cover.png (a PNG picture), d.gz (a gzip archive), "
+                                 "ids.bin (made of numbers of 16 bits, as ids are (nanoGPT's train.bin)) and 2 more"});
+  CHECK(listing.left_out.size() == 5);
   CHECK(files_of("book", Units::bytes).size() == 6);
+  write("book/b two", "b");
+  write("book/latin", "caf\xE9 au lait"sv);
+  write("book/cut", "\xC3\xA9\xC3"sv);
+  CHECK(error_of([] { list_texts({"book"}, Units::characters); }) ==
+        data_error("book has 2 texts in another encoding than UTF-8; convert (head -c 2 book/cut > book/cut.utf8; "
+                   "iconv -f WINDOWS-1252 -t UTF-8 book/latin > book/latin.utf8) and move the originals away, or train "
+                   "without: --text book/a.txt 'book/b two'"));
 }
 
 TEST_CASE_METHOD(WorkingFolder, "pipes, sockets and links to folders are left out and never opened") {
@@ -95,13 +103,19 @@ TEST_CASE_METHOD(WorkingFolder, "pipes, sockets and links to folders are left ou
   CHECK(files_of("named") == Names{"a", "to-file"});
 }
 
-TEST_CASE_METHOD(WorkingFolder, "runs in a folder are no part of its text") {
+TEST_CASE_METHOD(WorkingFolder, "what chargpt wrote into a folder is no part of its text") {
   write("work/text.txt", "x");
   write("work/runs/mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
   write("work/runs/mine/samples/step-00000010.txt", "x");
-  const TextListing listing = list_texts({"work"}, Units::characters);
-  CHECK(names_of(listing) == Names{"text.txt"});
-  CHECK(listing.notices == Names{"work: left out as no text: runs/mine (a run)"});
+  write("work/page.html", "<!DOCTYPE html>\n<!-- chargpt page -->\n<html>");
+  write("work/duel/compare.json", "{\"results\": []}");
+  write("work/step.safetensors", std::string_view("\2\0\0\0\0\0\0\0{\"a", 11));
+  for (const Units units : {Units::characters, Units::bytes}) {
+    const TextListing listing = list_texts({"work"}, units);
+    CHECK(names_of(listing) == Names{"text.txt"});
+    CHECK(listing.left_out == Names{"duel/compare.json (a comparison)", "page.html (a page of chargpt)",
+                                    "runs/mine (a run)", "step.safetensors (a safetensors file)"});
+  }
 }
 
 TEST_CASE_METHOD(WorkingFolder, "folders beyond the limit are refused") {

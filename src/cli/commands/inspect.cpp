@@ -264,7 +264,7 @@ void print_description(const Json& json, bool all) {
 bool is_folder_of_texts(const std::string& path) {
   if (is_run(path) || is_there(fs::path(path) / "checkpoints")) return false;
   try {
-    list_texts({path}, Units::characters);
+    list_texts({path}, Units::bytes);  // of any encoding: reading it tells what is wrong
     return true;
   } catch (const Error& error) {
     return error.code() != ExitCode::missing && error.code() != ExitCode::data;

@@ -50,6 +50,7 @@ void each_figure(Plan& plan, const Visit& visit) {
   visit("test_tokens", plan.test_tokens);
   visit("text_tokens", plan.text_tokens);
   visit("text_files", plan.text_files);
+  visit("left_out", plan.left_out);
   visit("tokens_per_step", plan.tokens_per_step);
   visit("max_iters", plan.max_iters);
   visit("by_clock", plan.by_clock);

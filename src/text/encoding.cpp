@@ -1,0 +1,160 @@
+#include "text/encoding.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/files.h"
+#include "base/names.h"
+#include "base/quote.h"
+#include "base/utf8.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::size_t most_looked_at = std::size_t{16} << 20;  // bytes
+
+unsigned char byte_at(std::string_view bytes, std::size_t i) {
+  return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
+}
+
+/// Of those that texts seldom have.
+bool is_control_byte(std::uint32_t value) {
+  return value < '\t' || (value > '\r' && value < 0x1B);
+}
+
+/// Bytes with NUL: UTF-16 or UTF-32 without a byte order mark, ids, or anything else.
+Evidence evidence_of_numbers(std::string_view bytes) {
+  constexpr std::size_t fewest_ids = 500;
+  const bool may_be_ids = bytes.size() % 2 == 0 && bytes.size() >= 2 * fewest_ids;
+  std::string ids;
+  for (const std::size_t width : {4, 2})
+    for (const bool big : {false, true}) {
+      std::size_t ascii = 0, controls = 0;
+      std::uint32_t greatest = 0;
+      for (std::size_t i = 0; i + width <= bytes.size(); i += width) {
+        std::uint32_t value = 0;
+        for (std::size_t k = 0; k < width; ++k) value = value << 8 | byte_at(bytes, i + (big ? k : width - 1 - k));
+        greatest = std::max(greatest, value);
+        controls += is_control_byte(value);
+        ascii += value < 0x80;
+      }
+      if (bytes.size() % width == 0 && controls == 0 && 50 * width * ascii >= bytes.size() &&
+          greatest < code_point_limit) {
+        const std::string name = line_of("UTF-", 8 * width, big ? "BE" : "LE");
+        return {name + " without a byte order mark", "convert it", "iconv -f " + name + " -t UTF-8"};
+      }
+      if (!big && may_be_ids && greatest < (width == 2 ? 50304 : 1 << 18))  // GPT-2's, padded; the most in use
+        ids = line_of("made of numbers of ", 8 * width, " bits, as ids are (nanoGPT's train.bin)");
+    }
+  if (!ids.empty()) return {ids, "give the text that they were made from (input.txt)", ""};
+  const std::size_t nul = bytes.find('\0');
+  return {line_of("binary: its first NUL byte is at offset ", nul, " (line ",
+                  1 + std::ranges::count(bytes.substr(0, nul), '\n'), ")"),
+          "give a plain text", ""};
+}
+
+/// Whether WINDOWS-1252 is plausible: bytes from 0x80 on are few and mostly alone, and those between ASCII letters are
+/// Western letters or an apostrophe. Icelandic is given up, because these letters are Turkish and Czech ones elsewhere.
+bool is_western(std::string_view bytes) {
+  constexpr std::string_view others = "\xD0\xD7\xDD\xDE\xF0\xF7\xFD\xFE";
+  const auto is_letter = [](int byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; };
+  std::size_t high = 0, adjacent = 0, strange = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const unsigned char byte = byte_at(bytes, i), before = i > 0 ? byte_at(bytes, i - 1) : 0,
+                        after = byte_at(bytes, i + 1);
+    if (byte < 0x80) continue;
+    ++high;
+    adjacent += (before | after) >= 0x80;
+    if (!is_letter(before) || !is_letter(after) || byte == 0x92) continue;
+    strange += byte < 0xC0 || others.find(bytes[i]) != others.npos || (byte < 0xDF && before >= 'a');
+  }
+  return 5 * high <= bytes.size() && 2 * adjacent <= high && 50 * strange <= high;
+}
+
+/// Whether these are two surrogates, a pair, in three bytes each.
+bool is_cesu_pair(std::string_view bytes) {
+  return bytes.size() >= 6 && bytes[0] == '\xED' && (bytes[1] & '\xF0') == '\xA0' && bytes[3] == '\xED' &&
+         (bytes[4] & '\xF0') == '\xB0';
+}
+
+}  // namespace
+
+Evidence evidence_of(std::string_view bytes) {
+  if (const auto kind = kind_of_file(bytes)) {
+    const std::string name(kind->name);
+    const bool is_text = name.starts_with("UTF-");
+    return {name, is_text ? "convert it" : std::string(kind->advice), is_text ? "iconv -f " + name + " -t UTF-8" : ""};
+  }
+  if (bytes.find('\0') != bytes.npos) return evidence_of_numbers(bytes);
+  std::size_t characters = 0, pairs = 0, stray = 0, first = bytes.size(), controls = 0, line = 1;
+  bool cut = false;
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < bytes.size() && !cut;) {
+    const std::string_view rest = bytes.substr(at);
+    const DecodedCharacter character = decode_character(rest);
+    const bool pair = is_cesu_pair(rest);
+    if (!character.valid() && !pair) {
+      cut = character.fault == cut_off;
+      if (stray++ == 0) first = at;
+      if (lines.empty() || lines.back() != std::to_string(line)) lines.push_back(std::to_string(line));
+    }
+    pairs += pair;
+    characters += character.length > 1;
+    controls += is_control_byte(character.code_point);
+    line += bytes[at] == '\n' || (bytes[at] == '\r' && byte_at(bytes, at + 1) != '\n');
+    at += pair ? 6 : character.length;
+  }
+  if (50 * controls > bytes.size()) return {"binary: it has many control characters", "give a plain text", ""};
+  if (stray == 0)
+    return {line_of("CESU-8, not UTF-8: it has ", pairs, pairs == 1 ? " pair" : " pairs", " of surrogates"),
+            "convert it", "uconv -f CESU-8 -t UTF-8"};
+  const std::string place = line_of("offset ", first, " (line ", lines[0], ")");
+  if (cut && stray == 1 && characters > 0)
+    return {"UTF-8, but ends inside a character, at " + place, "copy all of it again, or leave that character out",
+            line_of("head -c ", first)};
+  if (stray <= characters)
+    return {line_of("UTF-8 but for ", stray, stray == 1 ? " byte" : " bytes", ", in ",
+                    lines.size() == 1 ? "line " : "lines ", some_of(lines)),
+            "correct them, or leave them out", "iconv -c -f UTF-8 -t UTF-8"};
+  const std::string what = "not UTF-8: " + describe_fault(bytes.substr(first), place);
+  if (is_western(bytes))
+    return {what, "convert it, if its language is Western European", "iconv -f WINDOWS-1252 -t UTF-8"};
+  return {what,
+          "convert it from the encoding of its language, such as WINDOWS-1250 (Polish, Czech), WINDOWS-1251 (Russian), "
+          "GB18030 (Chinese) or SHIFT_JIS (Japanese); file -i guesses and iconv -l lists them",
+          "iconv -f ENCODING -t UTF-8"};
+}
+
+std::string command_line(const Evidence& evidence, const std::string& path) {
+  return line_of(evidence.command, " ", shell_quoted(path), " > ", shell_quoted(path + ".utf8"));
+}
+
+std::vector<std::string> flaws_of(const TextBytes& text, Units units) {
+  const std::string_view bytes = text.bytes.substr(0, most_looked_at);
+  std::vector<std::string> flaws;
+  if (text.mark_bytes > 0) flaws.emplace_back("byte order mark removed");
+  if (const auto kind = kind_of_file(bytes))
+    flaws.push_back(units == Units::bytes ? line_of(kind->name, ", whose bytes the model learns as they are")
+                                          : line_of(kind->name, ", whose markup the model learns; ", kind->advice));
+  if (units == Units::bytes) return flaws;
+  if (bytes.find("\xEF\xBB\xBF") != bytes.npos)
+    flaws.emplace_back("byte order marks inside, as where files were joined: sed 's/\\xEF\\xBB\\xBF//g' FILE > NEW");
+  const auto begin = bytes.begin(), end = bytes.end();
+  const auto is_lone = [](char a, char b) { return a == '\r' && b != '\n'; };
+  if (std::adjacent_find(begin, end, is_lone) != end || text.bytes.ends_with('\r'))
+    flaws.emplace_back("lines end in CR, which is not taken as a line end: sed 's/\\r$//; s/\\r/\\n/g' FILE > NEW");
+  else if (bytes.find('\r') != bytes.npos)
+    flaws.emplace_back("lines end in CR LF, and the model learns both; for LF alone: sed 's/\\r$//' FILE > NEW");
+  const bool latin_1 =
+      std::ranges::none_of(bytes, [](char byte) { return (byte & 0xFF) > 0xC3; });  // of U+00FF at most
+  for (const char* twice :
+       {"Ã©", "Ã¤", "Ã¡", "Ã¨", "Ã¼", "Ã¶", "Ã³", "â€", "\u00E2\u0080", "Ð°", "Å‚", "Î±", "ã\u0081", "ä¸"})
+    if (bytes.find(twice) != bytes.npos) {
+      flaws.push_back(line_of("characters were encoded twice, such as '", twice, "'; undo it: iconv -f UTF-8 -t ",
+                              latin_1 ? "ISO-8859-1" : "WINDOWS-1252", " FILE > NEW"));
+      break;
+    }
+  return flaws;
+}
+
+}  // namespace chargpt
