@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 SHOWN = ("cli", "report", "compare")
-TOTALS = {"src": 24186, "+".join(SHOWN): 8378, "tests": 20220, "fixtures, raw": 1028, "scripts": 4995, "READMEs, words": 13496}
+TOTALS = {"src": 24201, "+".join(SHOWN): 8242, "tests": 20217, "fixtures, raw": 1028, "scripts": 4995, "READMEs, words": 13456}
 COLUMNS = 120
 CODE_PER_COMMENT = 12
 

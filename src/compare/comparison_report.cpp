@@ -125,34 +125,6 @@ std::string tenths_cell(const MeanEstimate& difference) {
   return std::to_string(tenths_above_zero(difference)) + " of " + std::to_string(difference.tenths.size());
 }
 
-/// The noisiest of the paired differences decides what these seeds would show everywhere in the table.
-std::optional<SeedsDesign> design_of(const Comparison& comparison) {
-  std::optional<SeedsDesign> design;
-  for (const ConfigResult& result : comparison.results)
-    if (result.versus_best && result.versus_best->deviation) {
-      if (!design) design = {.seeds = std::ssize(result.runs.seeds), .comparisons = comparison.pairs};
-      design->deviation = std::max(design->deviation, *result.versus_best->deviation);
-    }
-  return design;
-}
-
-constexpr double small_difference = 0.01;
-
-std::string power_remark(const SeedsDesign& design) {
-  const auto needed = seeds_to_show(small_difference, design.deviation, design.comparisons);
-  return "if seeds differ as they did here, 80 of 100 such comparisons show a difference of " +
-         format_fixed(*shown_difference(design), 4) + " with " + std::to_string(design.seeds) +
-         " seeds, and one of 0.01 with " + (needed ? std::to_string(*needed) : "more than 1,000") + " seeds";
-}
-
-nlohmann::ordered_json power_json(const SeedsDesign& design) {
-  return {{"power", 0.8},
-          {"deviation", design.deviation},
-          {"shown_difference", *shown_difference(design)},
-          {"difference", small_difference},
-          {"seeds", or_null(seeds_to_show(small_difference, design.deviation, design.comparisons))}};
-}
-
 std::string seeds_remark(std::size_t seeds) {
   if (seeds == 1) return "no intervals: one seed does not show how much seeds differ";
   return "intervals are over seeds on this text: Student's t over " + std::to_string(seeds) +
@@ -162,14 +134,6 @@ std::string seeds_remark(std::size_t seeds) {
 /// Whether other seeds may well show the opposite sign; false with one seed, where that cannot be said.
 bool is_undecided(const MeanEstimate& difference) {
   return difference.ci95 && difference.ci95->low <= 0 && difference.ci95->high >= 0;
-}
-
-/// "0.0012 apart, about 9 seeds would tell"
-std::string seeds_that_tell(const MeanEstimate& difference, std::int64_t comparisons) {
-  if (difference.mean == 0) return "equal";
-  const auto seeds = seeds_to_show(std::abs(difference.mean), *difference.deviation, comparisons);
-  return format_fixed(std::abs(difference.mean), 4) + " apart, " +
-         (seeds ? "about " + std::to_string(*seeds) + " seeds would tell" : "1,000 seeds would not tell");
 }
 
 void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs) {
@@ -215,8 +179,6 @@ std::string steps_remark(const Comparison& comparison) {
   return differ ? "steps: " + joined(each, ", ") : "";
 }
 
-constexpr std::int64_t most_seeds_to_advise = 30;
-
 /// "in both seeds", "in 2 of 3 seeds": where the best has the lower loss.
 std::string seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
   const std::size_t seeds = best.runs.seeds.size();
@@ -229,18 +191,6 @@ std::string seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
 
 std::string in_tenths(const MeanEstimate& difference) {
   return "in " + tenths_cell(difference) + " tenths of the text";
-}
-
-std::string try_seeds(const Comparison& comparison, std::int64_t seeds) {
-  return comparison.trained_before ? "train " + std::to_string(seeds) + " seeds of each"
-                                   : "try --seeds " + std::to_string(seeds);
-}
-
-std::string too_close(const Comparison& comparison, const MeanEstimate& difference) {
-  const auto needed = seeds_to_show(std::abs(difference.mean), *difference.deviation, comparison.pairs);
-  if (needed && *needed <= most_seeds_to_advise) return ", perhaps by chance; " + try_seeds(comparison, *needed);
-  return ", too close to call: telling them apart would take " +
-         (needed ? "about " + std::to_string(*needed) : "more than 1,000") + " seeds";
 }
 
 }  // namespace
@@ -258,7 +208,6 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   json["tokens"] = comparison.tokens;
   json["comparisons"] = comparison.pairs;
   if (comparison.target) json["target"] = *comparison.target;
-  if (const auto design = design_of(comparison)) json["seeds_needed"] = power_json(*design);
   json["verdict"] = verdict(comparison);
   json["remarks"] = table_notes(comparison);
   for (const std::string& remark : remarks(comparison)) json["remarks"].push_back(remark);
@@ -299,12 +248,11 @@ Table target_table(const Comparison& comparison) {
   return table;
 }
 
-std::string undecided_text(const std::vector<NamedDifference>& differences, std::int64_t comparisons) {
+std::string undecided_text(const std::vector<NamedDifference>& differences) {
   std::vector<std::string> each;
   for (const auto& [name, difference] : differences)
-    if (is_undecided(difference)) each.push_back(name + " (" + seeds_that_tell(difference, comparisons) + ")");
-  if (each.empty()) return "";
-  return joined(each, ", ") + "; that is, in 80 of 100 comparisons, if differences are as large as measured here";
+    if (is_undecided(difference)) each.push_back(name);
+  return joined(each, ", ");
 }
 
 std::vector<std::string> remarks(const Comparison& comparison) {
@@ -320,9 +268,8 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   std::vector<NamedDifference> differences;
   for (const ConfigResult& result : comparison.results)
     if (result.versus_best) differences.emplace_back(result.runs.config, *result.versus_best);
-  if (const std::string undecided = undecided_text(differences, comparison.pairs); !undecided.empty())
+  if (const std::string undecided = undecided_text(differences); !undecided.empty())
     lines.push_back("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided);
-  if (const auto design = design_of(comparison)) lines.push_back(power_remark(*design));
   for (std::string& line : run_remarks(comparison)) lines.push_back(std::move(line));
   return lines;
 }
@@ -372,9 +319,9 @@ std::string verdict(const Comparison& comparison) {
   const std::string ahead = name + " is ahead" + (several ? " of " + other : ""),
                     by = " by " + format_fixed(difference.mean, 4);
   if (!difference.ci95)
-    return ahead + by + ", " + in_tenths(difference) +
-           "; one seed cannot show whether that is luck: " + try_seeds(comparison, 3);
-  if (is_undecided(difference)) return ahead + " " + seeds_ahead(best, next) + too_close(comparison, difference);
+    return ahead + by + ", " + in_tenths(difference) + "; one seed cannot show whether that is luck: " +
+           (comparison.trained_before ? "train three of each" : "try --seeds 3");
+  if (is_undecided(difference)) return ahead + " " + seeds_ahead(best, next) + ", perhaps by chance";
   return ahead + by + " (95 % interval over other seeds: " + format_fixed(difference.ci95->low, 4) + " to " +
          format_fixed(difference.ci95->high, 4) + "), " + in_tenths(difference);
 }

@@ -14,7 +14,7 @@
 namespace chargpt {
 
 /// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}],"mean","ci95","spread",
-/// "rank","versus_best":{"difference","ci95","p","ahead_in_tenths","tenths"}}…],"verdict","remarks","seeds_needed",…}.
+/// "rank","versus_best":{"difference","ci95","p","ahead_in_tenths","tenths"}}…],"verdict","remarks",…}.
 /// "ci95" and "p" are over other seeds on this text, null with one seed; "ahead_in_tenths": tenths of the text in which
 /// the best is ahead.
 nlohmann::ordered_json to_json(const Comparison& comparison);
@@ -30,7 +30,7 @@ using NamedDifference = std::pair<std::string, MeanEstimate>;
 /// Of differences between configs, each one of `comparisons`, those that other seeds may well show with the opposite
 /// sign: "a (0.0012 apart, about 9 seeds would tell), b (…)", and for which part of comparisons. Empty where there are
 /// none, and with one seed, where that cannot be said.
-std::string undecided_text(const std::vector<NamedDifference>& differences, std::int64_t comparisons);
+std::string undecided_text(const std::vector<NamedDifference>& differences);
 
 /// {"difference","ci95","p"}, or null.
 nlohmann::ordered_json difference_json(const std::optional<MeanEstimate>& difference);

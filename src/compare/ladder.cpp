@@ -56,7 +56,7 @@ std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs) {
   std::vector<NamedDifference> steps;
   for (const ClimbedRung& rung : rungs)
     if (rung.step) steps.emplace_back(short_name(rung.rung.preset) + " from " + short_name(rung.below), *rung.step);
-  if (const std::string undecided = undecided_text(steps, std::ssize(steps)); !undecided.empty())
+  if (const std::string undecided = undecided_text(steps); !undecided.empty())
     lines.push_back("not distinguishable: " + undecided);
   const bool one_seed = std::ranges::any_of(steps, [](const NamedDifference& step) { return !step.second.ci95; });
   if (one_seed)

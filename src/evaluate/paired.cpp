@@ -13,8 +13,6 @@
 namespace chargpt {
 namespace {
 
-constexpr double power = 0.8;
-
 /// What is estimated from: each seed's mean, and the tenths of the text averaged over the seeds.
 struct SeedLosses {
   std::vector<double> means;   ///< (K)
@@ -106,33 +104,6 @@ MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<
   return estimate(difference, comparisons);
 }
 
-std::optional<double> shown_difference(const SeedsDesign& design) {
-  if (design.seeds < 2) return std::nullopt;
-  const auto df = static_cast<double>(design.seeds - 1);
-  const double critical = student_critical(0.05 / static_cast<double>(design.comparisons), df);
-  double low = 0, high = 4 * critical + 4;  // in standard errors
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (student_power(middle, df, critical) < power ? low : high) = middle;
-  }
-  return high * design.deviation / std::sqrt(df + 1);
-}
-
-std::optional<std::int64_t> seeds_to_show(double difference, double deviation, std::int64_t comparisons) {
-  constexpr std::int64_t most_seeds = 1000;
-  const auto enough = [&](std::int64_t seeds) {
-    return *shown_difference({.seeds = seeds, .deviation = deviation, .comparisons = comparisons}) <= difference;
-  };
-  if (!enough(most_seeds)) return std::nullopt;
-  std::int64_t few = 1, many = 2;
-  while (!enough(many)) few = std::exchange(many, std::min(2 * many, most_seeds));
-  while (many - few > 1) {
-    const std::int64_t middle = (few + many) / 2;
-    (enough(middle) ? many : few) = middle;
-  }
-  return many;
-}
-
 // ---- Student's t, by the incomplete beta function
 
 double student_p(double t, double df) {
@@ -150,26 +121,6 @@ double student_critical(double p, double df) {
     (student_p(middle, df) > p ? low : high) = middle;
   }
   return (low + high) / 2;
-}
-
-double student_power(double noncentrality, double df, double critical) {
-  // T = (Z + noncentrality) / u, and u = sqrt(chi^2 / df) has the density below: Simpson's rule over all of it that
-  // counts.
-  constexpr int steps = 2000;
-  const double reach = 10 / std::sqrt(2 * df), from = std::max(0.0, 1 - reach), width = (1 + reach - from) / steps;
-  const double log_unit = std::log(2) + df / 2 * std::log(df / 2) - std::lgamma(df / 2);
-  double sum = 0;
-  for (int i = 0; i <= steps; ++i) {
-    const double u = from + i * width;
-    const double power_of_u = df == 1 ? 0 : u > 0 ? (df - 1) * std::log(u) : -std::numeric_limits<double>::infinity();
-    const double density = std::exp(log_unit + power_of_u - df * u * u / 2);
-    sum += (i == 0 || i == steps ? 1 : i % 2 == 1 ? 4 : 2) * density * normal_cdf(noncentrality - critical * u);
-  }
-  return sum * width / 3;
-}
-
-double normal_cdf(double z) {
-  return std::erfc(-z / std::numbers::sqrt2) / 2;
 }
 
 }  // namespace chargpt

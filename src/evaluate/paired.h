@@ -42,17 +42,6 @@ MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::in
 MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
                                std::int64_t comparisons = 1, const TokenView& text = {});
 
-/// Seeds, and the spread of what they are to tell.
-struct SeedsDesign {
-  std::int64_t seeds = 2;
-  double deviation = 0;  ///< standard deviation over seeds of the paired difference
-  std::int64_t comparisons = 1;
-};
-/// The difference that 80 % of such comparisons would show; absent for fewer than 2 seeds.
-std::optional<double> shown_difference(const SeedsDesign& design);
-/// The fewest seeds with which 80 % of comparisons would show `difference`; absent where 1,000 do not.
-std::optional<std::int64_t> seeds_to_show(double difference, double deviation, std::int64_t comparisons);
-
 // What these are made of.
 
 /// P(|T| >= |t|) of Student's t with `df` > 0 degrees of freedom (need not be whole). Exact to about 1e-12.
@@ -60,12 +49,5 @@ double student_p(double t, double df);
 
 /// The t that |T| reaches with probability `p`, 0 < p < 1: student_critical(0.05, 10) = 2.228.
 double student_critical(double p, double df);
-
-/// P(T > critical) of Student's noncentral t, that of a mean which lies `noncentrality` standard errors above 0. Exact
-/// to about 1e-8.
-double student_power(double noncentrality, double df, double critical);
-
-/// P(Z <= z) of the standard normal distribution.
-double normal_cdf(double z);
 
 }  // namespace chargpt

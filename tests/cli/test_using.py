@@ -68,15 +68,7 @@ class LookTest(UsingTest):
         figures = self.json("bench", "sample", self.run_folder, "--batch", "3", "--tokens", "40", "--repeats", "1")
         self.assertEqual((figures["batch"], figures["tokens"]), (3, 40))
         self.assertGreater(figures["tokens_per_second"], 0)
-        self.assertGreater(figures["first_token_from_process_start_ms"], figures["first_token_ms"])
-        within = figures["block_size"]
-        self.assertLess(within, 40)
-        parts = [figures["first_token_ms"] / 1e3, 3 * (within - 1) / figures["tokens_per_second_within_block"],
-                 3 * (40 - within) / figures["tokens_per_second_past_block"]]
-        self.assertGreater(min(parts), 0)
-        self.assertLessEqual(sum(parts), 3 * 40 / figures["tokens_per_second"] * (1 + 1e-9))  # parts of one and the same time
-        alone = self.json("bench", "sample", self.run_folder, "--tokens", "1", "--repeats", "1")
-        self.assertNotIn("tokens_per_second_within_block", alone)  # the first has a figure of its own
+        self.assertLess(figures["first_token_ms"], 3 * 40e3 / figures["tokens_per_second"])
 
     def test_doctor_says_what_it_found(self):
         figures = self.json("doctor")

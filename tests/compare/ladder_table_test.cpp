@@ -73,14 +73,11 @@ TEST_CASE("the ladder's table marks what leaks and fits 80 columns") {
   CHECK(rows[6].starts_with("counting pairs   2.4857           what a bigram can reach"));
 }
 
-TEST_CASE("steps that seeds do not tell from none are named, with the seeds that would") {
+TEST_CASE("steps that seeds do not tell from none are named") {
   const Comparison comparison = four_rungs();
   const std::vector<std::string> lines = remarks(climb(comparison));
   REQUIRE(lines.size() == 2);
-  // Differences -0.6 and 0.3, one of two steps: 174 seeds tell 0.236 deviations at 2.5 % (SciPy's noncentral t).
-  CHECK(lines[1].starts_with(
-      "not distinguishable: transformer from attention (0.1500 apart, about 174 seeds would tell); "));
-  CHECK(lines[1].find("attention from bigram") == std::string::npos);
+  CHECK(lines[1] == "not distinguishable: transformer from attention");
   CHECK(to_json(climb(comparison), {})["rungs"][3]["step"]["below"] == "ladder/bigram");
 }
 

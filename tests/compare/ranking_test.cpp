@@ -99,7 +99,6 @@ TEST_CASE("one seed has no interval, and its table no columns for one") {
   const nlohmann::ordered_json json = to_json(one);
   CHECK(json["results"][0]["spread"].is_null());
   CHECK(json["results"][1]["versus_best"]["ci95"].is_null());
-  CHECK_FALSE(json.contains("seeds_needed"));
 }
 
 TEST_CASE("test losses have a column where every seed has one") {
@@ -130,23 +129,22 @@ TEST_CASE("the tenths of the text in which the best is ahead are counted") {
   CHECK(to_json(comparison)["results"][1]["versus_best"]["ahead_in_tenths"] == 7);
 }
 
-TEST_CASE("the verdict says who is ahead, whether that is certain, and what would decide") {
+TEST_CASE("the verdict says who is ahead, and whether that is certain") {
   const auto verdict_of = [](std::vector<ConfigRuns> configs) { return verdict(rank_configs(std::move(configs))); };
   CHECK(verdict_of({config_of("a", {1.0f})}).empty());
   CHECK(verdict_of({config_of("quick rate=1e-3", {1.0f}), config_of("quick rate=3e-3", {1.5f})}) ==
         "rate=1e-3 is ahead by 0.5000, in 10 of 10 tenths of the text; one seed cannot show whether that is luck: try "
         "--seeds 3");
-  // Differences 0.15 and 0.25: 2.83 deviations, of which three seeds show 3.264, four 2.128 (SciPy's noncentral t).
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.15f, 1.25f})}) ==
-        "a is ahead in both seeds, perhaps by chance; try --seeds 4");
+        "a is ahead in both seeds, perhaps by chance");
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.2f, 0.9f, 1.01f})}) ==
-        "a is ahead in 2 of 3 seeds, too close to call: telling them apart would take about 137 seeds");
+        "a is ahead in 2 of 3 seeds, perhaps by chance");
   CHECK_THAT(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.2f, 1.0f, 1.1f})}),
              Catch::StartsWith("a is ahead in 2 of 3 seeds"));  // and equal in one
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.5f, 1.51f, 1.52f})}) ==
         "a is ahead by 0.5100 (95 % interval over other seeds: 0.4852 to 0.5348), in 10 of 10 tenths of the text");
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.15f, 1.25f}), config_of("c", {3.0f, 3.0f})}) ==
-        "a is ahead of b in both seeds, perhaps by chance; try --seeds 5");
+        "a is ahead of b in both seeds, perhaps by chance");
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.0f, 1.0f})}) == "a and b have equal losses");
   ConfigRuns leaking = config_of("leaking", {0.5f});
   leaking.leaks = true;
@@ -157,22 +155,7 @@ TEST_CASE("the verdict says who is ahead, whether that is certain, and what woul
 
 TEST_CASE("a config whose losses are those of the best with every seed is not distinguishable from it") {
   const Comparison comparison = rank_configs({config_of("a", {1.0f, 1.25f}), config_of("b", {1.0f, 1.25f})});
-  CHECK(any_has(remarks(comparison), "not distinguishable from a: b (equal); "));
-}
-
-TEST_CASE("what these seeds would show, and how many would show 0.01, is said beside a difference") {
-  // Per seed 0.5 more, 0.51 more, 0.52 more: deviation 0.01. Three seeds show 3.264 deviations, 11 show 0.93 (SciPy's
-  // noncentral t).
-  const Comparison comparison =
-      rank_configs({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.5f, 1.51f, 1.52f})});
-  CHECK(any_has(remarks(comparison), "show a difference of 0.0326 with 3 seeds, and one of 0.01 with 10 seeds"));
-  const nlohmann::ordered_json power = to_json(comparison)["seeds_needed"];
-  CHECK(power["shown_difference"].get<double>() == Approx(0.0326404).epsilon(1e-4));
-  CHECK(power["seeds"] == 10);
-  // The noisiest difference decides, wherever in the table it stands: that of c is 3 with every seed.
-  const Comparison three = rank_configs(
-      {config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.5f, 1.51f, 1.52f}), config_of("c", {4.0f, 4.0f, 4.0f})});
-  CHECK(to_json(three)["seeds_needed"]["deviation"].get<double>() == Approx(0.01).epsilon(1e-3));
+  CHECK(any_has(remarks(comparison), "not distinguishable from a: b"));
 }
 
 TEST_CASE("of three configs each difference is held to a third of the 5 %") {

@@ -142,44 +142,21 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   return json;
 }
 
-/// Seconds from the call to the first character, and what was spent on the later characters of each sample while they
-/// see all before them, on characters that do not, and on all.
+/// Seconds from the call to the first character, and to the last.
 struct Times {
-  struct Part {
-    double seconds = 0;
-    std::int64_t tokens = 0;
-    double per_second() const { return static_cast<double>(tokens) / seconds; }
-  };
-  double first = 0;
-  Part within, past, all;
+  double first = 0, all = 0;
+  std::int64_t tokens = 0;
 };
 
 Times measure_sample(LoadedRun& run, const SampleConfig& sample) {
-  const std::int64_t block_size = run.model->block_size();
-  std::vector<std::int64_t> tokens(static_cast<std::size_t>(sample.num_samples));
   Times times;
   const double begin = steady_seconds();
-  double before = begin;
-  const auto on_token = [&](std::int64_t index, std::int64_t id) {
-    const double now = steady_seconds();
-    const std::int64_t token = ++tokens[static_cast<std::size_t>(index)];
-    Times::Part& part = token <= block_size ? times.within : times.past;
-    if (token > 1) part.seconds += now - before, ++part.tokens;
-    if (times.first == 0) times.first = now - begin;
-    before = now;
-    ++times.all.tokens;
+  generate(run.predictor(), {run.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t, std::int64_t id) {
+    if (++times.tokens == 1) times.first = steady_seconds() - begin;
     return id != run.checkpoint.vocabulary.document();
-  };
-  generate(run.predictor(), {run.checkpoint.state.start_symbol}, sample, 1337, on_token);
-  times.all.seconds = steady_seconds() - begin;
+  });
+  times.all = steady_seconds() - begin;
   return times;
-}
-
-template <class Value>
-double median_of(const std::vector<Times>& all, const Value& value) {
-  std::vector<double> values;
-  for (const Times& times : all) values.push_back(value(times));
-  return median(values);
 }
 
 nlohmann::ordered_json bench_sample(const Arguments& arguments) {
@@ -192,29 +169,22 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   if (arguments.batch > 0) sample.num_samples = arguments.batch;
   sample.tokens = std::max<std::int64_t>(1, sample.tokens);
 
-  const double started = process_start_seconds(), begin = steady_seconds();
-  const double cold = begin - started + measure_sample(run, sample).first;
-  std::vector<Times> all;
-  for (std::int64_t i = 0; i < arguments.repeats; ++i) all.push_back(measure_sample(run, sample));
-
-  const auto pace_of = [&](Times::Part Times::*part) {
-    return median_of(all, [part](const Times& times) { return (times.*part).per_second(); });
-  };
-  nlohmann::ordered_json json = {{"tokens_per_second", pace_of(&Times::all)},
-                                 {"batch", sample.num_samples},
-                                 {"tokens", sample.tokens},
-                                 {"written", all.front().all.tokens},
-                                 {"first_token_ms", 1e3 * median_of(all, [](const Times& t) { return t.first; })},
-                                 {"first_token_from_process_start_ms", 1e3 * cold}};
-  if (all.front().within.tokens > 0) json["tokens_per_second_within_block"] = pace_of(&Times::within);
-  if (all.front().past.tokens > 0) json["tokens_per_second_past_block"] = pace_of(&Times::past);
-  json["block_size"] = run.model->block_size();
-  json["context"] = enum_name(context_of(run.config().model, arguments.context));
-  json["threads"] = thread_count(arguments.machine.threads);
-  json["repeats"] = arguments.repeats;
-  json["config"] = folder;
-  json["checkpoint"] = checkpoint_json(run);
-  return json;
+  measure_sample(run, sample);  // packs the weights, and fills the caches
+  std::vector<double> first, per_second;
+  std::int64_t written = 0;
+  for (std::int64_t i = 0; i < arguments.repeats; ++i) {
+    const Times times = measure_sample(run, sample);
+    first.push_back(1e3 * times.first);
+    per_second.push_back(static_cast<double>(written = times.tokens) / times.all);
+  }
+  return {{"tokens_per_second", median(per_second)},
+          {"batch", sample.num_samples},
+          {"tokens", sample.tokens},
+          {"written", written},
+          {"first_token_ms", median(first)},
+          {"context", enum_name(context_of(run.config().model, arguments.context))},
+          {"threads", thread_count(arguments.machine.threads)},
+          {"run", folder}};
 }
 
 /// The one measurement that an option belongs to, which its help names first ("train: steps measured"); empty: all.
@@ -247,20 +217,14 @@ std::string train_text(const nlohmann::ordered_json& json) {
 }
 
 std::string sample_text(const nlohmann::ordered_json& json) {
-  std::string text = json["config"].get<std::string>() + ": " + format_count(json["batch"], "sample") + " of " +
-                     format_count(json["tokens"], "character") +
-                     (json["written"] < json["batch"].get<std::int64_t>() * json["tokens"].get<std::int64_t>()
-                          ? " or up to their document's end"
-                          : "") +
-                     ", " + whole(json["tokens_per_second"]) + " characters a second";
-  if (json.contains("tokens_per_second_within_block"))
-    text += "; after the first " + whole(json["tokens_per_second_within_block"]) + " within the block of " +
-            format_count(json["block_size"]);
-  if (json.contains("tokens_per_second_past_block"))
-    text += ", " + whole(json["tokens_per_second_past_block"]) + " past it";
-  return text + "; the first after " + format_fixed(json["first_token_ms"], 2) + " ms, " +
-         whole(json["first_token_from_process_start_ms"]) + " ms after the process started; context " +
-         json["context"].get<std::string>() + ", " + format_count(json["threads"], "thread") + "\n";
+  return json["run"].get<std::string>() + ": " + format_count(json["batch"], "sample") + " of " +
+         format_count(json["tokens"], "character") +
+         (json["written"] < json["batch"].get<std::int64_t>() * json["tokens"].get<std::int64_t>()
+              ? " or up to their document's end"
+              : "") +
+         ", " + whole(json["tokens_per_second"]) + " characters a second; the first after " +
+         format_fixed(json["first_token_ms"], 2) + " ms; context " + json["context"].get<std::string>() + ", " +
+         format_count(json["threads"], "thread") + "\n";
 }
 
 void run_bench(const Arguments& arguments) {

@@ -115,9 +115,25 @@ std::vector<float> losses_of(const Arguments& arguments, LoadedRun& run, const S
              : text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document);
 }
 
+/// Says so if the text is one that the model was trained on.
+void note_training_text(const Arguments& arguments, const LoadedRun& run, const Score& score) {
+  constexpr std::int64_t most_searched = 50'000'000;  // tokens of the training text: some seconds
+  if (arguments.file.empty() || !run.others().empty() || run.checkpoint.state.data.tokens > most_searched) return;
+  try {
+    const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
+    const std::vector<std::uint32_t> ids(score.ids.begin(), score.ids.end());
+    const TokenView text(ids.data(), sizeof ids[0], std::ssize(ids), run.checkpoint.vocabulary.document());
+    const double part = static_cast<double>(shared_tokens(text, corpus.train())) / static_cast<double>(std::ssize(ids));
+    if (const std::string line = shared_text_line(part, run.config().data.units); !line.empty()) log_note(line);
+  } catch (const Error& error) {
+    log_detail(error.what());  // the training text is not at hand
+  }
+}
+
 Score measure(const Arguments& arguments, LoadedRun& run) {
   Score score;
   read_text(arguments, run, score);
+  note_training_text(arguments, run, score);
   const std::int64_t block_size = run.block_size();
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   WorkLine line(arguments.output);
@@ -133,21 +149,6 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
   score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'), vocabulary.document());
   return score;
-}
-
-/// Says so if the text is one that the model was trained on.
-void note_training_text(const Arguments& arguments, const LoadedRun& run, const Score& score) {
-  constexpr std::int64_t most_searched = 50'000'000;  // tokens of the training text: some seconds
-  if (arguments.file.empty() || !run.others().empty() || run.checkpoint.state.data.tokens > most_searched) return;
-  try {
-    const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
-    const std::vector<std::uint32_t> ids(score.ids.begin(), score.ids.end());
-    const TokenView text(ids.data(), sizeof ids[0], std::ssize(ids), run.checkpoint.vocabulary.document());
-    const double part = static_cast<double>(shared_tokens(text, corpus.train())) / static_cast<double>(std::ssize(ids));
-    if (const std::string line = shared_text_line(part, run.config().data.units); !line.empty()) log_note(line);
-  } catch (const Error& error) {
-    log_detail(error.what());  // the training text is not at hand
-  }
 }
 
 /// The most probable ids in place of each character of the text, best first, by the same windows as text_losses().
@@ -310,7 +311,6 @@ void run_score(const Arguments& arguments) {
   LoadedRun run = load_runs(arguments);
   check_texts(arguments, run);
   const Score score = measure(arguments, run);
-  note_training_text(arguments, run, score);
   if (!arguments.html.empty()) {
     std::vector<ScoredSymbol> symbols = symbols_of(run, score, 0, std::ssize(score.ids));
     for (ScoredSymbol& symbol : symbols) {
