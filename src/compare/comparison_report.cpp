@@ -320,7 +320,7 @@ std::string verdict(const Comparison& comparison) {
                     by = " by " + format_fixed(difference.mean, 4);
   if (!difference.ci95)
     return ahead + by + ", " + in_tenths(difference) + "; one seed cannot show whether that is luck: " +
-           (comparison.trained_before ? "train three of each" : "try --seeds 3");
+           (comparison.trained_before ? "train 3 seeds of each" : "try --seeds 3");
   if (is_undecided(difference)) return ahead + " " + seeds_ahead(best, next) + ", perhaps by chance";
   return ahead + by + " (95 % interval over other seeds: " + format_fixed(difference.ci95->low, 4) + " to " +
          format_fixed(difference.ci95->high, 4) + "), " + in_tenths(difference);

@@ -94,12 +94,12 @@ class Search {
     std::ranges::sort(left_out_);
     std::ranges::sort(commands_);
     std::string others, commands = joined(commands_, "; ");
-    const bool placeholder = commands.find(" ENCODING ") != commands.npos;
+    const bool says_encoding = commands.find(" ENCODING ") != commands.npos;
     for (const std::string& name : found_) others += " " + shell_quoted((folder_ / name).native());
     if (!commands_.empty())
       throw Error(ExitCode::data, folder_, " has ", commands_.size(), commands_.size() == 1 ? " text" : " texts",
                   " in another encoding than UTF-8; convert",
-                  placeholder ? ", with the ENCODING of its language from iconv -l" : "", " (", commands,
+                  says_encoding ? ", with the ENCODING of its language from iconv -l" : "", " (", commands,
                   ") and move the originals away", others.empty() ? "" : ", or train without: --text" + others);
     if (found_.empty() && left_out_.empty()) throw Error(ExitCode::missing, folder_, " contains no visible files");
     if (found_.empty())

@@ -135,4 +135,4 @@ class TerminalTest(FaultTest):
         self.assertNotIn("\x1b", shown)
         error = self.fail_with(65, "sample", "run")
         self.assertNotIn("\x1b", error)
-        self.assertIn("w\\x1B]0;owned\\x07", error)
+        self.assertIn("w\\x1b]0;owned\\x07", error)
