@@ -195,7 +195,7 @@ TEST_CASE_METHOD(TestFolder, "teachers that cannot teach a run are refused by na
     config.config.data = data;
     return message_of(ExitCode::data, [&] { SmallRun(config, {}, -1, corpus_from_text(text, data, "a text")); });
   };
-  CHECK_THAT(of_text(formula_text(1200, "abcdefghijkl.")), Catch::Contains("it has U+000A, which this text lacks"));
+  CHECK_THAT(of_text(formula_text(1200, "abcdefghijkl.")), Catch::Contains("it has U+000A (line feed), which this"));
   CHECK_THAT(of_text(formula_text(1200), {.units = Units::bytes}),
              Catch::Contains("its data.units is characters and that of this run bytes"));
   CHECK_THAT(of_text(formula_text(1200), {.documents = Documents::lines}),
