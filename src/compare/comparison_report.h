@@ -27,9 +27,8 @@ Table to_table(const Comparison& comparison);
 Table target_table(const Comparison& comparison);
 
 using NamedDifference = std::pair<std::string, MeanEstimate>;
-/// Of differences between configs, each one of `comparisons`, those that other seeds may well show with the opposite
-/// sign: "a (0.0012 apart, about 9 seeds would tell), b (…)", and for which part of comparisons. Empty where there are
-/// none, and with one seed, where that cannot be said.
+/// Names of the differences that other seeds may well show with the opposite sign: "a, b". Empty if there are none; one
+/// seed cannot tell.
 std::string undecided_text(const std::vector<NamedDifference>& differences);
 
 /// {"difference","ci95","p"}, or null.

@@ -31,8 +31,8 @@ struct Difference {
 class Repetition : public Listener {
  public:
   using Listener::on;
-  /// Losses of the folder `run`, hostile until read, up to step `last`, that of its last checkpoint. Errors: data where
-  /// it has no such losses; io.
+  /// Reads the losses of the folder `run`, which may be damaged, up to step `last`, that of its last checkpoint.
+  /// Errors: data if it has none; io.
   Repetition(const std::filesystem::path& run, std::int64_t last, const std::atomic<bool>& outside);
 
   void on(const WorkEvent&) override { look(); }

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
-#include <utility>
 
 #include "base/error.h"
 #include "evaluate/split_loss.h"

@@ -248,7 +248,7 @@ nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint) {
 
 std::string kept_caution(const fs::path& path) {
   const nlohmann::ordered_json caution = run_fact(run_place(path, "").run, caution_fact);
-  return caution.is_string() ? printable(caution.get<std::string>()) : "";
+  return caution.is_string() ? printable(caution.get<std::string>(), /*max_bytes=*/1000) : "";
 }
 
 Standing standing_of(const Checkpoint& checkpoint) {

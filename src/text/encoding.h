@@ -23,8 +23,8 @@ Evidence evidence_of(std::string_view bytes);
 /// "iconv -f UTF-16 -t UTF-8 my.txt > my.txt.utf8"
 std::string command_line(const Evidence& evidence, const std::string& path);
 
-/// Of the beginning of a text that can be read: markup, byte order marks, line ends other than LF, characters that were
-/// encoded twice or decomposed. Each as a line with what mends it, after "NAME: ".
+/// Looks at the beginning of a text that can be read for markup, byte order marks, line ends other than LF, and
+/// characters that were encoded twice. Each is a line with what mends it, after "NAME: ".
 std::vector<std::string> flaws_of(const TextBytes& text, Units units);
 
 }  // namespace chargpt

@@ -35,7 +35,7 @@ TextBytes read_text(const TextFile& file, const ByteNote& note, std::uint64_t mo
 /// All of standard input. Errors: io; data above `most` bytes.
 std::string standard_input_bytes(std::uint64_t most, const ByteNote& note = {});
 
-/// Without all that stand at the beginning.
+/// Leaves out all byte order marks at the beginning.
 std::string_view without_byte_order_mark(std::string_view bytes);
 
 /// "a.txt, b.txt, c.txt and 7 more"

@@ -79,7 +79,7 @@ class Trainer {
   StepEvent step();
 
   const RunState& state() const { return state_; }
-  /// Why validation losses may be too low, with which init_from() has to do; empty: not known to be.
+  /// Set by init_from(): why validation losses may be too low. Empty: nothing suggests it.
   const std::string& caution() const { return caution_; }
   /// Whether evaluations score the whole validation split.
   bool evaluates_exactly() const { return state_.val_windows == evaluator_.all_windows(); }

@@ -286,9 +286,8 @@ void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& s
   print_means(documents ? "characters of its document before" : "characters seen before", score.by_context);
   print_means("kind", score.by_class);
   print_lines("loss " + format_loss(score.mean) + ": " +
-              format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name +
-              ", in windows of " + std::to_string(run.block_size()) + " that begin every " +
-              std::to_string(half_window(run.block_size())) +
+              format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name + ", " +
+              windows_text(run.block_size(), half_window(run.block_size())) +
               (run.others().empty() ? "" : ", by " + std::to_string(arguments.runs.size()) + " models as one") +
               (arguments.adapt.adaptation
                    ? ", adapting " + to_text({.adaptation = *arguments.adapt.adaptation}, run.config().data.units)

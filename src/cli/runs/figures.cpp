@@ -28,10 +28,8 @@ bool knows_the_text(const Figures& figures) {
   return !figures.scored.held_out && shared_part(figures) >= little;
 }
 
-std::string windows_text(const Figures& figures) {
-  const std::string every =
-      figures.scored.stride > 0 ? " that begin every " + std::to_string(figures.scored.stride) : "";
-  return "in windows of " + std::to_string(figures.block_size) + every;
+std::string windows_of(const Figures& figures) {
+  return windows_text(figures.block_size, figures.scored.stride);
 }
 
 std::string model_row(const Figures& figures) {
@@ -44,7 +42,7 @@ std::string model_row(const Figures& figures) {
 
 /// "the first 1,000,000 of 20,000,000 that are held out (data.max_val_tokens), …"
 std::string scored_line(const Figures& figures) {
-  std::string line = tokens_text(figures.tokens, figures.units) + ", each scored once, " + windows_text(figures) + "\n";
+  std::string line = tokens_text(figures.tokens, figures.units) + ", each scored once, " + windows_of(figures) + "\n";
   if (figures.scored.part_of > 0)
     line += "They are only the first of " + tokens_text(figures.scored.part_of, figures.units) +
             " held out (data.max_val_tokens).\n";
@@ -121,7 +119,7 @@ std::string frozen_line(const Figures& figures) {
   const double loss = figures.adapted ? *figures.network_loss : figures.loss;
   if (figures.mixture != nullptr && !figures.adapted) return "Frozen: " + beside(loss, name, baselines.ngram) + ".";
   const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
-  return "Frozen, " + windows_text(figures) + ": " + beside(loss, name, baselines.ngram_in_windows) +
+  return "Frozen, " + windows_of(figures) + ": " + beside(loss, name, baselines.ngram_in_windows) +
          (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
 }
 
@@ -159,6 +157,10 @@ Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t al
 }
 
 }  // namespace
+
+std::string windows_text(std::int64_t length, std::int64_t stride) {
+  return "in windows of " + std::to_string(length) + (stride > 0 ? " that begin every " + std::to_string(stride) : "");
+}
 
 std::string shared_text_line(double part, Units units, const std::string& text, const std::string& in) {
   if (part < little) return "";
@@ -289,7 +291,7 @@ void print_figures(const Figures& figures) {
                                         : "  mixed with counts",
              figures.loss);
   for (const Figures::Member& member : figures.members) add_loss(table, "  " + member.name + " alone", member.loss);
-  if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
+  if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_of(figures));
   std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
                           speed_line(figures) + adapted_line(figures) + tenths_line(figures) + baseline_line(figures) +
                           shared_line(figures);

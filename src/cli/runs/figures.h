@@ -19,6 +19,8 @@ std::string unit_word(Units units);
 /// "1,234 characters"
 std::string tokens_text(std::int64_t tokens, Units units);
 
+/// "in windows of 64 that begin every 32"; stride 0: no overlap.
+std::string windows_text(std::int64_t length, std::int64_t stride);
 /// That a part of a text also occurs in the training text; empty for a small one.
 std::string shared_text_line(double part, Units units, const std::string& text = "this text",
                              const std::string& in = "training text");
