@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Follows the links of every README.md, and what looks like a file or folder of the tree in its code spans and HTML comments: each is there.
+"""Follows the links of every *.md, and what looks like a file or folder of the tree in its code spans and HTML comments: each is there.
 
-A link is relative to its README; one to a heading needs that heading. A path (it has a slash, and ends in one or in a suffix: `src/`,
-`scripts/check/*.py`, `kernels/{norm,matmul}.h`) is relative to its README, to the checkout or to src/; the name of a source file alone
+A link is relative to its file; one to a heading needs that heading. A path (it has a slash, and ends in one or in a suffix: `src/`,
+`scripts/check/*.py`, `kernels/{norm,matmul}.h`) is relative to its file, to the checkout or to src/; the name of a source file alone
 (`arena.cpp`) is that of some file. Code blocks are for scripts/check/readme.py, which runs them.
 One line per offence; exit status 1 if any.
 
@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-PLACES = ("src", "tests", "scripts", "configs", "data")
+PLACES = (".github", "src", "tests", "scripts", "configs", "data")
 ELSEWHERE = {  # in other trees (nanoGPT's), fetched, or made by a run
     "sample.py", "train.py", "model.py",
     "runs/", "data/tinyshakespeare.txt", "example_papers/multi_style_adapter/run_0/final_info.json"}
@@ -30,7 +30,7 @@ def blank(match):
 
 
 def anchors(path):
-    """What `#…` may follow the name of this README: its headings, as GitHub turns them into names."""
+    """What `#…` may follow the name of this file: its headings, as GitHub turns them into names."""
     headings = HEADING.findall(BLOCK.sub(blank, path.read_text(encoding="utf-8")))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
@@ -79,9 +79,9 @@ def offences(readme, root, names):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]).resolve()
     files = [*root.glob("*.*"), *(path for place in PLACES for path in sorted((root / place).rglob("*")))]
-    readmes = [path for path in files if path.name == "README.md"]
+    readmes = [path for path in files if path.suffix == ".md"]
     found = [line for readme in readmes for line in offences(readme, root, {path.name for path in files})]
-    print(*found, f"check_links: {len(readmes)} READMEs, {len(found)} offences", sep="\n")
+    print(*found, f"check_links: {len(readmes)} files, {len(found)} offences", sep="\n")
     return 1 if found or not readmes else 0
 
 

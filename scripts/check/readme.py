@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the examples of README.md and compares what they print with what the README shows.
+"""Runs the examples of READMEs and compares what they print with what the README shows.
 
 A fenced ```sh block is an example, and its line before the fence says how it is run:
     <!-- run -->                         run; must end with 0
@@ -9,11 +9,11 @@ A fenced ```sh block is an example, and its line before the fence says how it is
 A ```sh block without such a line is an offence: no example goes untested unnoticed. The next fence after an example, if
 <!-- output --> stands before it, is a part of what it prints (stdout and stderr together), with … as transcript.py says.
 
-The examples run one after another in one temporary folder that has build/, configs/, data/ and scripts/ of the checkout
+The examples of a README run one after another in one temporary folder that has build/, configs/, data/ and scripts/ of the checkout
 (read through links) and a runs/ of its own, so a later one may use the run of an earlier one; scripts/train.sh works in the checkout
 as ever: give it with='--run "$PWD/runs/NAME"'. `chargpt` is on PATH.
 
-    scripts/check/readme.py [README]     default: that of the checkout; $CHARGPT is the program (default build/chargpt)
+    scripts/check/readme.py [README...]     default: that of the checkout and that of the ladder; $CHARGPT is the program (default build/chargpt)
 """
 
 import dataclasses
@@ -60,10 +60,8 @@ def examples(text):
         elif fence[1] in ("sh", "bash", "console"):
             if kind is None or (kind == "not run:" and not options):
                 raise Offence(f"line {line}: an example without <!-- run --> or <!-- not run: why -->")
-            previous = None
-            if kind == "run":
-                previous = example(line, fence[2], options)
-                found.append(previous)
+            previous = example(line, fence[2], options) if kind == "run" else None
+            found += [previous] if previous else []
     return found
 
 
@@ -99,26 +97,28 @@ def run(one, folder, environment):
 
 
 def check(readme, program):
-    text = readme.read_text(encoding="utf-8")
     failures = 0
     with workspace(program, "build", "configs", "data", "scripts") as (folder, environment):
-        to_run = examples(text)
+        to_run = examples(readme.read_text(encoding="utf-8"))
         for one in to_run:
             problem = run(one, folder, environment)
-            print(f"README.md:{one.line}: {'ok' if problem is None else problem}", flush=True)
+            print(f"{readme}:{one.line}: {'ok' if problem is None else problem}", flush=True)
             failures += problem is not None
     print(f"check_readme: {len(to_run)} examples, {failures} failures")
     return failures
 
 
 def main():
-    readme = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "README.md"
+    readmes = [pathlib.Path(word) for word in sys.argv[1:]] or [ROOT / "README.md", ROOT / "configs/ladder/README.md"]
     program = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build" / "chargpt")).resolve()
-    try:
-        return 1 if check(readme, program) else 0
-    except (Offence, OSError) as problem:
-        print(f"{readme}: {problem}")
-        return 1
+    failures = 0
+    for readme in readmes:
+        try:
+            failures += check(readme, program)
+        except (Offence, OSError) as problem:
+            print(f"{readme}: {problem}")
+            failures += 1
+    return min(failures, 1)
 
 
 if __name__ == "__main__":

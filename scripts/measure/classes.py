@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`default`, trained for a minute, frozen and learning as it scores, beside the strongest compressor, on tinyshakespeare, data/sample.txt and the texts of texts.py.
 
-    scripts/measure/classes.py                     every text; writes the table into src/predict/README.md; about 25 minutes on two quiet cores
+    scripts/measure/classes.py                     every text; writes the table into configs/LOG.md; about 25 minutes on two quiet cores
     scripts/measure/classes.py --only sample       this text alone (tinyshakespeare, sample, or a package of texts.py); the table holds all that is kept
     scripts/measure/classes.py --text mine=FILE    a text of one's own: prints its row
 
@@ -114,7 +114,7 @@ def main():
                 print(text.row(), flush=True)
             measured += [text] if text.is_measured() else []
     if not given and not options.print:
-        write_part(ROOT / "src/predict/README.md", BEGIN, END, table(measured))
+        write_part(ROOT / "configs/LOG.md", BEGIN, END, table(measured))
 
 
 if __name__ == "__main__":

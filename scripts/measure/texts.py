@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The presets on texts other than the one they were chosen on, each beside nanogpt-cpu trained for as many seconds.
 
-    scripts/measure/texts.py                     every text and preset below; writes the table into configs/README.md
+    scripts/measure/texts.py                     every text and preset below; writes the table into configs/LOG.md
     scripts/measure/texts.py --text mine=FILE    a text of one's own: prints its rows
 
 The texts come from Debian packages, fetched with `apt-get download` and not installed; each is of another kind. They were named, and not yet
@@ -163,7 +163,7 @@ def main():
     if own or options.print:
         print("\n".join(lines))
     else:
-        write_part(ROOT / "configs" / "README.md", BEGIN, END, "\n".join(lines))
+        write_part(ROOT / "configs/LOG.md", BEGIN, END, "\n".join(lines))
 
 
 if __name__ == "__main__":
