@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,13 +40,12 @@ void let_children_be_waited_for() {
 }
 
 /// Starts a process group of its own; 0, or why it could not.
-int spawn(pid_t& id, std::vector<std::string> words, int output) {
+int spawn(pid_t& id, std::vector<std::string> words) {
   std::vector<std::string> environment = child_environment();
   const std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -65,10 +63,9 @@ int code_of(int status) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& arguments)
-    : output_(memfd_create("output of a child", MFD_CLOEXEC)) {
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
   let_children_be_waited_for();
-  const int failure = output_.number() < 0 ? errno : spawn(id_, arguments, output_.number());
+  const int failure = spawn(id_, arguments);
   if (failure == EAGAIN) throw refused_thread();
   if (failure != 0)
     throw Error(ExitCode::io, "cannot start another process (", arguments.at(0), "): ", std::strerror(failure));
@@ -99,15 +96,6 @@ int ChildProcess::wait() {
       throw Error(ExitCode::internal, "waiting for a child process failed: ", std::strerror(errno));
   }
   return *status_;
-}
-
-std::string ChildProcess::kept_output() const {
-  std::string text;
-  char piece[4096];
-  ssize_t count = 0;
-  while ((count = pread(output_.number(), piece, sizeof piece, static_cast<off_t>(text.size()))) > 0)
-    text.append(piece, static_cast<std::size_t>(count));
-  return text;
 }
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-// A child process: started, asked to stop, waited for. Knows no command line and no meaning of what the child writes.
+// A child process: started, asked to stop, waited for. Independent of the program that it runs.
 #pragma once
 
 #include <sys/types.h>
@@ -7,15 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
-
 namespace chargpt {
 
 /// The environment variable that tells a child its parent's process id, so that it can arrange to end with it.
 inline constexpr const char* parent_variable = "CHARGPT_PARENT";
 
-/// A process group of its own: a terminal's Ctrl-C reaches the parent alone, which decides. Nothing to read on stdin;
-/// stdout goes nowhere, stderr is kept in memory. The environment is the parent's.
+/// A process group of its own: a terminal's Ctrl-C reaches the parent alone, which decides. Its stdin is empty, its
+/// stdout is discarded; stderr and environment are the parent's.
 class ChildProcess {
  public:
   /// `arguments`: the program's path, then its arguments. SIGCHLD, where it was ignored, gets its default action. Error
@@ -31,13 +29,9 @@ class ChildProcess {
   /// Exit code, or 128 + the signal that ended it; none while it runs.
   std::optional<int> ended();
   int wait();
-  /// All it has written so far of what is kept.
-  std::string kept_output() const;
-  pid_t id() const { return id_; }
 
  private:
   pid_t id_ = -1;
-  Descriptor output_;
   bool asked_ = false;
   std::optional<int> status_;
 };

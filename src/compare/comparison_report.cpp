@@ -10,53 +10,54 @@
 namespace chargpt {
 namespace {
 
-/// None unless every seed has one.
+using Json = nlohmann::ordered_json;
+
+constexpr const char* missing = "–";
+
+/// Over the seeds that have not failed; nullopt if all have.
 template <class Figure>
 std::optional<double> mean_over(const ConfigRuns& runs, Figure SeedRun::*figure) {
-  double sum = 0;
+  double sum = 0, count = 0;
   for (const SeedRun& run : runs.seeds) {
-    const std::optional<double> of_seed = run.*figure;
-    if (!of_seed) return std::nullopt;
-    sum += *of_seed;
+    if (run.failed()) continue;
+    sum += static_cast<double>(run.*figure);
+    ++count;
   }
-  return sum / static_cast<double>(runs.seeds.size());
-}
-
-/// What the test column holds, if a run has a test split.
-std::string test_note(const std::vector<ConfigResult>& results) {
-  for (const ConfigResult& result : results)
-    for (const SeedRun& run : result.runs.seeds)
-      if (run.test_loss) return "test: loss of each run's best checkpoint on the test split";
-  return "";
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
 template <class Value>
-nlohmann::ordered_json or_null(const std::optional<Value>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
 }
 
-nlohmann::ordered_json interval_json(const std::optional<Interval>& ci95) {
-  return ci95 ? nlohmann::ordered_json{ci95->low, ci95->high} : nlohmann::ordered_json();
+Json interval_json(const std::optional<Interval>& ci95) {
+  return ci95 ? Json{ci95->low, ci95->high} : Json();
 }
 
-nlohmann::ordered_json seed_json(const SeedRun& run) {
-  nlohmann::ordered_json json = {{"seed", run.seed},
-                                 {"loss", nullptr},
-                                 {"seconds", run.seconds},
-                                 {"tokens_per_second", run.tokens_per_second},
-                                 {"run", run.run.string()}};
+std::optional<double> tokens_of(const ConfigRuns& runs) {
+  const auto steps = mean_over(runs, &SeedRun::steps);
+  return steps ? std::optional(*steps * static_cast<double>(runs.tokens_per_step)) : std::nullopt;
+}
+
+Json seed_json(const SeedRun& run, bool has_target) {
+  Json json = {{"seed", run.seed},
+               {"loss", nullptr},
+               {"seconds", run.seconds},
+               {"tokens_per_second", run.tokens_per_second},
+               {"run", run.run.string()}};
   if (run.jobs > 1) json["jobs"] = run.jobs;
-  if (!run.failure) {
+  if (run.failed()) {
+    json["failure"] = run.failure;
+  } else {
     json["loss"] = run.loss;
     json["step"] = run.step;
     json["updates"] = run.steps;
     json["ended"] = enum_name(run.ended);
-    json["scored"] = enum_name(run.scored);
-    if (run.test_loss) json["test_loss"] = *run.test_loss;
     if (std::isfinite(run.lowest_loss)) json["lowest"] = {{"loss", run.lowest_loss}, {"step", run.lowest_step}};
-  } else {
-    json["failure"] = run.failure->what();
   }
+  if (has_target)  // null where the run never came so far
+    json["target"] = run.reached ? Json{{"step", run.reached->step}, {"seconds", run.reached->seconds}} : Json();
   return json;
 }
 
@@ -65,28 +66,38 @@ int tenths_above_zero(const MeanEstimate& difference) {
   return static_cast<int>(std::ranges::count_if(difference.tenths, [](double tenth) { return tenth > 0; }));
 }
 
-nlohmann::ordered_json result_json(const ConfigResult& result, bool has_target) {
-  nlohmann::ordered_json json = {{"config", result.runs.config}, {"params", result.runs.params}};
-  json["block_size"] = result.runs.block_size;
-  json["seeds"] = nlohmann::ordered_json::array();
-  for (const SeedRun& run : result.runs.seeds) {
-    json["seeds"].push_back(seed_json(run));
-    if (!has_target) continue;
-    nlohmann::ordered_json& target = json["seeds"].back()["target"];  // null where the run never came so far
-    if (run.reached) target = {{"step", run.reached->step}, {"seconds", run.reached->seconds}};
-  }
+Json result_json(const ConfigResult& result, const Comparison& comparison) {
+  Json json = {{"config", result.runs.config}, {"params", result.runs.params}, {"block_size", result.runs.block_size}};
+  const std::optional<double> tokens = tokens_of(result.runs);
+  json["steps"] = or_null(mean_over(result.runs, &SeedRun::steps));
+  json["trained_tokens"] = or_null(tokens);
+  json["passes"] =
+      tokens && comparison.train_tokens > 0 ? Json(*tokens / static_cast<double>(comparison.train_tokens)) : Json();
+  json["seeds"] = Json::array();
+  for (const SeedRun& run : result.runs.seeds) json["seeds"].push_back(seed_json(run, comparison.target.has_value()));
   json["mean"] = result.mean.mean;
   json["ci95"] = interval_json(result.mean.ci95);
   json["spread"] = or_null(result.mean.deviation);
-  json["rank"] = result.rank > 0 ? nlohmann::ordered_json(result.rank) : nlohmann::ordered_json();
+  json["rank"] = result.rank > 0 ? Json(result.rank) : Json();
   json["versus_best"] = difference_json(result.versus_best);
   if (result.versus_best) {
     json["versus_best"]["ahead_in_tenths"] = tenths_above_zero(*result.versus_best);
     json["versus_best"]["tenths"] = result.versus_best->tenths.size();
   }
-  if (const auto test = mean_over(result.runs, &SeedRun::test_loss)) json["test_loss"] = *test;
   if (result.runs.leaks) json["leaks"] = true;
   return json;
+}
+
+Json effects_json(const Comparison& comparison) {
+  Json effects = Json::array();
+  for (const std::vector<LevelMean>& effect : comparison.effects) {
+    Json levels = Json::array();
+    for (const LevelMean& each : effect)
+      levels.push_back(
+          {{"level", each.level}, {"mean", each.mean}, {"versus_best", difference_json(each.versus_best)}});
+    effects.push_back(std::move(levels));
+  }
+  return effects;
 }
 
 /// Length of "quick " where every name begins with that word, as variants of one config do; else 0.
@@ -104,8 +115,24 @@ std::string rank_cell(const ConfigResult& result) {
   return result.runs.leaks ? "leaks" : "failed";
 }
 
-std::string p_cell(double p) {
+std::string p_text(double p) {
   return p < 0.0001 ? "<0.0001" : format_fixed(p, 4);
+}
+
+std::string loss_cell(double loss) {
+  return std::isfinite(loss) ? format_fixed(loss, 4) : missing;
+}
+
+/// "0.0123 ± 0.0045", half of a 95 % interval, or the first alone.
+std::string difference_cell(const std::optional<MeanEstimate>& difference) {
+  if (!difference) return "";
+  std::string cell = format_fixed(difference->mean, 4);
+  if (difference->ci95) cell += " ± " + format_fixed((difference->ci95->high - difference->ci95->low) / 2, 4);
+  return cell;
+}
+
+std::string p_cell(const std::optional<MeanEstimate>& difference) {
+  return difference && difference->p ? p_text(*difference->p) : "";
 }
 
 std::int64_t most_jobs(const ConfigRuns& runs) {
@@ -114,69 +141,83 @@ std::int64_t most_jobs(const ConfigRuns& runs) {
   return jobs;
 }
 
-/// "0.0123 ± 0.0045", half of a 95 % interval, or the first alone.
-std::string difference_cell(const MeanEstimate& difference) {
-  std::string cell = format_fixed(difference.mean, 4);
-  if (difference.ci95) cell += " ± " + format_fixed((difference.ci95->high - difference.ci95->low) / 2, 4);
-  return cell;
+/// "1,200" or, where seeds differ, "1,150 to 1,200"; empty if none has any.
+std::string steps_of(const ConfigRuns& runs) {
+  std::vector<std::int64_t> steps;
+  for (const SeedRun& run : runs.seeds)
+    if (run.steps > 0) steps.push_back(run.steps);
+  if (steps.empty()) return "";
+  const auto [least, most] = std::ranges::minmax(steps);
+  return (least == most ? "" : format_count(least) + " to ") + format_count(most);
 }
 
-std::string tenths_cell(const MeanEstimate& difference) {
-  return std::to_string(tenths_above_zero(difference)) + " of " + std::to_string(difference.tenths.size());
+/// Whether two configs made another number of steps, or saw another number of tokens.
+bool trained_unalike(const std::vector<ConfigResult>& results) {
+  return std::ranges::any_of(results, [&](const ConfigResult& result) {
+    const ConfigRuns &one = result.runs, &first = results.front().runs;
+    const std::string steps = steps_of(one), others = steps_of(first);
+    return !steps.empty() && !others.empty() && (steps != others || one.tokens_per_step != first.tokens_per_step);
+  });
 }
 
-std::string seeds_remark(std::size_t seeds) {
-  if (seeds == 1) return "no intervals: one seed does not show how much seeds differ";
-  return "intervals are over seeds on this text: Student's t over " + std::to_string(seeds) +
-         " seeds, paired; to score another text: chargpt eval RUN --text FILE";
+std::string training_remark(const Comparison& comparison) {
+  if (!trained_unalike(comparison.results)) return "";
+  std::vector<std::string> each;
+  for (const ConfigResult& result : comparison.results)
+    if (const auto tokens = tokens_of(result.runs))
+      each.push_back(result.runs.config + " " + format_short(*tokens) + " tokens in " + steps_of(result.runs) +
+                     " steps");
+  return "not trained alike: " + joined(each, ", ");
 }
 
-/// Whether other seeds may well show the opposite sign; false with one seed, where that cannot be said.
-bool is_undecided(const MeanEstimate& difference) {
-  return difference.ci95 && difference.ci95->low <= 0 && difference.ci95->high >= 0;
+/// The clock gave the config's first run its number of steps, and the later ones repeat it. Empty if all trained at
+/// about the same speed, or there is nothing to compare.
+std::string clock_remark(const ConfigRuns& runs) {
+  constexpr double tolerated = 0.1;
+  if (!runs.by_clock || runs.seeds.size() < 2 || runs.seeds.front().failed()) return "";
+  ConfigRuns later = runs;
+  later.seeds.erase(later.seeds.begin());
+  const double first = runs.seeds.front().tokens_per_second;
+  const double others = mean_over(later, &SeedRun::tokens_per_second).value_or(first);
+  if (std::abs(first / others - 1) <= tolerated) return "";
+  return runs.config + ": its first run, which set the number of steps, trained " + format_short(first) +
+         " tokens/s and the others " + format_short(others) + "; the machine was not equally fast";
 }
 
-void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs) {
-  constexpr double clearly = 0.02;
-  for (const SeedRun& run : runs.seeds) {
-    if (run.failure) continue;
-    const std::string name = runs.config + " with seed " + std::to_string(run.seed);
-    if (run.scored == ScoredAt::named)
-      lines.push_back(name + " is scored at step " + format_count(run.step) + ", the checkpoint that was named");
-    if (run.scored == ScoredAt::end && run.lowest_loss < run.loss - clearly)
-      lines.push_back(name + " overfitted: " + format_fixed(run.lowest_loss, 4) + " after step " +
-                      std::to_string(run.lowest_step) + ", " + format_fixed(run.loss, 4) +
-                      " at its end; a shorter run or more dropout is likely to score better");
-  }
-}
-
-/// "default: 2 of 3 seeds ended by patience": the schedules of such runs were not gone through.
-std::string ended_early(const ConfigRuns& runs) {
+/// "default: 2 of 3 seeds stopped early by patience": such runs have not gone through their schedule.
+std::string patience_remark(const ConfigRuns& runs) {
   const auto count = std::ranges::count(runs.seeds, Ending::patience, &SeedRun::ended);
   if (count == 0) return "";
   return runs.config + ": " + std::to_string(count) + " of " + std::to_string(runs.seeds.size()) +
-         (runs.seeds.size() == 1 ? " seed" : " seeds") +
-         " ended by patience, which was measured on this split, before the end of the schedule";
+         (runs.seeds.size() == 1 ? " seed" : " seeds") + " stopped early by patience, which this split decided";
 }
 
-/// "1,200" or, where seeds differ, "1,150 to 1,200"; empty if one failed.
-std::string steps_of(const ConfigRuns& runs) {
-  const auto [least, most] = std::ranges::minmax_element(runs.seeds, {}, &SeedRun::steps);
-  if (least == runs.seeds.end() || least->steps == 0) return "";
-  return (least->steps == most->steps ? "" : format_count(least->steps) + " to ") + format_count(most->steps);
-}
-
-/// Where not all made as many.
-std::string steps_remark(const Comparison& comparison) {
-  std::vector<std::string> each;
-  bool differ = false;
-  for (const ConfigResult& result : comparison.results) {
-    const std::string steps = steps_of(result.runs);
-    if (steps.empty()) continue;
-    differ |= steps != steps_of(comparison.results.front().runs);
-    each.push_back(result.runs.config + " " + steps);
+void add_run_remarks(std::vector<std::string>& lines, const ConfigRuns& runs) {
+  constexpr double clearly = 0.02;
+  for (const SeedRun& run : runs.seeds) {
+    const std::string name = runs.config + " with seed " + std::to_string(run.seed);
+    if (run.failed()) {
+      lines.push_back(name + ": " + run.failure);
+      continue;
+    }
+    if (run.step != run.steps)
+      lines.push_back(name + " is scored at step " + format_count(run.step) + ", not at its end");
+    else if (run.lowest_loss < run.loss - clearly)
+      lines.push_back(name + " overfitted: its loss rose from " + format_fixed(run.lowest_loss, 4) + " (step " +
+                      format_count(run.lowest_step) + ") to " + format_fixed(run.loss, 4) +
+                      " at the end, which is scored");
+    if (!run.caution.empty()) lines.push_back(name + ": " + run.caution);
   }
-  return differ ? "steps: " + joined(each, ", ") : "";
+}
+
+std::string look_remark(const Look& look, bool several_seeds) {
+  if (!several_seeds) return "";
+  if (look.number == 0)
+    return "chargpt cannot know how often these runs were compared before: each comparison with more seeds raises "
+           "the rate of false positives";
+  if (look.number == 1) return "";
+  return "this is look " + std::to_string(look.number) + " at this comparison, so \"is ahead\" needs p ≤ " +
+         Json(look.level).dump();
 }
 
 /// "in both seeds", "in 2 of 3 seeds": where the best has the lower loss.
@@ -189,28 +230,39 @@ std::string seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
   return seeds == 2 ? "in both seeds" : "in all " + std::to_string(seeds) + " seeds";
 }
 
-std::string in_tenths(const MeanEstimate& difference) {
-  return "in " + tenths_cell(difference) + " tenths of the text";
+/// What it would take to decide; figures only from five seeds on.
+std::string advice(const Comparison& comparison, const MeanEstimate& difference, std::int64_t seeds) {
+  if (comparison.look.number == 0) return "";
+  const double later = level_of_look(comparison.look.number + 1);
+  const auto further = seeds_to_decide(difference, seeds, later, comparison.pairs);
+  if (seeds < 5) return "; more seeds (--seeds) are tested at p ≤ " + Json(later).dump();
+  if (!further) return "; if these losses are typical, not even 1,000 seeds would decide";
+  const auto fresh = seeds_to_decide(difference, 5, first_look_level, comparison.pairs);
+  return "; if these losses are typical, about " + format_count(*further - seeds, "further seed") +
+         " would decide (at p ≤ " + Json(later).dump() + "), or " +
+         format_count(fresh.value_or(*further), "fresh one") + " (another --seed and --out)";
 }
 
 }  // namespace
 
-nlohmann::ordered_json difference_json(const std::optional<MeanEstimate>& difference) {
+Json difference_json(const std::optional<MeanEstimate>& difference) {
   if (!difference) return nullptr;
   return {{"difference", difference->mean}, {"ci95", interval_json(difference->ci95)}, {"p", or_null(difference->p)}};
 }
 
-nlohmann::ordered_json to_json(const Comparison& comparison) {
-  nlohmann::ordered_json json = {{"results", nlohmann::ordered_json::array()}};
-  for (const ConfigResult& result : comparison.results)
-    json["results"].push_back(result_json(result, comparison.target.has_value()));
-  json["split"] = "val";
+Json to_json(const Comparison& comparison) {
+  Json json = {{"results", Json::array()}};
+  for (const ConfigResult& result : comparison.results) json["results"].push_back(result_json(result, comparison));
+  if (!comparison.effects.empty()) json["effects"] = effects_json(comparison);
+  json["split"] = comparison.split;
   json["tokens"] = comparison.tokens;
   json["comparisons"] = comparison.pairs;
+  json["look"] = comparison.look.number > 0 ? Json(comparison.look.number) : Json();
+  json["level"] = comparison.look.level;
   if (comparison.target) json["target"] = *comparison.target;
   json["verdict"] = verdict(comparison);
-  json["remarks"] = table_notes(comparison);
-  for (const std::string& remark : remarks(comparison)) json["remarks"].push_back(remark);
+  json["remarks"] = limits(comparison);
+  for (const std::string& line : explanations(comparison)) json["remarks"].push_back(line);
   return json;
 }
 
@@ -218,93 +270,60 @@ Table to_table(const Comparison& comparison) {
   const std::vector<ConfigResult>& results = comparison.results;
   const std::size_t beginning = common_beginning(results);
   const std::string config = beginning > 0 ? results.front().runs.config.substr(0, beginning - 1) : "config";
-  Table table({"rank", config, "loss", "test", "std", "above best", "p", "tenths", "params", "tokens/s", "seconds"});
-  table.may_leave_out({"std", "tokens/s", "p", "params", "seconds", "tenths", "test"});
+  const bool shows_steps = trained_unalike(results) || std::ranges::any_of(results, [](const ConfigResult& result) {
+                             return result.runs.by_clock;
+                           });
+  Table table({"rank", config, "loss", "std", "above best", "p", "steps", "tokens", "params", "tokens/s", "seconds"});
+  table.may_leave_out({"std", "tokens/s", "p", "params", "seconds", "tokens", "steps"});
   for (const ConfigResult& result : results) {
-    const std::optional<double> test = mean_over(result.runs, &SeedRun::test_loss);
-    const std::optional<MeanEstimate>& versus = result.versus_best;
-    const std::string shared = most_jobs(result.runs) > 1 ? "*" : "";
-    table.add({rank_cell(result), result.runs.config.substr(beginning), format_fixed(result.mean.mean, 4),
-               test ? format_fixed(*test, 4) : "", result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
-               versus ? difference_cell(*versus) : "", versus && versus->p ? p_cell(*versus->p) : "",
-               versus ? tenths_cell(*versus) : "", format_short(static_cast<double>(result.runs.params)),
-               format_short(*mean_over(result.runs, &SeedRun::tokens_per_second)) + shared,
-               format_fixed(*mean_over(result.runs, &SeedRun::seconds), 1) + shared});
+    const ConfigRuns& runs = result.runs;
+    const std::string shared = most_jobs(runs) > 1 ? "*" : "";
+    const auto speed = mean_over(runs, &SeedRun::tokens_per_second), seconds = mean_over(runs, &SeedRun::seconds);
+    const auto tokens = tokens_of(runs);
+    table.add({rank_cell(result), runs.config.substr(beginning), loss_cell(result.mean.mean),
+               result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
+               difference_cell(result.versus_best), p_cell(result.versus_best), shows_steps ? steps_of(runs) : "",
+               shows_steps && tokens ? format_short(*tokens) : "", format_short(static_cast<double>(runs.params)),
+               speed ? format_short(*speed) + shared : missing,
+               seconds ? format_fixed(*seconds, 1) + shared : missing});
   }
+  return table;
+}
+
+Table effects_table(const Comparison& comparison) {
+  Table table({"main effect", "mean loss", "above best", "p"});
+  table.may_leave_out({"p"});
+  for (const std::vector<LevelMean>& effect : comparison.effects)
+    for (const LevelMean& each : effect)
+      table.add({each.level, format_fixed(each.mean, 4), difference_cell(each.versus_best), p_cell(each.versus_best)});
   return table;
 }
 
 Table target_table(const Comparison& comparison) {
   Table table({"config", "reached " + format_fixed(comparison.target.value_or(0), 4), "steps", "seconds"});
   for (const ConfigResult& result : comparison.results) {
-    const ConfigRuns& runs = result.runs;
-    const auto reached = std::ranges::count_if(runs.seeds, [](const SeedRun& run) { return run.reached.has_value(); });
-    const auto mean = mean_reached(runs);
-    table.add({runs.config + (runs.leaks ? " (leaks)" : ""),
-               std::to_string(reached) + " of " + std::to_string(runs.seeds.size()),
-               mean ? format_count(std::llround(mean->steps)) : "",
-               mean ? format_fixed(mean->seconds, 1) + (most_jobs(runs) > 1 ? "*" : "") : ""});
+    double reached = 0, steps = 0, seconds = 0;
+    for (const SeedRun& run : result.runs.seeds) {
+      if (!run.reached) continue;
+      ++reached;
+      steps += static_cast<double>(run.reached->step);
+      seconds += run.reached->seconds;
+    }
+    const std::size_t seeds = result.runs.seeds.size();
+    const bool all = reached == static_cast<double>(seeds);  // the mean of those that did would flatter
+    table.add({result.runs.config + (result.runs.leaks ? " (leaks)" : ""),
+               format_fixed(reached, 0) + " of " + std::to_string(seeds),
+               all ? format_count(std::llround(steps / reached)) : missing,
+               all ? format_fixed(seconds / reached, 1) + (most_jobs(result.runs) > 1 ? "*" : "") : missing});
   }
   return table;
 }
 
-std::string undecided_text(const std::vector<NamedDifference>& differences) {
+std::string undecided_text(const std::vector<NamedDifference>& differences, double level) {
   std::vector<std::string> each;
   for (const auto& [name, difference] : differences)
-    if (is_undecided(difference)) each.push_back(name);
+    if (difference.p && *difference.p > level) each.push_back(name);
   return joined(each, ", ");
-}
-
-std::vector<std::string> remarks(const Comparison& comparison) {
-  std::vector<std::string> lines;
-  if (comparison.results.empty()) return lines;
-  lines.push_back(seeds_remark(comparison.results[0].runs.seeds.size()));
-  lines.emplace_back(
-      "±: half of a 95 % interval; std: standard deviation over seeds; tenths: parts of the text where the best is "
-      "ahead");
-  if (comparison.pairs > 1)
-    lines.push_back("the best config was chosen by these losses, so intervals and p are corrected for all " +
-                    std::to_string(comparison.pairs) + " pairs of configs");
-  std::vector<NamedDifference> differences;
-  for (const ConfigResult& result : comparison.results)
-    if (result.versus_best) differences.emplace_back(result.runs.config, *result.versus_best);
-  if (const std::string undecided = undecided_text(differences); !undecided.empty())
-    lines.push_back("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided);
-  for (std::string& line : run_remarks(comparison)) lines.push_back(std::move(line));
-  return lines;
-}
-
-std::vector<std::string> run_remarks(const Comparison& comparison) {
-  std::vector<std::string> lines;
-  lines.emplace_back(
-      comparison.trained_before
-          ? "each run is scored at its best checkpoint, chosen on this split, which flatters runs that were evaluated "
-            "often"
-          : "each run is scored with its final weights (averaged ones with train.ema), not with its best checkpoint, "
-            "which this split would have chosen");
-  for (const ConfigResult& result : comparison.results) {
-    add_what_was_scored(lines, result.runs);
-    if (const std::string early = ended_early(result.runs); !early.empty()) lines.push_back(early);
-  }
-  if (const std::string steps = steps_remark(comparison); !steps.empty()) lines.push_back(steps);
-  return lines;
-}
-
-std::vector<std::string> table_notes(const Comparison& comparison) {
-  std::vector<std::string> lines = comparison.notes;
-  if (const std::string tested = test_note(comparison.results); !tested.empty()) lines.push_back(tested);
-  std::int64_t jobs = 1;
-  for (const ConfigResult& result : comparison.results) {
-    jobs = std::max(jobs, most_jobs(result.runs));
-    if (result.runs.leaks) lines.push_back(result.runs.config + " " + leaks_label + "; its loss is not ranked");
-    for (const SeedRun& run : result.runs.seeds)
-      if (run.failure)
-        lines.push_back(result.runs.config + " with seed " + std::to_string(run.seed) + ": " + run.failure->what());
-  }
-  if (jobs > 1)
-    lines.push_back("* up to " + std::to_string(jobs) +
-                    " trainings shared the machine: do not compare these times and speeds with others");
-  return lines;
 }
 
 std::string verdict(const Comparison& comparison) {
@@ -314,16 +333,64 @@ std::string verdict(const Comparison& comparison) {
   const MeanEstimate& difference = *next.versus_best;
   const std::size_t beginning = common_beginning(results);
   const std::string name = best.runs.config.substr(beginning), other = next.runs.config.substr(beginning);
-  if (difference.mean == 0) return name + " and " + other + " have equal losses";
-  const bool several = results.size() > 2 && results[2].rank > 0;
-  const std::string ahead = name + " is ahead" + (several ? " of " + other : ""),
-                    by = " by " + format_fixed(difference.mean, 4);
-  if (!difference.ci95)
-    return ahead + by + ", " + in_tenths(difference) + "; one seed cannot show whether that is luck: " +
-           (comparison.trained_before ? "train 3 seeds of each" : "try --seeds 3");
-  if (is_undecided(difference)) return ahead + " " + seeds_ahead(best, next) + ", perhaps by chance";
-  return ahead + by + " (95 % interval over other seeds: " + format_fixed(difference.ci95->low, 4) + " to " +
-         format_fixed(difference.ci95->high, 4) + "), " + in_tenths(difference);
+  const std::string by = format_fixed(difference.mean, 4);
+  if (by == "0.0000") return name + " and " + other + " are equal (within 0.0001)";
+  if (!difference.p)
+    return name + " has a lower loss than " + other + ", by " + by +
+           "; one seed cannot show whether that is luck: train several of each (--seeds)";
+  const std::string test = "p = " + p_text(*difference.p) + ", level " + Json(comparison.look.level).dump();
+  const auto seeds = std::ssize(best.runs.seeds);
+  if (*difference.p > comparison.look.level)
+    return name + " has a lower loss than " + other + " " + seeds_ahead(best, next) + ", by " + by +
+           ", which may be chance (" + test + ")" + advice(comparison, difference, seeds);
+  if (!clock_remark(best.runs).empty() || !clock_remark(next.runs).empty())
+    return name + " has a lower loss than " + other + ", by " + by + " (" + test +
+           "), but the clock did not give both equal conditions, so neither is called ahead";
+  return name + " is ahead of " + other + " by " + by + " (" + test + "), in " +
+         std::to_string(tenths_above_zero(difference)) + " of " + std::to_string(difference.tenths.size()) +
+         " tenths of the text";
+}
+
+std::vector<std::string> limits(const Comparison& comparison) {
+  std::vector<std::string> lines = comparison.notes;
+  const auto add = [&lines](const std::string& line) {
+    if (!line.empty()) lines.push_back(line);
+  };
+  if (comparison.results.empty()) return lines;
+  add(training_remark(comparison));
+  std::int64_t jobs = 1;
+  std::vector<NamedDifference> differences;
+  for (const ConfigResult& result : comparison.results) {
+    jobs = std::max(jobs, most_jobs(result.runs));
+    if (result.versus_best) differences.emplace_back(result.runs.config, *result.versus_best);
+    if (result.runs.leaks) add(result.runs.config + " " + leaks_label + "; its loss is not ranked");
+    add(clock_remark(result.runs));
+    add(patience_remark(result.runs));
+    add_run_remarks(lines, result.runs);
+  }
+  const std::string undecided = undecided_text(differences, comparison.look.level);
+  if (!undecided.empty() && undecided != comparison.results[1].runs.config)  // of which the verdict speaks
+    add("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided);
+  if (jobs > 1)
+    add("times with a *: up to " + std::to_string(jobs) + " runs trained at once; do not compare them with others");
+  add(look_remark(comparison.look, comparison.results[0].runs.seeds.size() > 1));
+  return lines;
+}
+
+std::vector<std::string> explanations(const Comparison& comparison) {
+  if (comparison.results.empty()) return {};
+  std::vector<std::string> lines = {
+      "each run is scored with its final weights (averaged ones with train.ema): this split did not choose them"};
+  const std::size_t seeds = comparison.results[0].runs.seeds.size();
+  if (seeds == 1) lines.emplace_back("no intervals: one seed does not show how much seeds differ");
+  if (seeds > 1)
+    lines.push_back("±: half of a 95 % interval over other seeds on this text (Student's t over " +
+                    std::to_string(seeds) + " seeds, paired); std: standard deviation over seeds");
+  if (comparison.pairs > 1)
+    lines.push_back("intervals and p are corrected for all " + std::to_string(comparison.pairs) + " pairs of configs");
+  if (!comparison.effects.empty())
+    lines.emplace_back("main effect: the mean over all configs with that value, paired by seeds");
+  return lines;
 }
 
 }  // namespace chargpt

@@ -1,6 +1,7 @@
 #include "compare/ladder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "compare/comparison_report.h"
@@ -44,7 +45,7 @@ Table to_table(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>
   for (const ClimbedRung& rung : rungs) {
     const ConfigResult& result = *rung.result;
     table.add({short_name(rung.rung.preset) + (result.runs.leaks ? " (leaks)" : ""),
-               failed(result.runs) ? "failed" : format_fixed(result.mean.mean, 4),
+               std::isfinite(result.mean.mean) ? format_fixed(result.mean.mean, 4) : "failed",
                rung.step ? signed_loss(rung.step->mean) : "", std::string(rung.rung.lesson)});
   }
   for (const Counted& count : counted) table.add({count.name, format_fixed(count.loss, 4), "", count.about});
@@ -56,12 +57,10 @@ std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs) {
   std::vector<NamedDifference> steps;
   for (const ClimbedRung& rung : rungs)
     if (rung.step) steps.emplace_back(short_name(rung.rung.preset) + " from " + short_name(rung.below), *rung.step);
-  if (const std::string undecided = undecided_text(steps); !undecided.empty())
-    lines.push_back("not distinguishable: " + undecided);
-  const bool one_seed = std::ranges::any_of(steps, [](const NamedDifference& step) { return !step.second.ci95; });
-  if (one_seed)
-    lines.emplace_back(
-        "one seed does not show how much seeds differ; --seeds 3 shows which steps are more than chance");
+  if (const std::string undecided = undecided_text(steps, first_look_level); !undecided.empty())
+    lines.push_back("steps that may be chance: " + undecided);
+  if (std::ranges::any_of(steps, [](const NamedDifference& step) { return !step.second.p; }))
+    lines.emplace_back("one seed cannot show which steps are luck: compare ladder --seeds 3");
   return lines;
 }
 

@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "base/error.h"
+#include "base/names.h"
 #include "config/describe.h"
+#include "network/model_types.h"
 #include "report/files/metrics.h"
 #include "train/conditions.h"
+#include "train/schedule.h"
 
 namespace chargpt {
 namespace {
@@ -86,10 +91,65 @@ std::string members(const std::string& name, const Group& group) {
   return name + ": " + joined(runs, ", ");
 }
 
+/// Of a value of the varied option at `option`: the mean over its configs, seed by seed.
+std::vector<double> means_of_level(const std::vector<ConfigResult>& results, std::size_t option,
+                                   const std::string& level) {
+  std::vector<double> means(results.front().runs.seeds.size());
+  double configs = 0;
+  for (const ConfigResult& result : results) {
+    if (result.runs.levels[option] != level) continue;
+    ++configs;
+    for (std::size_t k = 0; k < means.size(); ++k) means[k] += (result.runs.seeds[k].loss - means[k]) / configs;
+  }
+  return means;
+}
+
+std::vector<LevelMean> effect_of(const std::vector<ConfigResult>& results, std::size_t option, std::int64_t pairs) {
+  std::map<std::string, std::vector<double>> means;
+  for (const ConfigResult& result : results)
+    means.emplace(result.runs.levels[option], means_of_level(results, option, result.runs.levels[option]));
+  std::vector<LevelMean> effect;
+  for (const auto& [level, of_seeds] : means) effect.push_back({level, mean_of_seeds(of_seeds).mean});
+  std::ranges::sort(effect, {}, &LevelMean::mean);
+  const std::vector<double>& best = means.at(effect.front().level);
+  for (std::size_t i = 1; i < effect.size(); ++i) {
+    std::vector<double> difference = means.at(effect[i].level);
+    for (std::size_t k = 0; k < best.size(); ++k) difference[k] -= best[k];
+    effect[i].versus_best = mean_of_seeds(difference, pairs);
+  }
+  return effect;
+}
+
+std::int64_t pairs_of_levels(const std::vector<ConfigResult>& results, std::size_t option) {
+  std::set<std::string> levels;
+  for (const ConfigResult& result : results) levels.insert(result.runs.levels[option]);
+  return std::ssize(levels) * (std::ssize(levels) - 1) / 2;
+}
+
+/// None where fewer than two options vary, or a config cannot be ranked.
+std::vector<std::vector<LevelMean>> main_effects(const std::vector<ConfigResult>& results) {
+  const std::size_t options = results.empty() ? 0 : results.front().runs.levels.size();
+  if (options < 2 || !std::ranges::all_of(results, can_be_ranked)) return {};
+  std::int64_t pairs = 0;
+  for (std::size_t option = 0; option < options; ++option) pairs += pairs_of_levels(results, option);
+  std::vector<std::vector<LevelMean>> effects;
+  for (std::size_t option = 0; option < options; ++option) effects.push_back(effect_of(results, option, pairs));
+  return effects;
+}
+
 }  // namespace
 
-bool failed(const ConfigRuns& runs) {
-  return std::ranges::any_of(runs.seeds, [](const SeedRun& run) { return run.failure.has_value(); });
+ConfigRuns config_runs(const std::string& name, const Config& config, std::int64_t params) {
+  return {.config = name,
+          .params = params,
+          .block_size = config.model.block_size,
+          .tokens_per_step = tokens_per_step(config),
+          .leaks = leaks(config.model),
+          .by_clock = config.train.max_seconds > 0};
+}
+
+Look look_of(std::int64_t number) {
+  return {.number = number, .level = level_of_look(number)};
 }
 
 std::vector<std::vector<float>> losses_of(const ConfigRuns& runs) {
@@ -108,7 +168,8 @@ Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text) 
   for (ConfigRuns& runs : configs) {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     ConfigResult& result = results.emplace_back();
-    result.mean = failed(runs) ? MeanEstimate{.mean = none} : mean_over_seeds(losses_of(runs));
+    const bool failed = std::ranges::any_of(runs.seeds, &SeedRun::failed);
+    result.mean = failed ? MeanEstimate{.mean = none} : mean_over_seeds(losses_of(runs));
     result.runs = std::move(runs);
   }
   const auto end_of_ranked = std::stable_partition(results.begin(), results.end(), can_be_ranked);
@@ -125,6 +186,7 @@ Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text) 
   for (const ConfigResult& result : results)
     for (const SeedRun& run : result.runs.seeds)
       comparison.tokens = std::max(comparison.tokens, std::ssize(run.losses));
+  comparison.effects = main_effects(results);
   return comparison;
 }
 
@@ -152,18 +214,7 @@ void find_target(Comparison& comparison, double target) {
   comparison.target = target;
   for (ConfigResult& result : comparison.results)
     for (SeedRun& run : result.runs.seeds)
-      if (!run.failure) run.reached = reached_by(run, target);
-}
-
-std::optional<MeanReached> mean_reached(const ConfigRuns& runs) {
-  MeanReached mean;
-  const auto count = static_cast<double>(runs.seeds.size());
-  for (const SeedRun& run : runs.seeds) {
-    if (!run.reached) return std::nullopt;
-    mean.steps += static_cast<double>(run.reached->step) / count;
-    mean.seconds += run.reached->seconds / count;
-  }
-  return mean;
+      if (!run.failed()) run.reached = reached_by(run, target);
 }
 
 std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b) {
@@ -179,10 +230,7 @@ std::vector<ConfigRuns> group_by_config(std::vector<TrainedRun> runs, std::vecto
   std::vector<ConfigRuns> configs;
   for (Group& group : groups) {
     const TrainedRun& first = group.front();
-    ConfigRuns config{.config = name_of(group, taken),
-                      .params = first.params,
-                      .block_size = first.config.config.model.block_size,
-                      .leaks = first.leaks};
+    ConfigRuns config = config_runs(name_of(group, taken), first.config.config, first.params);
     if (group.size() > 1) remarks.push_back(members(config.config, group));
     for (TrainedRun& run : group) config.seeds.push_back(std::move(run.seed));
     configs.push_back(std::move(config));

@@ -1,6 +1,5 @@
-// What several configs, each trained with the same seeds on the same text, say about each other: means, intervals and
-// ranks by their losses, or (`--target`) by when each first had a loss at or under a target; and runs that were trained
-// before, sorted into configs and seeds so that they can be ranked. Trains and scores nothing, and knows no tensor.
+// What several configs, each trained with the same seeds on the same text, say about each other: means, intervals,
+// ranks, main effects of varied options, and when each first reached a target loss. Pure functions over scored runs.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "base/names.h"
+#include "base/token_view.h"
 #include "config/load.h"
 #include "evaluate/paired.h"
 #include "report/events.h"
 
 namespace chargpt {
-
-/// Which weights of a run were scored. end: those it ended with, averaged where train.ema averages; nothing was chosen
-/// by the split they are scored on. best: those of its lowest validation loss, which flatters runs that were evaluated
-/// often. named: those of a checkpoint that was named.
-CHARGPT_ENUM(ScoredAt, end, best, named);
 
 /// The first evaluation that found a loss at or under a target.
 struct ReachedTarget {
@@ -29,39 +22,39 @@ struct ReachedTarget {
   double seconds = 0;
 };
 
-/// One config trained with one seed, scored on the whole validation split.
+/// One config trained with one seed, scored on a whole split.
 struct SeedRun {
   std::int64_t seed = 0;
-  double loss = 0;  ///< nats per token
+  double loss = std::numeric_limits<double>::quiet_NaN();  ///< nats per token
   double seconds = 0;
   double tokens_per_second = 0;  ///< while it trained: without start-up, evaluations and saves
   std::int64_t step = 0;         ///< of the weights scored
   std::int64_t steps = 0;        ///< of the whole run; 0 for one that failed
   Ending ended = Ending::unknown;
-  ScoredAt scored = ScoredAt::end;
-  double lowest_loss = std::numeric_limits<double>::infinity();  ///< of the run's evaluations; infinite where not known
+  double lowest_loss = std::numeric_limits<double>::infinity();  ///< of the run's exact evaluations; infinite: unknown
   std::int64_t lowest_step = 0;                                  ///< of that evaluation
-  std::int64_t jobs = 1;  ///< trainings that shared the machine; more than one: times compare with nothing
+  std::int64_t jobs = 1;     ///< runs that trained at once; above 1 times compare with nothing
+  std::string caution = {};  ///< why its loss may be too low
   std::filesystem::path run = {};
-  std::optional<Error> failure = {};          ///< of a run without a loss: what went wrong
-  std::vector<float> losses = {};             ///< of every token, in the order of the text
-  std::optional<double> test_loss = {};       ///< of the best checkpoint, where a test split is held out
-  std::optional<ReachedTarget> reached = {};  ///< where the comparison has a target
+  std::string failure = {};        ///< of a run without a loss: what went wrong
+  std::vector<float> losses = {};  ///< of every token, in the order of the text
+  std::optional<ReachedTarget> reached = {};
+
+  bool failed() const { return !failure.empty(); }
 };
 
 /// One config with all its seeds.
 struct ConfigRuns {
   std::string config;
-  std::int64_t params = 0, block_size = 0;
-  bool leaks = false;  ///< it sees its own targets: listed, never ranked
+  std::int64_t params = 0, block_size = 0, tokens_per_step = 0;
+  bool leaks = false;                    ///< it sees its own targets: listed, never ranked
+  bool by_clock = false;                 ///< train.max_seconds ends it
+  std::vector<std::string> levels = {};  ///< of each varied option: "n_head=2"
   std::vector<SeedRun> seeds = {};
 };
 
-/// One of its seeds has no loss.
-bool failed(const ConfigRuns& runs);
-
-/// Of each seed, every token's.
-std::vector<std::vector<float>> losses_of(const ConfigRuns& runs);
+/// Without its runs.
+ConfigRuns config_runs(const std::string& name, const Config& config, std::int64_t params);
 
 struct ConfigResult {
   ConfigRuns runs;
@@ -73,44 +66,51 @@ struct ConfigResult {
 
 /// False for one that leaks, or of which a seed failed.
 bool can_be_ranked(const ConfigResult& result);
+/// Of each seed, every token's.
+std::vector<std::vector<float>> losses_of(const ConfigRuns& runs);
+
+/// A value of a varied option: the mean over all configs that have it.
+struct LevelMean {
+  std::string level;  ///< "n_head=2"
+  double mean = 0;
+  std::optional<MeanEstimate> versus_best = {};  ///< minus the option's best level, paired by seeds; absent for that
+};
+
+/// A test of the same comparison with more seeds is another look: `number` counts them from 1, 0 where that is unknown.
+struct Look {
+  std::int64_t number = 1;
+  double level = first_look_level;  ///< "is ahead" needs p at or below it
+};
+Look look_of(std::int64_t number);
 
 struct Comparison {
-  std::vector<ConfigResult> results = {};  ///< by rank, then those without one in the order they were given
-  std::int64_t tokens = 0;                 ///< scored by each run
-  std::int64_t pairs = 0;                  ///< of ranked configs
-  std::vector<std::string> notes = {};     ///< what else a reader of the table must know
-  std::optional<double> target = {};       ///< loss whose time is asked for
-  bool trained_before = false;             ///< runs scored at their best checkpoints, not trained by this comparison
-  bool complete = true;                    ///< false: stopped before every run had ended, and then there are no results
+  std::vector<ConfigResult> results = {};            ///< by rank, then those without one in the order they were given
+  std::vector<std::vector<LevelMean>> effects = {};  ///< of each varied option, best level first; empty below two
+  std::string split = "val";
+  std::int64_t tokens = 0;        ///< scored by each run
+  std::int64_t train_tokens = 0;  ///< 0: unknown
+  std::int64_t pairs = 0;         ///< of ranked configs
+  Look look = {};
+  std::vector<std::string> notes = {};  ///< what else a reader of the verdict must know
+  std::optional<double> target = {};    ///< loss whose time is asked for
 };
 
 /// Every config must have the same seeds in the same order, and losses of the same tokens. The best is chosen by these
-/// very losses, so each comparison with it is corrected for all pairs that there are (see evaluate/paired.h): of
-/// configs that are equal, at most 5 % of comparisons call any better than another. `text`: the validation split, so
-/// that tenths hold whole documents.
+/// very losses, so each comparison with it is corrected for all pairs that there are (see evaluate/paired.h). `text`:
+/// the split, so that tenths contain whole documents.
 Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text = {});
 
-/// The first evaluation of a run at or under the target, by its metrics.jsonl. A loss is known only where it is
-/// evaluated: a finer eval.eval_interval finds it sooner. Errors: usage for evaluations that are estimates, data for
-/// malformed lines.
+/// The first evaluation of a run at or under the target, by its metrics.jsonl. Errors: usage for evaluations that are
+/// estimates, data for malformed lines.
 std::optional<ReachedTarget> reached_by(const SeedRun& run, double target);
-
 /// Sets `target`, and `reached` of every run. Errors as above.
 void find_target(Comparison& comparison, double target);
 
-/// Over all seeds of a config.
-struct MeanReached {
-  double steps = 0, seconds = 0;
-};
-/// None where a seed did not reach it: the mean of those that did would flatter.
-std::optional<MeanReached> mean_reached(const ConfigRuns& runs);
-
-/// A run and its score on the text that all are scored on.
+/// A run and its score.
 struct TrainedRun {
   std::string name;  ///< as it was given
   ResolvedConfig config;
   std::int64_t params = 0;
-  bool leaks = false;
   SeedRun seed;
 };
 

@@ -1,44 +1,37 @@
-// Many trainings, each a child process in a run folder of its own: one that has ended is taken as it is, one that was
-// interrupted goes on, several may train at once. A child that crashes ends no other. Knows no score, no statistics and
-// no command line.
+// Trains what a comparison lacks: each run is a child process, `chargpt resume RUN`, in a folder of its own. A run that
+// has ended is kept, one that was interrupted continues, several may train at once, and several processes may share the
+// work. Independent of scores, statistics and the command line.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/child_process.h"
-#include "base/error.h"
 #include "config/load.h"
+#include "report/events.h"
+#include "text/corpus.h"
 
 namespace chargpt {
 
-/// One training, before it has begun.
+/// One training of a comparison.
 struct PlannedRun {
-  std::string config = {};      ///< as it is listed: "default n_head=2"
+  std::size_t config = 0;       ///< index among those of the comparison
+  std::string name = {};        ///< of that config: "default n_head=2"
   ResolvedConfig options = {};  ///< with its seed and length
   std::filesystem::path folder = {};
-  std::filesystem::path replays = {};  ///< see PlannedTraining
+  std::filesystem::path replays = {};  ///< the run whose shares of time this one replays; empty: none
   std::int64_t number = 1, total = 1;  ///< run `number` of `total`, from 1
 
   std::int64_t seed() const { return options.config.train.seed; }
 };
 
-/// A child that is training, as its metrics tell.
-struct RunningRun {
-  const PlannedRun* run = nullptr;
-  std::int64_t step = 0, max_iters = 0;  ///< max_iters 0: not known
-  std::optional<double> share = {};      ///< of the run that is done
-  double val_loss = std::numeric_limits<double>::quiet_NaN();
-  std::optional<double> seconds_left = {};
-};
+/// "run 3 of 8: default n_head=2, seed 1337"
+std::string run_heading(const PlannedRun& run);
 
 struct RunsOptions {
   std::int64_t jobs = 1;  ///< children at once
@@ -46,43 +39,26 @@ struct RunsOptions {
 };
 
 struct RunsHooks {
-  /// Takes over the result of a run that has ended; false where it has not. Required.
-  std::function<bool(const PlannedRun&)> take_over;
-  /// Starts the child that trains or resumes the run in its folder. Required.
+  /// Starts the child that trains or resumes the run. Required.
   std::function<std::unique_ptr<ChildProcess>(const PlannedRun&)> start;
-  /// After take_over: whether it had ended before.
-  std::function<void(const PlannedRun&, bool reused)> ended = [](const auto&...) {};
-  /// It diverged, its memory ran out, it crashed or was killed, `seconds` after its start: the others go on. `error`:
-  /// the line of the child's own; where it left none, how it ended.
-  std::function<void(const PlannedRun&, const Error& error, double seconds)> failed = [](const auto&...) {};
-  /// Each new row of a running child's metrics.jsonl.
-  std::function<void(const PlannedRun&, const nlohmann::ordered_json& row)> row = [](const auto&...) {};
-  /// Several times a second: what is running, and how many runs are done.
-  std::function<void(const std::vector<RunningRun>& running, std::int64_t done)> watched = [](const auto&...) {};
-  /// What a child has written on stderr since the last call.
-  std::function<void(const PlannedRun&, const std::string& text)> said = [](const auto&...) {};
+  /// The run has ended (finished, patience, seconds or diverged); `reused`: before this comparison came to it.
+  std::function<void(const PlannedRun&, Ending ending, bool reused)> ended;
+  /// The child ended without a result, with this exit code (128 + the signal that ended it).
+  std::function<void(const PlannedRun&, int code)> failed;
+  /// All runs that are left train in other processes.
+  std::function<void(std::int64_t runs)> waiting = [](auto) {};
 };
 
-/// Runs all in their order. False where it was stopped: the children have saved by then. Errors, before anything is
-/// started: busy for a folder that holds another run or is in use. The error of a child other than those of
-/// RunsHooks::failed (a full disk, say) is thrown on under the run's name, after the others have saved.
-bool run_all(const std::vector<PlannedRun>& runs, const RunsOptions& options, const RunsHooks& hooks);
+/// Runs all in their order; a run that another process has locked is looked at again later. False if it was stopped:
+/// the children have saved by then. Errors, before anything is started: busy for a folder that contains another run or
+/// was trained on another text. Error usage if the text is too long to keep and cannot be read again.
+bool run_all(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsOptions& options,
+             const RunsHooks& hooks);
 
-/// "run 3 of 8: default n_head=2, seed 1337"
-std::string run_heading(const PlannedRun& run);
+/// How the run in a folder ended: unknown if it can continue, or has not begun. Errors: as load_checkpoint.
+Ending ending_of_run(const std::filesystem::path& run);
 
-/// One line for all that is running, of at most `columns` (0: any): of one run which it is, how far and its last
-/// validation loss; of several the part that each has done.
-std::string progress_line(const std::vector<RunningRun>& running, std::int64_t done, std::size_t columns);
-
-/// RUN/config.json as an earlier start left it. Errors: missing; busy for what no run wrote, such as one that extends
-/// another file.
+/// RUN/config.json as it was written. Errors: missing; busy if a run did not write it, such as one that extends a file.
 ResolvedConfig config_of_run_folder(const std::filesystem::path& run);
-
-/// The configs' names; the second of one name (or of one folder's name) is NAME-2, and so on.
-std::vector<std::string> distinct_names(const std::vector<ResolvedConfig>& configs);
-
-/// "default n_head=2" with seed 1337 -> "default-n_head=2-seed1337": a folder's name that a shell takes as one word.
-std::string seed_folder_name(const std::string& name, std::int64_t seed);
 
 }  // namespace chargpt

@@ -4,11 +4,13 @@
 #include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "config/describe.h"
 #include "report/format.h"
+#include "run/run_folder.h"
 
 namespace chargpt {
 namespace {
@@ -73,33 +75,39 @@ std::size_t combinations_of(const std::vector<VariedOption>& varied, std::size_t
 }
 
 /// Combination `number` of `count`.
-ResolvedConfig load_variant(const std::string& config, const std::vector<VariedOption>& varied, std::size_t number,
-                            std::size_t count, std::span<const Override> overrides) {
+Variant load_variant(const std::string& config, const std::vector<VariedOption>& varied, std::size_t number,
+                     std::size_t count, std::span<const Override> overrides) {
   std::vector<Override> all(overrides.begin(), overrides.end());
-  std::string differs;
+  Variant variant;
   for (const VariedOption& option : varied) {
     count /= option.values.size();  // combinations with one value of this option and of those before it
     const std::size_t place = number / count % option.values.size();
     all.push_back({option.key, option.values[place], "--vary"});
-    differs += " " + in_name(option, place);
+    variant.levels.push_back(in_name(option, place));
   }
-  ResolvedConfig resolved = load_config(config, all);
-  std::string& name = resolved.config.name;
-  name += differs;
+  variant.options = load_config(config, all);
+  std::string& name = variant.options.config.name;
+  for (const std::string& level : variant.levels) name += " " + level;
   if (name.size() > longest_name)
     throw Error(ExitCode::usage, "the variant \"", printable(name, 2 * longest_name), "\" has a name of ", name.size(),
                 " bytes, above the limit of ", longest_name, "; give its config a shorter name, or vary less");
-  return resolved;
+  return variant;
 }
 
 /// "1e-3" and "0.001".
-void refuse_same(const ResolvedConfig& variant, std::map<std::string, std::string>& seen) {
-  nlohmann::ordered_json options = to_json(variant.config);
+void refuse_same(const Variant& variant, std::map<std::string, std::string>& seen) {
+  nlohmann::ordered_json options = to_json(variant.options.config);
   options.erase("name");
-  const auto [other, fresh] = seen.emplace(options.dump(), variant.config.name);
+  const auto [other, fresh] = seen.emplace(options.dump(), variant.name());
   if (!fresh)
-    throw Error(ExitCode::usage, "the variants \"", other->second, "\" and \"", variant.config.name,
+    throw Error(ExitCode::usage, "the variants \"", other->second, "\" and \"", variant.name(),
                 "\" are the same config; give each value of --vary once");
+}
+
+/// Becomes NAME-2, and so on, where a variant before it has the name, or one that gives the same folder.
+void make_distinct(std::string& name, std::set<std::string>& taken) {
+  const std::string wanted = name;
+  for (int n = 2; !taken.insert(one_word(name)).second; ++n) name = wanted + "-" + std::to_string(n);
 }
 
 }  // namespace
@@ -125,16 +133,22 @@ VariedOption parse_varied(const std::string& given) {
   return option;
 }
 
-std::vector<ResolvedConfig> load_variants(const std::vector<std::string>& configs,
-                                          const std::vector<VariedOption>& varied,
-                                          std::span<const Override> overrides) {
+std::string one_word(std::string name) {
+  std::ranges::replace(name, ' ', '-');
+  return folder_name(std::move(name));
+}
+
+std::vector<Variant> load_variants(const std::vector<std::string>& configs, const std::vector<VariedOption>& varied,
+                                   std::span<const Override> overrides) {
   const std::size_t combinations = combinations_of(varied, configs.size());
-  std::vector<ResolvedConfig> variants;
+  std::vector<Variant> variants;
+  std::set<std::string> names;
   for (const std::string& config : configs) {
     std::map<std::string, std::string> seen;
     for (std::size_t number = 0; number < combinations; ++number) {
       variants.push_back(load_variant(config, varied, number, combinations, overrides));
       refuse_same(variants.back(), seen);
+      make_distinct(variants.back().options.config.name, names);
     }
   }
   return variants;

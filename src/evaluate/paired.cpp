@@ -35,7 +35,7 @@ SeedLosses seed_losses(std::span<const std::vector<float>> losses, const TokenVi
   return result;
 }
 
-std::optional<double> deviation_of(const std::vector<double>& means, double mean) {
+std::optional<double> deviation_of(std::span<const double> means, double mean) {
   if (means.size() < 2) return std::nullopt;
   double squares = 0;
   for (const double seed_mean : means) squares += (seed_mean - mean) * (seed_mean - mean);
@@ -43,16 +43,8 @@ std::optional<double> deviation_of(const std::vector<double>& means, double mean
 }
 
 MeanEstimate estimate(const SeedLosses& losses, std::int64_t comparisons) {
-  const auto K = static_cast<double>(losses.means.size()), pairs = static_cast<double>(comparisons);
-  MeanEstimate result{.mean = std::accumulate(losses.means.begin(), losses.means.end(), 0.0) / K};
+  MeanEstimate result = mean_of_seeds(losses.means, comparisons);
   result.tenths = losses.tenths;
-  if (!std::isfinite(result.mean)) return result;
-  result.deviation = deviation_of(losses.means, result.mean);
-  if (!result.deviation) return result;
-  const double error = *result.deviation / std::sqrt(K);
-  const double half = error == 0 ? 0 : student_critical(0.05 / pairs, K - 1) * error;
-  result.ci95 = {result.mean - half, result.mean + half};
-  result.p = result.mean == 0 ? 1 : std::min(1.0, pairs * student_p(std::abs(result.mean) / error, K - 1));
   return result;
 }
 
@@ -87,6 +79,20 @@ double incomplete_beta(double x, double rest, double a, double b) {
 
 }  // namespace
 
+MeanEstimate mean_of_seeds(std::span<const double> means, std::int64_t comparisons) {
+  if (means.empty()) throw Error(ExitCode::internal, "statistics of no seeds");
+  const auto K = static_cast<double>(means.size()), pairs = static_cast<double>(comparisons);
+  MeanEstimate result{.mean = std::accumulate(means.begin(), means.end(), 0.0) / K};
+  if (!std::isfinite(result.mean)) return result;
+  result.deviation = deviation_of(means, result.mean);
+  if (!result.deviation) return result;
+  const double error = *result.deviation / std::sqrt(K);
+  const double half = error == 0 ? 0 : student_critical(0.05 / pairs, K - 1) * error;
+  result.ci95 = {result.mean - half, result.mean + half};
+  result.p = result.mean == 0 ? 1 : std::min(1.0, pairs * student_p(std::abs(result.mean) / error, K - 1));
+  return result;
+}
+
 MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons) {
   return estimate(seed_losses(losses, {}), comparisons);
 }
@@ -100,6 +106,22 @@ MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<
   for (std::size_t k = 0; k < other.means.size(); ++k) difference.means[k] -= other.means[k];
   for (std::size_t i = 0; i < other.tenths.size(); ++i) difference.tenths[i] -= other.tenths[i];
   return estimate(difference, comparisons);
+}
+
+double level_of_look(std::int64_t number) {
+  return number <= 1 ? first_look_level : 0.01 / std::exp2(static_cast<double>(number - 1));
+}
+
+std::optional<std::int64_t> seeds_to_decide(const MeanEstimate& difference, std::int64_t seeds, double level,
+                                            std::int64_t comparisons) {
+  constexpr std::int64_t fewest = 5, most = 1000;
+  if (seeds < fewest || !difference.deviation || difference.mean == 0) return std::nullopt;
+  const double effect = std::abs(difference.mean) / *difference.deviation;
+  for (std::int64_t n = seeds; n <= most; ++n) {
+    const auto K = static_cast<double>(n);
+    if (static_cast<double>(comparisons) * student_p(effect * std::sqrt(K), K - 1) <= level) return n;
+  }
+  return std::nullopt;
 }
 
 // ---- Student's t, by the incomplete beta function

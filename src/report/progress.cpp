@@ -93,7 +93,7 @@ void ProgressPrinter::on(const PlanEvent& event) {
   leaks_ = event.leaks;
   max_iters_ = event.by_clock ? 0 : event.max_iters;
   finish();
-  sink_(plan_text(event, options_.is_terminal ? options_.width : 0));
+  if (!options_.brief) sink_(plan_text(event, options_.is_terminal ? options_.width : 0));
 }
 
 void ProgressPrinter::on(const StepEvent& event) {
@@ -103,6 +103,7 @@ void ProgressPrinter::on(const StepEvent& event) {
   tokens_per_second_.add(event.tokens_per_second);
   const bool last = event.share >= 1;
   const bool overdue = options_.is_terminal && (last || !painted_);
+  if (!shows_steps()) return;
   if (!overdue && last_shown_ && event.seconds - *last_shown_ < interval()) return;
   last_shown_ = event.seconds;
   options_.is_terminal ? repaint(step_line(event)) : print_line(step_line(event));
@@ -110,6 +111,7 @@ void ProgressPrinter::on(const StepEvent& event) {
 
 void ProgressPrinter::on(const EvalEvent& event) {
   best_ = event.best_val_loss;
+  if (options_.brief) return;
   print_line(eval_line(event));
   last_shown_ = event.seconds;
 }
@@ -124,7 +126,7 @@ void ProgressPrinter::on(const SampleEvent& event) {
 }
 
 void ProgressPrinter::on(const NoticeEvent& event) {
-  if (event.detail && !options_.verbose) return;
+  if (options_.silent || (event.detail && !options_.verbose)) return;
   const std::string_view prefix = "chargpt: ";
   const std::string lines =
       fitted(line_for_terminal(event.line), prefix.size(), options_.is_terminal ? options_.width : 0);
@@ -136,7 +138,7 @@ void ProgressPrinter::on(const WorkEvent& event) {
   const bool has_parts = event.part != WorkEvent::no_parts;
   const bool soon = event.seconds - work_begun_ < seconds_before_work_is_shown ||
                     (last_shown_ && event.seconds - *last_shown_ < interval());
-  if (has_parts && soon) return;
+  if (!shows_steps() || (has_parts && soon)) return;
   last_shown_ = event.seconds;
   std::string line = format_step(event.step, max_iters_) + "  " + std::string(event.what);
   if (has_parts) line += " " + format_fixed(std::floor(100 * event.part), 0) + " %";

@@ -18,7 +18,9 @@ struct ProgressOptions {
   bool color = false;
   std::size_t width = 80;  ///< columns of the terminal; 0: unknown, taken as 80
   bool quiet = false;      ///< nothing at all: errors go through the log
-  bool verbose = false;    ///< also checkpoints, samples and details
+  bool brief = false;      ///< only the repainted line and, unless `silent`, notices
+  bool silent = false;
+  bool verbose = false;  ///< also checkpoints, samples and details
 };
 
 /// Mean of the last values, newer ones counting more: weight `rate` (1 - rate)^age, corrected for the short start as in
@@ -67,6 +69,7 @@ class ProgressPrinter : public Listener {
  private:
   /// Seconds from one line to the next, or between repaints of one.
   double interval() const { return options_.is_terminal ? 0.1 : 5; }
+  bool shows_steps() const { return options_.is_terminal || !options_.brief; }
   std::string step_line(const StepEvent& event) const;
   std::string eval_line(const EvalEvent& event) const;
   void print_line(std::string_view line);

@@ -23,8 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr int current_version = 1;
 constexpr std::uint64_t longest_mark = 1 << 22;
-constexpr std::array files{"config.json",     "metrics.jsonl",  kept_text_name,
-                           "val_losses.json", "val_losses.f32", "page.html"};
+constexpr std::array files{"config.json", "metrics.jsonl", kept_text_name, "page.html"};
 
 /// Whether the file of that name is the mark of a run. Error data if it is not JSON, NewerFormat if a newer program
 /// wrote it.

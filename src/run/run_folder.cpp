@@ -196,14 +196,15 @@ void refuse_occupied(const fs::path& folder, const Overwrite& overwrite) {
                 " is in use by another process; wait for it, stop it, or choose another folder with --run");
 }
 
-ResultsFolder::ResultsFolder(const std::string& wanted) : path_(made_folder(wanted, "compare")) {
+ResultsFolder::ResultsFolder(const std::string& wanted, bool alone) : path_(made_folder(wanted, "compare")) {
   if (is_run(path_)) throw Error(ExitCode::busy, path_, " contains a run; choose another folder with --out DIR");
   try {
-    lock_.emplace(path_);
+    if (alone) lock_.emplace(path_);
   } catch (const Error& error) {
     if (error.code() != ExitCode::busy) throw;
     throw Error(ExitCode::busy, "another compare is writing to ", path_,
-                "; wait for it, stop it, or choose another folder with --out DIR");
+                ", and one with max_seconds or a text from standard input takes one process; wait for it, stop it, or "
+                "choose another folder with --out DIR");
   }
 }
 

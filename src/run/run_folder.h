@@ -54,12 +54,12 @@ void refuse_overwrite_without_run(bool overwrite, const std::string& run);
 /// What NewRun would refuse, without touching anything. Errors: those of NewRun.
 void refuse_occupied(const std::filesystem::path& folder, const Overwrite& overwrite);
 
-/// The folder of a comparison, for one process at a time.
+/// The folder of a comparison.
 class ResultsFolder {
  public:
-  /// Makes `wanted`, or runs/compare-<n> if that is empty. Error busy if it is a run, or if another comparison writes
-  /// there.
-  explicit ResultsFolder(const std::string& wanted);
+  /// Makes `wanted`, or runs/compare-<n> if that is empty; `alone`: for one process at a time. Error busy if it is a
+  /// run, or if another comparison that must be alone writes there.
+  ResultsFolder(const std::string& wanted, bool alone);
   const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -1,4 +1,4 @@
-// Child processes made of /bin/sh: how they end, what they say, that they stop when asked.
+// Child processes made of /bin/sh: how they end, that they stop when asked, what they inherit.
 #include "base/child_process.h"
 
 #include <unistd.h>
@@ -6,65 +6,63 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "base/files.h"
 #include "failure.h"
+#include "test_folder.h"
 
 namespace chargpt {
 namespace {
 
-std::vector<std::string> shell(const std::string& script) {
-  return {"/bin/sh", "-c", script};
-}
+struct Shell : TestFolder {
+  const fs::path said = path() / "said";
 
-void wait_until_it_says(const ChildProcess& child, const std::string& text) {
-  for (int i = 0; i < 500 && child.kept_output() != text; ++i) usleep(10'000);
-  REQUIRE(child.kept_output() == text);
-}
+  /// The script writes into $F.
+  std::vector<std::string> command(const std::string& script) const {
+    return {"/bin/sh", "-c", "F=" + said.string() + "; " + script};
+  }
+  std::string words() const { return fs::exists(said) ? read_file(said) : ""; }
+  void wait_until_it_says(const std::string& text) const {
+    for (int i = 0; i < 500 && words() != text; ++i) usleep(10'000);
+    REQUIRE(words() == text);
+  }
+};
 
 }  // namespace
 
-TEST_CASE("a child's exit code and its words on stderr come back") {
-  ChildProcess child(shell("echo unheard; echo 'it is broken' >&2; exit 65"));
+TEST_CASE_METHOD(Shell, "a child's exit code comes back, or the signal that ended it, as shells do") {
+  ChildProcess child(command("exit 65")), killed(command("kill -KILL $$"));
   CHECK(child.wait() == 65);
   CHECK(child.ended() == 65);
-  CHECK(child.kept_output() == "it is broken\n");
+  CHECK(killed.wait() == 128 + SIGKILL);
 }
 
-TEST_CASE("a child that a signal ended says which, as shells do") {
-  ChildProcess child(shell("kill -KILL $$"));
-  CHECK(child.wait() == 128 + SIGKILL);
-}
-
-TEST_CASE("a child runs on until it is asked to stop, and is asked once") {
+TEST_CASE_METHOD(Shell, "a child runs on until it is asked to stop, and is asked once") {
   ChildProcess child(
-      shell("trap 'echo asked >&2' TERM; echo ready >&2; while ! [ -s /dev/stdin ]; do sleep 0.05; done"));
-  wait_until_it_says(child, "ready\n");
+      command("trap 'echo asked >> $F' TERM; echo $$ > $F; while ! [ -s /dev/stdin ]; do sleep 0.05; done"));
+  for (int i = 0; i < 500 && words().empty(); ++i) usleep(10'000);
+  const std::string id = words();
   CHECK_FALSE(child.ended());
   child.ask_to_stop();
   child.ask_to_stop();
-  wait_until_it_says(child, "ready\nasked\n");
-  kill(child.id(), SIGKILL);
+  wait_until_it_says(id + "asked\n");
+  kill(std::stoi(id), SIGKILL);
   CHECK(child.wait() == 128 + SIGKILL);
 }
 
-TEST_CASE("a child is in a process group of its own and knows its parent") {
-  ChildProcess child(shell("echo $(cut -d' ' -f5 /proc/$$/stat) $$ $CHARGPT_PARENT >&2"));
-  child.wait();
-  const std::string id = std::to_string(child.id());
-  CHECK(child.kept_output() == id + " " + id + " " + std::to_string(getpid()) + "\n");
-}
-
-TEST_CASE("a child has its parent's environment, but for the parent's parent") {
+TEST_CASE_METHOD(Shell, "a child is in a process group of its own and knows its parent, not the parent's parent") {
   setenv("CHARGPT_TEST_KEPT", "kept", 1);
   setenv(parent_variable, "1", 1);
-  ChildProcess child(shell("echo $CHARGPT_TEST_KEPT $(env | grep '^CHARGPT_PARENT=') >&2"));
+  ChildProcess child(
+      command("[ $(cut -d' ' -f5 /proc/$$/stat) = $$ ] && echo own $CHARGPT_TEST_KEPT > $F; "
+              "env | grep '^CHARGPT_PARENT=' >> $F"));
   unsetenv(parent_variable);
   child.wait();
-  CHECK(child.kept_output() == "kept CHARGPT_PARENT=" + std::to_string(getpid()) + "\n");
+  CHECK(words() == "own kept\nCHARGPT_PARENT=" + std::to_string(getpid()) + "\n");
 }
 
-TEST_CASE("a child is waited for where SIGCHLD was ignored, as a supervisor may leave it") {
+TEST_CASE_METHOD(Shell, "a child is waited for where SIGCHLD was ignored, as a supervisor may leave it") {
   std::signal(SIGCHLD, SIG_IGN);
-  ChildProcess child(shell("exit 3"));
+  ChildProcess child(command("exit 3"));
   CHECK(child.wait() == 3);
   CHECK(std::signal(SIGCHLD, SIG_DFL) == SIG_DFL);
 }

@@ -1,6 +1,7 @@
 """compare: the grid of --vary, runs that were trained before, the ladder, and how each is printed."""
 
 import fcntl
+import json
 import os
 import pathlib
 import signal
@@ -29,9 +30,15 @@ class ChildrenTest(CompareTest):
         return self.wait_for(lambda: next((int(child) for child in children.read_text().split()
                                            if run.encode() in pathlib.Path(f"/proc/{child}/cmdline").read_bytes()), None))
 
-    def losses(self, out):
-        return {seed["run"].split("/")[1]: seed.get("loss") for row in self.json_of(f"{out}/compare.json")["results"]
-                for seed in row["seeds"]}
+    def table(self, out):
+        """What compare.json says of the runs in `out`, times aside."""
+        rows = self.json_of(f"{out}/compare.json")["results"]
+        for row in rows:
+            for seed in row["seeds"]:
+                seed["run"] = seed["run"].split("/")[1]
+                for name in ("seconds", "tokens_per_second", "jobs"):
+                    seed.pop(name, None)
+        return rows
 
     def test_a_killed_run_is_named_the_others_go_on_and_the_same_command_resumes_it_bit_for_bit(self):
         self.succeed(*self.COMMAND, "--out", "whole")
@@ -39,15 +46,31 @@ class ChildrenTest(CompareTest):
         os.kill(self.child_of(process, "out/ladder-masked-seed1337"), signal.SIGKILL)
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 81, err)
-        self.assertIn("ladder/masked with seed 1337: it was killed (signal 9)", err)
-        self.assertIn("1 of 4 runs ended without a result; to train them again, give the same command with --out out", err)
+        self.assertIn("ladder/masked, seed 1337: was killed (signal 9)", err)
+        self.assertIn("1 run ended without a result (above); to train them again, give the same command with --out out", err)
         self.assertIn("failed  ladder/masked", out)
-        whole, broken = self.losses("whole"), self.losses("out")
-        self.assertIsNone(broken.pop("ladder-masked-seed1337"))
-        self.assertEqual(broken, {run: whole[run] for run in broken})
+        self.assertEqual([seed["loss"] is None for row in self.table("out") for seed in row["seeds"]], [False, False, True, False])
         self.assertEqual(self.succeed(*self.COMMAND, "--out", "out", "--jobs", "2").err.count("trained before"), 3)
-        self.assertEqual(self.losses("out"), whole)
+        self.assertEqual(self.table("out"), self.table("whole"))
         self.assertEqual(len({path.stat().st_ino for path in self.folder.glob("whole/*/text.safetensors")}), 1)  # one copy of the ids
+
+    def test_two_processes_with_one_folder_share_the_runs_and_print_the_same_table(self):
+        self.succeed(*self.COMMAND, "--out", "whole")
+        processes = [self.started(*self.COMMAND, "--out", "out", "--json", stdout=subprocess.PIPE) for _ in range(2)]
+        said = [process.communicate(timeout=300) for process in processes]
+        self.assertEqual([process.returncode for process in processes], [0, 0], said)
+        self.assertEqual(json.loads(said[0][0])["results"], json.loads(said[1][0])["results"])
+        self.assertEqual(self.table("out"), self.table("whole"))
+        self.assertGreaterEqual(sum(err.count("trained before") for _, err in said), 4)  # each run is trained once
+
+    def test_stopped_and_repeated_until_it_ends_it_gives_the_table_of_an_undisturbed_one(self):
+        self.succeed(*self.COMMAND, "--out", "whole")
+        for run in ("out/ladder-bigram-seed1337", "out/ladder-masked-seed1338"):
+            process = self.started(*self.COMMAND, "--out", "out")
+            self.child_of(process, run)
+            self.assertIn("stopped; to continue, give the same command with --out out", self.ended_by(process, signal.SIGINT))
+        self.succeed(*self.COMMAND, "--out", "out")
+        self.assertEqual(self.table("out"), self.table("whole"))
 
     def test_the_threads_that_are_asked_for_are_the_runs(self):
         for threads in (1, 3):
@@ -64,12 +87,12 @@ class ChildrenTest(CompareTest):
         self.wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists())
         self.assertEqual(len(self.json(*self.COMMAND, "--out", "out")["results"]), 2)
 
-    def test_two_comparisons_do_not_share_a_folder(self):
+    def test_a_comparison_under_a_clock_takes_one_process(self):
         (self.folder / "out").mkdir()
         with open(self.folder / "out/.lock", "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self.assertEqual(self.fail_with(75, *self.COMMAND, "--out", "out"),
-                             "another compare is writing to out; wait for it, stop it, or choose another folder with --out DIR")
+            self.assertIn("one with max_seconds or a text from standard input takes one process",
+                          self.fail_with(75, *self.COMMAND, "--max_seconds", "1", "--out", "out"))
         self.assertEqual([path.name for path in (self.folder / "out").iterdir()], [".lock"])
 
 
@@ -81,16 +104,15 @@ class RunsTest(CompareTest):
         for run, config, seed in (("a1", "ladder/bigram", 1), ("a2", "ladder/bigram", 2), ("b1", "ladder/masked", 1)):
             self.train(run, config, 20, "--seed", seed, "--n_embd", "8")
 
-    def test_scores_the_best_checkpoints_as_eval_does_and_trains_nothing(self):
+    def test_scores_the_final_weights_as_eval_does_and_trains_nothing(self):
         before = sorted(self.folder.rglob("*"))
         outcome = self.succeed("compare", "a1", "b1", "--json", "--threads", "1")
         for row in outcome.json["results"]:
-            figures = self.json("eval", row["config"])
+            figures = self.json("eval", row["config"], "--checkpoint", "last")
             self.assertEqual((row["mean"], row["seeds"][0]["step"]), (figures["loss"], figures["checkpoint"]["step"]))
             self.assertIsNone(row["ci95"])  # one seed
-            self.assertEqual(row["seeds"][0]["scored"], "best")
         self.assertEqual(sorted(self.folder.rglob("*")), before)
-        self.assertTrue(any(remark.startswith("each run is scored at its best checkpoint") for remark in outcome.json["remarks"]))
+        self.assertIsNone(outcome.json["look"])
 
     def test_runs_that_differ_in_the_seed_are_seeds_of_one_config(self):
         results = self.json("compare", "a1", "a2", "--out", "out")["results"]
@@ -99,14 +121,12 @@ class RunsTest(CompareTest):
         self.assertLess(results[0]["ci95"][0], results[0]["mean"])
         self.assertTrue((self.folder / "out/compare.json").exists())
 
-    def test_a_checkpoint_that_is_named_is_no_best_one(self):
+    def test_a_checkpoint_that_is_named_is_scored(self):
         self.train("more", "ladder/bigram", 20, "--seed", 3, "--n_embd", "8", "--eval_interval", "10", "--keep", "5")
         early = f"more/checkpoints/{name_of(10)}"
         outcome = self.json("compare", early, "b1")
-        scored = {seed["scored"]: seed["step"] for row in outcome["results"] for seed in row["seeds"]}
-        self.assertEqual(set(scored), {"named", "best"})
-        self.assertEqual(scored["named"], 10)
-        self.assertTrue(any("scored at step 10, the checkpoint that was named" in remark for remark in outcome["remarks"]), outcome["remarks"])
+        self.assertEqual({row["config"]: row["seeds"][0]["step"] for row in outcome["results"]}, {early: 10, "b1": 20})
+        self.assertTrue(any("is scored at step 10, not at its end" in remark for remark in outcome["remarks"]), outcome["remarks"])
         self.assertIn("is of a run given before", self.fail_with(2, "compare", early, "more"))
 
     def test_the_table_fits_a_terminal_of_80_columns(self):
@@ -116,12 +136,31 @@ class RunsTest(CompareTest):
 
 
 class FormsTest(CompareTest):
-    def test_a_run_that_did_not_go_through_its_schedule_is_told_with_what_ended_it(self):
-        command = ["compare", "ladder/bigram", "--out", "out", *TINY[:-1]]
-        self.assertNotIn("ended by", self.succeed(*command).err)
-        kept = self.json_of("out/ladder-bigram-seed1337/val_losses.json")
-        self.write("out/ladder-bigram-seed1337/val_losses.json", {**kept, "ended": "patience"})
-        self.assertIn(", ended by patience after 12 steps", self.succeed(*command).err)
+    def test_a_run_that_ended_early_is_a_remark(self):
+        outcome = self.succeed(*last_wins(["compare", "ladder/bigram", *TINY, "--learning_rate", "0", "--patience", "1", "--eval_interval", "2"]))
+        self.assertIn("ladder/bigram: 1 of 1 seed stopped early by patience, which this split decided", outcome.out)
+
+    def test_the_test_split_is_scored_with_the_same_weights(self):
+        command = ["compare", "ladder/bigram", "--test_fraction", "0.1", "--seeds", "2", "--out", "out", *TINY]
+        val, test = (self.json(*command, "--split", split) for split in ("val", "test"))
+        self.assertEqual((val["split"], test["split"]), ("val", "test"))
+        for one, other in zip(val["results"][0]["seeds"], test["results"][0]["seeds"]):
+            self.assertEqual(other["loss"], self.json("eval", other["run"], "--checkpoint", "last", "--split", "test")["loss"])
+            self.assertNotEqual(one["loss"], other["loss"])
+        self.assertEqual(len(test["results"][0]["ci95"]), 2)
+        self.assertIn("needs data.test_fraction above 0", self.fail_with(2, "compare", "ladder/bigram", "--split", "test", *TINY))
+
+    def test_looks_are_counted_by_numbers_of_seeds(self):
+        command = ["compare", "ladder/bigram", "--vary", "n_embd=4,8", "--out", "out", *QUICK, "--max_iters", "5", "--quiet"]
+        looks = [(report["look"], report["level"]) for report in (self.json(*command, "--seeds", seeds) for seeds in (1, 2, 2, 3, 2))]
+        self.assertEqual(looks, [(1, 0.04), (1, 0.04), (1, 0.04), (2, 0.005), (1, 0.04)])
+        self.assertEqual(self.json_of("out/compare.json")["looks"], [2, 3])
+
+    def test_dry_run_shows_the_plan_and_makes_nothing(self):
+        out = self.succeed("compare", "ladder/bigram", "--vary", "n_embd=4,8", "--seeds", "3", "--dry-run", *QUICK, "--max_iters", "12").out
+        self.assertRegex(out, r"(?m)^ladder/bigram n_embd=8 +[\d.k]+ +12 .* s$")
+        self.assertRegex(out, r"(?m)^6 runs, one after the other: about .* and .* of checkpoints$")
+        self.assertFalse((self.folder / "runs").exists())
 
     def test_the_first_evaluation_at_the_target_is_told_where_every_seed_reached_it(self):
         command = ["compare", "ladder/bigram", "--vary", "learning_rate=1e-1,1e-5", "--seeds", "2", "--target", "4", "--out", "out", *TINY[:-3],
@@ -136,13 +175,14 @@ class FormsTest(CompareTest):
         self.assertRegex(self.fail_with(2, *command, "--eval_iters", "2"), r"score a part of it; add --eval_iters \d+")
         lines = self.lines_at(80, *command)
         self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
-        self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2$")
+        self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2 +– +–$")
 
     def test_what_a_terminal_shows_meanwhile_fits_it(self):
-        for columns in (60, 80, 120):
+        for columns in (60, 80):
             shown = self.fitting_screen(columns, "compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2",
                                         "--out", f"out{columns}", *TINY[:-3], "--max_iters", "400")
-            self.assertEqual(shown.count("one of 2"), 1, shown)
+            self.assertIn("run 4 of 4: ladder/attention n_head=2", shown)
+            self.assertIn("left\r", shown)  # the child's line
 
 
 class LadderTest(CompareTest):
@@ -161,6 +201,6 @@ class LadderTest(CompareTest):
                 self.assertAlmostEqual(row["step"]["difference"], loss[row["config"]] - loss[row["step"]["below"]], places=6)
         self.assertEqual(report["ladder"]["rungs"][2]["step"]["below"], "ladder/bigram")
         table = self.fitting_lines(80, *command)
-        self.assertEqual(len(table), 12)
+        self.assertTrue(table[11].startswith("counting "), table)
         for part in ("average (leaks)", "counting pairs"):
             self.assertIn(part, "\n".join(table))

@@ -67,7 +67,7 @@ class ReproduceTest(ProgramTest):
         metrics.write_text("".join(json.dumps(row) + "\n" for row in [*rows[:-1], {"kind": "eval", "step": 57, "val_loss": 2.0}]))
         self.assertEqual(self.reproduced("copy", code=1)["difference"], {"step": 57, "what": "val_loss", "then": 2.0, "now": None})
         metrics.write_text("[]\n")
-        self.assertIn("holds no losses", self.fail_with(65, "reproduce", "copy"))
+        self.assertIn("contains no losses", self.fail_with(65, "reproduce", "copy"))
 
         self.copy()
         told = self.figures_of("copy")

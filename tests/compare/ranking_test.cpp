@@ -12,7 +12,8 @@ namespace {
 ConfigRuns config_of(const std::string& name, std::vector<float> bases) {
   ConfigRuns runs{.config = name, .params = 1234, .block_size = 8};
   for (const float base : bases) {
-    SeedRun run{.seed = 1337 + std::ssize(runs.seeds), .seconds = 2, .tokens_per_second = 5000, .step = 100};
+    SeedRun run{
+        .seed = 1337 + std::ssize(runs.seeds), .seconds = 2, .tokens_per_second = 5000, .step = 100, .steps = 100};
     run.run = "out/" + name + "-seed" + std::to_string(run.seed);
     for (int i = 0; i < 20'000; ++i) run.losses.push_back(base + (i % 2 == 0 ? 0.5f : -0.5f));
     run.loss = base;
@@ -56,17 +57,17 @@ TEST_CASE("a leaking model is listed after the others without a rank, whatever i
   CHECK(comparison.results[1].rank == 0);
   CHECK_FALSE(comparison.results[1].versus_best);
   CHECK(comparison.results[1].mean.mean == Approx(0.5));
-  CHECK(any_has(table_notes(comparison), "leaking leaks: sees its own targets"));
+  CHECK(any_has(limits(comparison), "leaking leaks: sees its own targets"));
 }
 
 TEST_CASE("a config with a run that diverged is listed without figures it does not have") {
   ConfigRuns failed = config_of("failed", {1.0f, 1.0f});
-  failed.seeds[1].failure = Error(ExitCode::diverged, "training diverged: step 7 has loss nan");
+  failed.seeds[1].failure = "training diverged: step 7 has loss nan";
   failed.seeds[1].losses.clear();
   const Comparison comparison = rank_configs({failed, config_of("sound", {2.0f, 2.0f})});
   CHECK(names(comparison) == std::vector<std::string>{"sound", "failed"});
   CHECK(comparison.results[1].rank == 0);
-  CHECK(any_has(table_notes(comparison), "failed with seed 1338: training diverged: step 7 has loss nan"));
+  CHECK(any_has(limits(comparison), "failed with seed 1338: training diverged: step 7 has loss nan"));
   const nlohmann::ordered_json json = to_json(comparison)["results"][1];
   CHECK(json.dump().find("nan,") == std::string::npos);
   CHECK(nlohmann::json::parse(json.dump())["mean"].is_null());
@@ -81,7 +82,7 @@ TEST_CASE("times of runs that shared the machine are marked in table, JSON and r
   const nlohmann::ordered_json json = to_json(comparison);
   CHECK(json["results"][0]["seeds"][1]["jobs"] == 3);
   CHECK_FALSE(json["results"][0]["seeds"][0].contains("jobs"));
-  CHECK(any_has(table_notes(comparison), "* up to 3 trainings shared the machine"));
+  CHECK(any_has(limits(comparison), "times with a *: up to 3 runs trained at once"));
   const std::string table = to_table(comparison).text();
   CHECK(table.find("5.00k*") != table.npos);
   CHECK(table.find("2.0*") != table.npos);
@@ -90,35 +91,15 @@ TEST_CASE("times of runs that shared the machine are marked in table, JSON and r
 
 TEST_CASE("one seed has no interval, and its table no columns for one") {
   const Comparison one = rank_configs({config_of("a", {1.0f}), config_of("b", {2.0f})});
-  CHECK(any_has(remarks(one), "no intervals: one seed does not show how much seeds differ"));
+  CHECK(any_has(explanations(one), "no intervals: one seed does not show how much seeds differ"));
   for (const std::size_t columns : {0, 80}) {
     const std::string table = to_table(one).text(columns);
-    CHECK(table.find("    1.0000  10 of 10  ") != table.npos);  // above best, tenths
+    CHECK(table.find("2.0000      1.0000") != table.npos);  // above best
     for (const char* heading : {"std", "95 %", " p "}) CHECK(table.find(heading) == table.npos);
   }
   const nlohmann::ordered_json json = to_json(one);
   CHECK(json["results"][0]["spread"].is_null());
   CHECK(json["results"][1]["versus_best"]["ci95"].is_null());
-}
-
-TEST_CASE("test losses have a column where every seed has one") {
-  ConfigRuns a = config_of("a", {1.5f, 2.0f}), b = config_of("b", {2.0f, 2.5f});
-  const auto first_line = [](const Comparison& comparison) {
-    const std::string text = to_table(comparison).text();
-    return text.substr(0, text.find('\n'));
-  };
-  CHECK(first_line(rank_configs({a, b})).find("test") == std::string::npos);
-  CHECK_FALSE(any_has(table_notes(rank_configs({a, b})), "test"));
-  for (ConfigRuns* runs : {&a, &b})
-    for (SeedRun& run : runs->seeds) run.test_loss = run.loss + 0.125;
-  Comparison comparison = rank_configs({a, b});
-  CHECK_THAT(first_line(comparison), Catch::Contains("loss    test"));
-  CHECK_THAT(to_table(comparison).text(), Catch::Contains("1.7500  1.8750"));
-  CHECK(to_json(comparison)["results"][1]["test_loss"] == 2.375);
-  CHECK(to_json(comparison)["results"][0]["seeds"][1]["test_loss"] == 2.125);
-  CHECK(any_has(table_notes(comparison), "best checkpoint on the test split"));
-  comparison.results[1].runs.seeds[0].test_loss = {};
-  CHECK_FALSE(to_json(comparison)["results"][1].contains("test_loss"));
 }
 
 TEST_CASE("the tenths of the text in which the best is ahead are counted") {
@@ -129,33 +110,87 @@ TEST_CASE("the tenths of the text in which the best is ahead are counted") {
   CHECK(to_json(comparison)["results"][1]["versus_best"]["ahead_in_tenths"] == 7);
 }
 
-TEST_CASE("the verdict says who is ahead, and whether that is certain") {
-  const auto verdict_of = [](std::vector<ConfigRuns> configs) { return verdict(rank_configs(std::move(configs))); };
+std::string verdict_of(std::vector<ConfigRuns> configs, std::int64_t look = 1) {
+  Comparison comparison = rank_configs(std::move(configs));
+  comparison.look = look_of(look);
+  return verdict(comparison);
+}
+
+TEST_CASE("the verdict says who is ahead, at which level, or that it may be chance") {
   CHECK(verdict_of({config_of("a", {1.0f})}).empty());
-  CHECK(verdict_of({config_of("quick rate=1e-3", {1.0f}), config_of("quick rate=3e-3", {1.5f})}) ==
-        "rate=1e-3 is ahead by 0.5000, in 10 of 10 tenths of the text; one seed cannot show whether that is luck: try "
-        "--seeds 3");
-  CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.15f, 1.25f})}) ==
-        "a is ahead in both seeds, perhaps by chance");
-  CHECK(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.2f, 0.9f, 1.01f})}) ==
-        "a is ahead in 2 of 3 seeds, perhaps by chance");
-  CHECK_THAT(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.2f, 1.0f, 1.1f})}),
-             Catch::StartsWith("a is ahead in 2 of 3 seeds"));  // and equal in one
+  CHECK(
+      verdict_of({config_of("quick rate=1e-3", {1.0f}), config_of("quick rate=3e-3", {1.5f})}) ==
+      "rate=1e-3 has a lower loss than rate=3e-3, by 0.5000; one seed cannot show whether that is luck: train several "
+      "of each (--seeds)");
+  CHECK(
+      verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.2f, 0.9f, 1.01f})}) ==
+      "a has a lower loss than b in 2 of 3 seeds, by 0.0367, which may be chance (p = 0.7163, level 0.04); more seeds "
+      "(--seeds) are tested at p ≤ 0.005");
   CHECK(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.5f, 1.51f, 1.52f})}) ==
-        "a is ahead by 0.5100 (95 % interval over other seeds: 0.4852 to 0.5348), in 10 of 10 tenths of the text");
-  CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.15f, 1.25f}), config_of("c", {3.0f, 3.0f})}) ==
-        "a is ahead of b in both seeds, perhaps by chance");
-  CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.0f, 1.0f})}) == "a and b have equal losses");
+        "a is ahead of b by 0.5100 (p = 0.0001, level 0.04), in 10 of 10 tenths of the text");
+  CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.0f, 1.0f})}) ==
+        "a and b are equal (within 0.0001)");
+  CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.00003f, 1.00003f})}) ==
+        "a and b are equal (within 0.0001)");
   ConfigRuns leaking = config_of("leaking", {0.5f});
   leaking.leaks = true;
   CHECK(verdict_of({leaking, config_of("honest", {2.0f})}).empty());
-  CHECK_THAT(verdict_of({config_of("a", {1.0f}), config_of("b", {1.5f}), leaking}),
-             Catch::StartsWith("a is ahead by 0.5000, "));
 }
 
-TEST_CASE("a config whose losses are those of the best with every seed is not distinguishable from it") {
-  const Comparison comparison = rank_configs({config_of("a", {1.0f, 1.25f}), config_of("b", {1.0f, 1.25f})});
-  CHECK(any_has(remarks(comparison), "not distinguishable from a: b"));
+TEST_CASE("a later look needs a lower p, and a comparison whose looks are unknown says so") {
+  const std::vector<ConfigRuns> configs{config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.1f, 1.12f, 1.13f})};
+  CHECK_THAT(verdict_of(configs, 1), Catch::Contains("is ahead of b by 0.1167 (p = 0.0057, level 0.04)"));
+  CHECK_THAT(verdict_of(configs, 2), Catch::Contains("may be chance (p = 0.0057, level 0.005)"));
+  Comparison comparison = rank_configs(configs);
+  CHECK_FALSE(any_has(limits(comparison), "look"));
+  comparison.look = look_of(3);
+  CHECK(any_has(limits(comparison), "this is look 3 at this comparison, so \"is ahead\" needs p ≤ 0.0025"));
+  comparison.look = look_of(0);
+  CHECK(any_has(limits(comparison), "cannot know how often these runs were compared before"));
+  CHECK(to_json(comparison)["look"].is_null());
+}
+
+TEST_CASE("from five seeds on the verdict says how many more would decide") {
+  const std::vector<float> a(5, 1.0f), b{1.02f, 0.99f, 1.01f, 1.03f, 0.98f};
+  CHECK_THAT(verdict_of({config_of("a", a), config_of("b", b)}),
+             Catch::Contains("about 94 further seeds would decide (at p ≤ 0.005), or 54 fresh ones"));
+}
+
+TEST_CASE("a clock that was disturbed withholds the verdict") {
+  ConfigRuns a = config_of("a", {1.0f, 1.0f, 1.0f}), b = config_of("b", {1.5f, 1.51f, 1.52f});
+  a.by_clock = b.by_clock = true;
+  for (std::size_t k : {1, 2}) b.seeds[k].tokens_per_second = 5400;
+  CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));  // within 10 %
+  for (std::size_t k : {1, 2}) b.seeds[k].tokens_per_second = 5700;
+  CHECK_THAT(verdict_of({a, b}), Catch::EndsWith("so neither is called ahead"));
+  CHECK(any_has(limits(rank_configs({a, b})),
+                "b: its first run, which set the number of steps, trained 5.00k tokens/s "
+                "and the others 5.70k"));
+  b.by_clock = false;  // steps are given
+  CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));
+}
+
+TEST_CASE("main effects are means over the other options, paired by seeds") {
+  const auto variant = [](const char* head, const char* rate, std::vector<float> bases) {
+    ConfigRuns runs = config_of(std::string("q ") + head + " " + rate, std::move(bases));
+    runs.levels = {head, rate};
+    return runs;
+  };
+  const Comparison comparison = rank_configs(
+      {variant("h=1", "r=1", {2.0f, 2.1f}), variant("h=1", "r=2", {1.0f, 1.3f}), variant("h=1", "r=3", {3.0f, 3.1f}),
+       variant("h=2", "r=1", {1.9f, 2.0f}), variant("h=2", "r=2", {0.9f, 1.2f}), variant("h=2", "r=3", {2.9f, 3.0f})});
+  REQUIRE(comparison.effects.size() == 2);
+  const std::vector<LevelMean>& head = comparison.effects[0];
+  CHECK(head[0].level == "h=2");
+  CHECK(head[0].mean == Approx((1.9 + 2.0 + 0.9 + 1.2 + 2.9 + 3.0) / 6));
+  CHECK_FALSE(head[0].versus_best);
+  CHECK(head[1].versus_best->mean == Approx(0.1));
+  const std::vector<LevelMean>& rate = comparison.effects[1];
+  REQUIRE(rate.size() == 3);
+  CHECK(rate[0].level == "r=2");
+  // Seed by seed 1 and 0.8; of one pair of heads and three of rates.
+  CHECK(rate[1].versus_best->p == Approx(4 * student_p(0.9 / 0.1, 1)));
+  CHECK(to_json(comparison)["effects"][1][2]["level"] == "r=3");
 }
 
 TEST_CASE("of three configs each difference is held to a third of the 5 %") {
@@ -165,36 +200,52 @@ TEST_CASE("of three configs each difference is held to a third of the 5 %") {
   const ConfigRuns a = config_of("a", {1.0f, 1.0f, 1.0f}), b = config_of("b", {1.1f, 1.125f, 1.15f}),
                    far = config_of("far", {3.0f, 3.0f, 3.0f});
   CHECK(p_among({a, b, far}) == Approx(3 * p_among({a, b})).epsilon(1e-6));
-  CHECK(any_has(remarks(rank_configs({a, b, far})), "corrected for all 3 pairs of configs"));
-  CHECK_FALSE(any_has(remarks(rank_configs({a, b})), "pairs of configs"));
+  CHECK(any_has(explanations(rank_configs({a, b, far})), "corrected for all 3 pairs of configs"));
+  CHECK_FALSE(any_has(explanations(rank_configs({a, b})), "pairs of configs"));
 }
 
-TEST_CASE("a run is said to have overfitted, or to have lost patience") {
+TEST_CASE("a run is said to have overfitted, to have lost patience, or to be scored before its end") {
   ConfigRuns runs = config_of("a", {1.0f, 1.0f, 1.0f});
   for (SeedRun& run : runs.seeds) run.lowest_loss = 0.99;
   runs.seeds[0].lowest_loss = 0.9;
   runs.seeds[0].lowest_step = 60;
   runs.seeds[1].ended = Ending::patience;
+  runs.seeds[2].step = 40;
   const Comparison comparison = rank_configs({runs});
-  const std::vector<std::string> lines = remarks(comparison);
-  CHECK(any_has(lines, "a with seed 1337 overfitted: 0.9000 after step 60, 1.0000 at its end"));
+  const std::vector<std::string> lines = limits(comparison);
+  CHECK(any_has(lines, "a with seed 1337 overfitted: its loss rose from 0.9000 (step 60) to 1.0000 at the end"));
   CHECK_FALSE(any_has(lines, "seed 1338 overfitted"));
-  CHECK(any_has(lines,
-                "a: 1 of 3 seeds ended by patience, which was measured on this split, before the end of the schedule"));
+  CHECK(any_has(lines, "a: 1 of 3 seeds stopped early by patience, which this split decided"));
+  CHECK(any_has(lines, "a with seed 1339 is scored at step 40, not at its end"));
   const nlohmann::ordered_json seeds = to_json(comparison)["results"][0]["seeds"];
   CHECK(seeds[0]["lowest"]["step"] == 60);
   CHECK(seeds[1]["ended"] == "patience");
 }
 
-TEST_CASE("numbers of steps that differ are told, but not of a config that is without one of its runs") {
+TEST_CASE("unequal training is a remark, a column and a figure; a failed seed counts in no mean") {
   ConfigRuns fast = config_of("fast", {1.0f, 1.1f}), slow = config_of("slow", {2.0f, 2.1f}),
              failed = config_of("failed", {3.0f, 3.1f});
+  for (ConfigRuns* runs : {&fast, &slow, &failed}) runs->tokens_per_step = 10;
   for (SeedRun& run : fast.seeds) run.steps = 1200;
   slow.seeds[0].steps = 950;
   slow.seeds[1].steps = 900;
   failed.seeds[0].steps = 700;
-  failed.seeds[1].failure = Error(ExitCode::diverged, "training diverged: step 7 has loss nan");
-  CHECK(run_remarks(rank_configs({fast, slow, failed})).back() == "steps: fast 1,200, slow 900 to 950");
+  failed.seeds[0].seconds = 4;
+  failed.seeds[1] = {.seed = 1338, .failure = "was killed"};
+  Comparison comparison = rank_configs({fast, slow, failed});
+  comparison.train_tokens = 4000;
+  CHECK(any_has(limits(comparison),
+                "not trained alike: fast 12.0k tokens in 1,200 steps, slow 9.25k tokens in 900 to "
+                "950 steps, failed 7.00k tokens in 700 steps"));
+  const nlohmann::ordered_json results = to_json(comparison)["results"];
+  CHECK(results[0]["passes"] == 3);
+  CHECK(results[1]["steps"] == 925);
+  CHECK(results[2]["trained_tokens"] == 7000);
+  const std::string table = to_table(comparison).text();
+  CHECK(table.find("900 to 950") != table.npos);
+  CHECK(table.find("failed  failed  –") != table.npos);
+  CHECK(table.find("     4.0\n") != table.npos);  // seconds of the seed that has not failed
+  CHECK(to_table(rank_configs({fast})).text().find("steps") == table.npos);
 }
 
 TEST_CASE("the JSON has the promised shape, best first") {
@@ -213,8 +264,9 @@ TEST_CASE("the JSON has the promised shape, best first") {
   CHECK(versus["ci95"][0] == 1.0);
   CHECK(versus.contains("p"));
   CHECK(versus["ahead_in_tenths"] == 10);
-  CHECK(json["verdict"] == verdict(rank_configs({config_of("b", {2.0f, 2.0f}), config_of("a", {1.0f, 1.0f})})));
+  CHECK(json["verdict"] == "a is ahead of b by 1.0000 (p = <0.0001, level 0.04), in 10 of 10 tenths of the text");
   CHECK(json["tokens"] == 20'000);
+  CHECK(json["level"] == 0.04);
 }
 
 }  // namespace chargpt

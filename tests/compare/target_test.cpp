@@ -47,7 +47,7 @@ TEST_CASE_METHOD(TestFolder, "a run that failed has not reached the target, what
   Comparison comparison;
   SeedRun& run = comparison.results.emplace_back().runs.seeds.emplace_back();
   run.run = path();
-  run.failure = Error(ExitCode::diverged, "training diverged");
+  run.failure = "training diverged";
   find_target(comparison, 2);
   CHECK_FALSE(run.reached);
 }

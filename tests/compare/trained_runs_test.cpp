@@ -1,7 +1,7 @@
 // Runs that were trained before, or several at once: which are seeds of one config, and which of them pair.
 #include "compare/ranking.h"
 
-#include "bench.h"
+#include "failure.h"
 
 namespace chargpt {
 namespace {
@@ -43,22 +43,6 @@ TEST_CASE("equal seeds of two configs pair whatever their order") {
   CHECK(seeds_of(configs[0]) == Seeds{1, 2});
   CHECK(seeds_of(configs[1]) == Seeds{1, 2});
   CHECK(remarks == Names{"narrow: a1 (seed 1), a2 (seed 2)", "wide: b1 (seed 1), b2 (seed 2)"});
-}
-
-TEST_CASE_METHOD(Bench, "seeds that are trained at once pair in their order, whichever ends first") {
-  CompareOptions options = options_for(2);
-  options.jobs = 2;
-  Record record;
-  CompareHooks hooks = record.hooks();
-  hooks.start = [this, start = hooks.start](const PlannedRun& run, const Corpus& corpus) {
-    auto child = start(run, corpus);
-    if (run.seed() == 51) return child;
-    const std::string script = "while [ ! -e \"$0\" ]; do sleep 0.01; done";  // for the other seed's end
-    return std::make_unique<ChildProcess>(Names{"/bin/sh", "-c", script, (path() / "ended").string()});
-  };
-  hooks.after_run = [this](const PlannedRun&, const SeedRun&, bool) { write("ended"); };
-  const Comparison comparison = compare({config_of("a")}, options, hooks);
-  CHECK(seeds_of(comparison.results.at(0).runs) == Seeds{50, 51});
 }
 
 TEST_CASE("without a common seed as many runs pair as the config with the fewest has") {

@@ -1,22 +1,21 @@
 // The grid of --vary: how its values are split, how variants are named, what is refused.
 #include "compare/variants.h"
 
-#include "compare/runs.h"
 #include "failure.h"
 
 namespace chargpt {
 namespace {
 
-std::vector<ResolvedConfig> variants_of(const Names& varied, const Names& configs = {"ladder/transformer"},
-                                        const std::vector<Override>& overrides = {}) {
+std::vector<Variant> variants_of(const Names& varied, const Names& configs = {"ladder/transformer"},
+                                 const std::vector<Override>& overrides = {}) {
   std::vector<VariedOption> options;
   for (const std::string& given : varied) options.push_back(parse_varied(given));
   return load_variants(configs, options, overrides);
 }
 
-Names names_of(const std::vector<ResolvedConfig>& configs) {
+Names names_of(const std::vector<Variant>& variants) {
   Names names;
-  for (const ResolvedConfig& resolved : configs) names.push_back(resolved.config.name);
+  for (const Variant& variant : variants) names.push_back(variant.name());
   return names;
 }
 
@@ -41,9 +40,10 @@ TEST_CASE("every config is taken with every combination, named by what differs")
   CHECK(names_of(variants)[0] == "ladder/transformer n_head=1 dropout=0");
   CHECK(names_of(variants)[1] == "ladder/transformer n_head=1 dropout=0.1");
   CHECK(names_of(variants)[11] == "default n_head=2 dropout=0.2");
-  CHECK(variants[11].config.model.n_head == 2);
-  CHECK(variants[11].config.model.dropout == 0.2);
-  CHECK(variants[11].origin.at("model.dropout").text() == "--vary");
+  CHECK(variants[11].options.config.model.n_head == 2);
+  CHECK(variants[11].options.config.model.dropout == 0.2);
+  CHECK(variants[11].options.origin.at("model.dropout").text() == "--vary");
+  CHECK(variants[11].levels == Names{"n_head=2", "dropout=0.2"});
   CHECK(names_of(variants_of({})) == Names{"ladder/transformer"});
 }
 
@@ -56,15 +56,10 @@ TEST_CASE("a value that would not do in a folder's name stands there by its plac
         Names{"ladder/transformer text=#1", "ladder/transformer text=#2"});
 }
 
-TEST_CASE("folders of variants are one word each and no two alike") {
-  const auto variants = variants_of({"n_head=1,2"}, {"ladder/transformer", "ladder/transformer"});
-  const Names names = distinct_names(variants);
+TEST_CASE("names of variants give folders of one word, no two alike") {
+  const Names names = names_of(variants_of({"n_head=1,2"}, {"ladder/transformer", "ladder/transformer"}));
   CHECK(names[2] == "ladder/transformer n_head=1-2");
-  CHECK(seed_folder_name(names[0], 1337) == "ladder-transformer-n_head=1-seed1337");
-  CHECK(seed_folder_name(names[2], 1337) == "ladder-transformer-n_head=1-2-seed1337");
-  ResolvedConfig other = variants[0];
-  other.config.name = "ladder-transformer-n_head=1";  // another name for the same folder
-  CHECK(distinct_names({variants[0], other})[1] == "ladder-transformer-n_head=1-2");
+  CHECK(one_word(names[2]) == "ladder-transformer-n_head=1-2");
 }
 
 TEST_CASE("what cannot be varied is refused in one line") {

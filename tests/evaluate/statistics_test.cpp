@@ -30,16 +30,15 @@ Losses normal_losses(Normal& normal, int count) {
   return losses;
 }
 
-/// Losses of `configs` that are equal, the first better by `gain`, over `seeds`: what a seed has in common, and each
+/// Losses of `configs` that are equal over `seeds`: what a seed has in common, and each
 /// config's own spread, which grows from 1 to `widest`. One loss a run: the text is the same for all.
-std::vector<std::vector<Losses>> equal_configs(Normal& normal, int configs, int seeds, double widest, double gain) {
+std::vector<std::vector<Losses>> equal_configs(Normal& normal, int configs, int seeds, double widest) {
   std::vector<std::vector<Losses>> all(static_cast<std::size_t>(configs));
   for (int seed = 0; seed < seeds; ++seed) {
     const double common = 0.5 * normal();
     for (int i = 0; i < configs; ++i) {
       const double spread = std::pow(widest, static_cast<double>(i) / std::max(1, configs - 1));
-      all[static_cast<std::size_t>(i)].push_back(
-          {static_cast<float>(common + spread * normal() - (i == 0 ? gain : 0))});
+      all[static_cast<std::size_t>(i)].push_back({static_cast<float>(common + spread * normal())});
     }
   }
   return all;
@@ -58,11 +57,11 @@ bool any_claim(const std::vector<std::vector<Losses>>& configs) {
 constexpr int comparisons = 4000;
 
 /// Share of comparisons in which some config is called better.
-double claims(int configs, int seeds, double widest, double gain = 0) {
+double claims(int configs, int seeds, double widest) {
   int count = 0;
   for (int i = 0; i < comparisons; ++i) {
     Normal normal(static_cast<std::uint64_t>(i));
-    count += static_cast<int>(any_claim(equal_configs(normal, configs, seeds, widest, gain)));
+    count += static_cast<int>(any_claim(equal_configs(normal, configs, seeds, widest)));
   }
   return static_cast<double>(count) / comparisons;
 }
@@ -196,6 +195,43 @@ TEST_CASE("of equal configs at most one comparison in twenty calls one better") 
   CHECK(claims(2, 3, 1) < 0.05 + luck(0.05));
   CHECK(claims(4, 3, 1) < 0.05 + luck(0.05));
   CHECK(claims(4, 3, 4) < 0.05 + luck(0.05));
+}
+
+TEST_CASE("of equal configs at most one in twenty is called better, however often more seeds are looked at") {
+  int count = 0;
+  for (int i = 0; i < comparisons; ++i) {
+    Normal normal(static_cast<std::uint64_t>(i));
+    std::vector<double> differences;
+    std::int64_t look = 0;
+    for (const std::size_t seeds : {2, 3, 4, 6, 8, 12, 16, 24}) {  // as someone would who always adds seeds
+      while (differences.size() < seeds) differences.push_back(normal());
+      if (*mean_of_seeds(differences).p > level_of_look(++look)) continue;
+      ++count;
+      break;
+    }
+  }
+  const double share = static_cast<double>(count) / comparisons;
+  CHECK(share < 0.05 + luck(0.05));
+  CHECK(share > 0.04 - luck(0.04));  // the first look alone
+}
+
+TEST_CASE("the levels of all looks add up to 5 %") {
+  double sum = 0;
+  for (std::int64_t look = 1; look <= 60; ++look) sum += level_of_look(look);
+  CHECK(level_of_look(1) == 0.04);
+  CHECK(level_of_look(2) == 0.005);
+  CHECK(sum == Approx(0.05));
+}
+
+TEST_CASE("seeds to decide are those with which the same mean and deviation would pass") {
+  const MeanEstimate difference{.mean = 0.5, .deviation = 1};
+  const auto seeds = seeds_to_decide(difference, 5, 0.005, 1);
+  REQUIRE(seeds);
+  CHECK(student_p(0.5 * std::sqrt(*seeds), static_cast<double>(*seeds - 1)) <= 0.005);
+  CHECK(student_p(0.5 * std::sqrt(*seeds - 1), static_cast<double>(*seeds - 2)) > 0.005);
+  CHECK(*seeds_to_decide(difference, 5, 0.005, 6) > *seeds);
+  CHECK_FALSE(seeds_to_decide(difference, 4, 0.005, 1));  // too few to know the deviation
+  CHECK_FALSE(seeds_to_decide({.mean = 0.001, .deviation = 1}, 5, 0.005, 1));
 }
 
 TEST_CASE("losses that do not pair are refused") {

@@ -15,7 +15,7 @@ NOBODYS = [  # names that no run writes
     "checkpoints/step-00000002/model.safetensors", "checkpoints/step-00000006/notes/1.txt", "checkpoints/LATEST", "text.safetensors.old"]
 RUNS_NAMES = [  # names that runs write, in a folder that is none
     "config.json", "metrics.jsonl", "text.safetensors", "run.json", ".config.json.tmp-1-2", "events.out.tfevents.1700000000.host",
-    "val_losses.json", "val_losses.f32", "samples/step-00000002.txt", "text.safetensors",
+    "samples/step-00000002.txt", "text.safetensors",
     "checkpoints/step-00000002.safetensors", "checkpoints/step-00000002.safetensors.partial"]
 LINKS = ["samples", "checkpoints", "metrics.jsonl", "config.json", "samples/step-00000002.txt", "run.json"]
 

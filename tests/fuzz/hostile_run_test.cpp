@@ -94,7 +94,7 @@ Words words_of(const std::string& text) {
 
 const Words places = words_of(
     ".lock config.json events.out.tfevents.1.host.chargpt text.safetensors run.json "
-    "metrics.jsonl val_losses.json samples samples/step-00000000.txt samples/step-00000010.txt "
+    "metrics.jsonl samples samples/step-00000000.txt samples/step-00000010.txt "
     "samples/step-00000020.txt samples/step-00000030.txt checkpoints "
     "checkpoints/step-00000010.safetensors checkpoints/step-00000020.safetensors");
 

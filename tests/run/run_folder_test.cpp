@@ -126,12 +126,12 @@ TEST_CASE_METHOD(TestFolder, "an existing run is refused with the choices there 
   CHECK(all_in(path() / "run") == old_run);
 }
 
-TEST_CASE_METHOD(TestFolder, "a folder of results is never a run's, and one process writes there") {
-  const ResultsFolder results(path() / "a/b");
+TEST_CASE_METHOD(TestFolder, "a folder of results is never a run's, and one process writes there if it must be alone") {
+  const ResultsFolder results(path() / "a/b", /*alone=*/true);
   CHECK(results.path() == path() / "a/b");
-  CHECK_THROWS_WITH(ResultsFolder(path() / "a/b"), Catch::Contains("another compare is writing to"));
+  CHECK_THROWS_WITH(ResultsFolder(path() / "a/b", /*alone=*/true), Catch::Contains("another compare is writing to"));
   mark_run(path() / "a");
-  CHECK_THROWS_WITH(ResultsFolder(path() / "a"), Catch::Contains("contains a run"));
+  CHECK_THROWS_WITH(ResultsFolder(path() / "a", /*alone=*/false), Catch::Contains("contains a run"));
 }
 
 TEST_CASE_METHOD(TestFolder, "a second start in the same folder is refused") {

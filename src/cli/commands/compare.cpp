@@ -1,7 +1,10 @@
-// `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
+// `chargpt compare`: trains configs with several seeds where that is still to do, scores all runs, ranks them.
 #include "compare/compare.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,215 +14,447 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "cli/training/children.h"
-#include "cli/training/comparison.h"
 #include "cli/training/training.h"
+#include "cli/version.h"
 #include "compare/comparison_report.h"
 #include "compare/ladder.h"
-#include "compare/planned_run.h"
-#include "compare/variants.h"
+#include "compare/scoring.h"
+#include "config/document.h"
+#include "engine/device.h"
+#include "evaluate/baseline.h"
+#include "evaluate/split_check.h"
+#include "network/model_types.h"
 #include "network/parameter_groups.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "run/checkpoints.h"
+#include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 
 namespace {
 
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
 struct Arguments : TrainingArguments {
-  std::vector<std::string> presets;
+  std::vector<std::string> presets;  ///< or runs
   std::vector<std::string> varied;
   std::int64_t seeds = 1, jobs = 1;
   const Options* options = nullptr;  ///< knows which options were given
-  std::string out;
+  std::string out, split = "val";
   double target = 0;  ///< loss whose time is asked for; 0: none
-  bool markdown = false;
-  bool planned = false;  ///< this process is a child for one run; see children.h
-  std::string replays;
+  bool markdown = false, dry_run = false;
+
+  bool test() const { return split == "test"; }
 };
 
-/// A compare.json that no comparison wrote would be replaced at the end.
-void refuse_foreign_results(const std::filesystem::path& out) {
-  const std::filesystem::path path = out / "compare.json";
-  std::error_code ignored;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return;
-  const bool is_file = std::filesystem::symlink_status(path, ignored).type() == std::filesystem::file_type::regular;
-  const auto json = nlohmann::json::parse(is_file ? read_file(path) : "", nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("results"))
-    throw Error(ExitCode::busy, path.string(),
-                " was not written by a comparison; choose another folder with --out DIR");
-}
-
-CompareOptions compare_options(const Arguments& arguments, const std::filesystem::path& out) {
-  return {.seeds = arguments.seeds,
-          .out = out,
-          .target = arguments.target > 0 ? std::optional(arguments.target) : std::nullopt,
-          .jobs = arguments.jobs,
-          .stop = &stop_on_signals(arguments.output.quiet)};
-}
-
-ChildOrder order_of(const Arguments& arguments, std::size_t configs) {
-  return {.verbose = arguments.output.verbose,
-          .jobs = std::min(arguments.jobs, arguments.seeds * static_cast<std::int64_t>(configs)),
-          .device = arguments.device,
-          .engine = arguments.engine};
-}
-
-/// What a child does.
-void train_planned_run(const Arguments& arguments) {
-  const std::filesystem::path run = arguments.presets.front();
-  PlannedTraining training{.run = run,
-                           .jobs = arguments.jobs,
-                           .replays = arguments.replays,
-                           .trainer = trainer_options(arguments, run),
-                           .reading = reading_progress(arguments.output),
-                           .told = log_loading};
-  const auto listen = [&](Trainer& trainer, std::optional<std::int64_t> resume_step) {
-    add_listeners(trainer, run, arguments.output, resume_step);
+/// Ends long work when a signal asks for it.
+Heartbeat until_stopped() {
+  return [](double) {
+    if (stopping_signal() != 0) throw Interrupted{};
   };
-  if (!train_planned(training, listen)) throw Stopped{stopping_signal()};
 }
 
-CompareHooks hooks_for(const Arguments& arguments, const ChildOrder& order, std::size_t configs,
-                       std::optional<Corpus>& corpus) {
-  CompareHooks hooks;
-  const auto watcher = std::make_shared<RunsWatcher>(arguments.output, configs);
-  hooks.start = [order](const PlannedRun& run, const Corpus& text) { return start_child(order, run, text); };
-  hooks.text = [&corpus](const Corpus& text) { corpus = text; };
-  hooks.runs = watcher->hooks();
-  hooks.after_run = [watcher](const PlannedRun& run, const SeedRun& result, bool reused) {
-    const bool early = result.ended == Ending::patience;
-    const std::string outcome = (result.failure ? result.failure->what() : "val " + format_loss(result.loss)) +
-                                (early ? ", ended by patience after " + format_count(result.steps) + " steps" : "");
-    watcher->tell(run_heading(run) + (reused ? ", trained before: " : ": ") + outcome);
-  };
-  hooks.notice = log_note;
-  hooks.reading = reading_progress(arguments.output);
-  return hooks;
+// ---- What is compared.
+
+/// Whether a word names a run, or one checkpoint of it, rather than a preset or a config's file.
+bool names_run(const std::string& word) {
+  return std::ranges::count(presets(), word, &Preset::name) == 0 &&
+         (is_checkpoint_file(word) || (is_folder(word) && is_run(word)));
 }
 
-/// An option that has no effect in some of the configs is a notice; in all of them, an Error usage.
-void refuse_unused_by_all(const std::vector<ResolvedConfig>& configs) {
-  std::vector<Error> refusals;
-  for (const ResolvedConfig& config : configs) {
-    check_model(config, /*refuses_unused=*/false);
-    try {
-      refuse_unused(config);
-    } catch (const Error& error) {
-      refusals.push_back(error);
-    }
-  }
-  if (refusals.size() == configs.size() && !configs.empty()) throw refusals.front();
-  for (const Error& error : refusals) log_note(error.what());
-}
-
-std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
-  std::vector<VariedOption> varied;
-  for (const std::string& given : arguments.varied) varied.push_back(parse_varied(given));
-  std::vector<std::string> presets;
-  for (const std::string& preset : arguments.presets) {
-    if (preset == ladder_word)
-      for (const Rung& rung : ladder) presets.emplace_back(rung.preset);
-    else
-      presets.push_back(preset);
-  }
-  std::vector<ResolvedConfig> configs = load_variants(presets, varied, arguments.config.overrides());
-  refuse_unused_by_all(configs);
-  for (ResolvedConfig& config : configs) {
-    choose_text(config);
-  }
-  return configs;
-}
-
-/// Whether the words are runs. Error usage where only some of them are, and for what only trainings obey.
+/// Whether the words are runs. Error usage if only some of them are, and for options that only training uses.
 bool compares_runs(const Arguments& arguments) {
   const auto run = std::ranges::find_if(arguments.presets, names_run);
   if (run == arguments.presets.end()) return false;
   if (const auto config = std::ranges::find_if_not(arguments.presets, names_run); config != arguments.presets.end())
-    throw Error(ExitCode::usage, printable(*run), " is a run, and ", printable(*config),
-                " is none; compare runs with runs or configs with configs");
+    throw Error(ExitCode::usage, printable(*run), " is a run but ", printable(*config),
+                " is not; compare runs with runs, or configs with configs");
   const auto refuse = [](const std::string& option) {
-    throw Error(ExitCode::usage, option, " is for trainings, and runs are compared as they are; leave it out");
+    throw Error(ExitCode::usage, option, " has no effect on existing runs; remove it");
   };
-  for (const char* option : {"--vary", "--seeds", "--jobs", "--engine"})
+  for (const char* option : {"--vary", "--seeds", "--jobs", "--engine", "--dry-run"})
     if (arguments.options->find(option).given()) refuse(option);
   for (const Override& setting : arguments.config.overrides()) refuse(setting.flag);
   return true;
 }
 
-/// Error usage for more than one.
-ComparisonForm form_of(const Arguments& arguments) {
-  if (arguments.output.json && arguments.markdown)
-    throw Error(ExitCode::usage, "--json and --markdown are both given; give one");
-  return arguments.output.json ? ComparisonForm::json
-         : arguments.markdown  ? ComparisonForm::markdown
-                               : ComparisonForm::table;
-}
-
-/// Nothing is written unless --out says where.
-void compare_trained(const Arguments& arguments) {
-  std::optional<ResultsFolder> folder;
-  if (!arguments.out.empty()) {
-    folder.emplace(arguments.out);
-    refuse_foreign_results(folder->path());
-  }
-  Comparison comparison = compare_runs(arguments.presets, arguments);
-  if (arguments.target > 0) find_target(comparison, arguments.target);
-  if (folder) write_file_atomically(folder->path() / "compare.json", json_text(to_json(comparison)));
-  print_comparison(comparison, form_of(arguments));
-  if (folder) log_note("saved in ", folder->path().string());
-}
-
-/// Error after everything else is printed: a run that was killed has no result.
-void report_killed(const Comparison& comparison, const ResultsFolder& folder) {
-  std::size_t killed = 0, total = 0;
-  ExitCode code = ExitCode::ok;
-  for (const ConfigResult& result : comparison.results)
-    for (const SeedRun& run : result.runs.seeds) {
-      ++total;
-      if (!run.failure || run.failure->code() == ExitCode::diverged) continue;
-      ++killed;
-      code = run.failure->code();
+/// An option that has no effect in some of the configs is a notice; in all of them, an Error usage.
+void refuse_unused_by_all(const std::vector<Variant>& variants) {
+  std::vector<Error> refusals;
+  for (const Variant& variant : variants) {
+    check_model(variant.options, /*refuses_unused=*/false);
+    try {
+      refuse_unused(variant.options);
+    } catch (const Error& error) {
+      refusals.push_back(error);
     }
-  if (killed > 0)
-    throw Error(code, killed, " of ", total,
-                " runs ended without a result; to train them again, give the same command with --out ",
-                shell_quoted(folder.path().native()));
+  }
+  if (refusals.size() == variants.size() && !variants.empty()) throw refusals.front();
+  for (const Error& error : refusals) log_note(error.what());
+}
+
+std::vector<Variant> variants_of(const Arguments& arguments) {
+  std::vector<VariedOption> varied;
+  for (const std::string& given : arguments.varied) varied.push_back(parse_varied(given));
+  std::vector<std::string> presets;
+  for (const std::string& preset : arguments.presets) {
+    if (preset != ladder_word) presets.push_back(preset);
+    if (preset == ladder_word)
+      for (const Rung& rung : ladder) presets.emplace_back(rung.preset);
+  }
+  std::vector<Variant> variants = load_variants(presets, varied, arguments.config.overrides());
+  refuse_unused_by_all(variants);
+  for (Variant& variant : variants) choose_text(variant.options);
+  return variants;
+}
+
+/// The text of all, with what a person should know about it.
+Corpus text_of(const Arguments& arguments, const std::vector<Variant>& variants) {
+  tell_terminal(variants.front().options.config.data.text);
+  Corpus corpus = common_text(variants, arguments.out, reading_progress(arguments.output));
+  if (arguments.test() && corpus.test_tokens() == 0)
+    throw Error(ExitCode::usage, "--split test needs data.test_fraction above 0");
+  if (arguments.target > 0) check_target(variants, corpus);
+  log_notices(corpus);
+  tell(split_notice(corpus, check_split(corpus)));
+  tell(length_difference(variants, corpus.train().size()));
+  return corpus;
+}
+
+// ---- compare.json
+
+/// What an earlier comparison has left in the folder; null for none. Error busy for a file that is not a comparison's.
+Json earlier_results(const fs::path& out) {
+  const fs::path path = out / "compare.json";
+  if (type_at(path) == fs::file_type::not_found) return nullptr;
+  const Json json = is_file(path) && !fs::is_symlink(path) ? foreign_json(read_file(path)) : Json();
+  if (!json.is_object() || !json.contains("results"))
+    throw Error(ExitCode::busy, path.string(),
+                " was not written by a comparison; choose another folder with --out DIR");
+  return json;
+}
+
+/// Numbers of seeds for which a verdict was shown, in order; with those of now at the end, if they are new.
+std::vector<std::int64_t> looks_with(const Json& earlier, std::int64_t seeds) {
+  std::vector<std::int64_t> looks;
+  if (earlier.is_object() && earlier.contains("looks") && earlier["looks"].is_array())
+    for (const Json& look : earlier["looks"])
+      if (look.is_number_integer()) looks.push_back(look.get<std::int64_t>());
+  if (seeds > 1 && std::ranges::count(looks, seeds) == 0) looks.push_back(seeds);
+  return looks;
+}
+
+// ---- What is shown.
+
+/// What `compare ladder` shows in place of the ranks.
+struct LadderReport {
+  std::vector<ClimbedRung> rungs;
+  std::vector<Counted> counted;
+};
+
+/// What counting reaches on the text of the comparison, beside which the ladder is shown.
+std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = block_size, .stride = 0});
+  const std::string best = "counting " + std::to_string(baselines.ngram_order) + "-grams";
+  return {{"counting pairs", "what a bigram can reach", baselines.bigram},
+          {best, "the best order, of all orders up to 8", baselines.ngram},
+          {best, "with no more than a window of " + std::to_string(block_size), baselines.ngram_in_windows}};
+}
+
+void print(const Table& table, bool markdown) {
+  markdown ? print_text(table.markdown()) : print_table(table);
+}
+
+/// The table, the verdict, what limits it, then the other tables.
+void print_comparison(const Comparison& comparison, bool markdown, const std::optional<LadderReport>& ladder) {
+  print(ladder ? to_table(ladder->rungs, ladder->counted) : to_table(comparison), markdown);
+  std::string lines = "\n";
+  if (const std::string sentence = ladder ? "" : verdict(comparison); !sentence.empty()) lines += sentence + "\n";
+  if (ladder)
+    for (const std::string& remark : remarks(ladder->rungs)) lines += "- " + remark + "\n";
+  for (const std::string& limit : limits(comparison)) lines += "- " + limit + "\n";
+  if (lines.size() > 1) print_lines(lines);
+  if (!comparison.effects.empty()) {
+    print_text("\n");
+    print(effects_table(comparison), markdown);
+  }
+  if (comparison.target) {
+    print_text("\n");
+    print(target_table(comparison), markdown);
+  }
+  for (const std::string& line : explanations(comparison)) log_detail(line);
+}
+
+Json json_of(const Comparison& comparison, const std::optional<LadderReport>& ladder) {
+  Json json = to_json(comparison);
+  if (ladder) json["ladder"] = to_json(ladder->rungs, ladder->counted);
+  return json;
+}
+
+void show(const Arguments& arguments, const Comparison& comparison, const std::optional<LadderReport>& ladder = {}) {
+  arguments.output.json ? print_json(json_of(comparison, ladder))
+                        : print_comparison(comparison, arguments.markdown, ladder);
+}
+
+/// Of a config's runs alone, before anything trains.
+void print_plans(const Arguments& arguments, const std::vector<Variant>& variants, const Corpus& corpus) {
+  Table table({"config", "params", "steps", "tokens", "memory", "disk", "time"});
+  const auto seeds = static_cast<double>(arguments.seeds);
+  double seconds = 0, disk = 0;
+  for (const Variant& variant : variants) {
+    const PlanEvent plan = Trainer(variant.options, corpus, trainer_options(arguments, {})).plan(/*measure=*/true);
+    seconds += seeds * plan.seconds.value_or(0);
+    disk += seeds * static_cast<double>(plan.disk_bytes);
+    table.add({variant.name(), format_short(static_cast<double>(plan.parameters)),
+               (plan.by_clock ? "about " : "") + format_count(plan.max_iters),
+               format_short(static_cast<double>(plan.max_iters * plan.tokens_per_step)),
+               format_bytes(plan.memory_bytes.value_or(0)), format_bytes(plan.disk_bytes),
+               format_duration(plan.seconds.value_or(0))});
+  }
+  print_table(table);
+  print_lines("\n" + format_count(arguments.seeds * std::ssize(variants), "run") + ", one after the other: about " +
+              format_duration(seconds) + " and " + format_bytes(std::llround(disk)) + " of checkpoints\n");
+}
+
+// ---- Training what is missing.
+
+/// Threads of each child; 0: its own choice, which is that of the run if it has begun.
+std::int64_t threads_of_child(const Arguments& arguments, const PlannedRun& run, std::int64_t jobs) {
+  const std::int64_t asked = arguments.device.threads;
+  if (jobs == 1 || (asked == 0 && !list_checkpoints(run.folder).empty())) return asked;
+  return std::max<std::int64_t>(1, (asked > 0 ? asked : physical_cores()) / jobs);
+}
+
+/// `chargpt resume RUN`: this very program, even if its file was replaced since it started.
+std::unique_ptr<ChildProcess> start_child(const Arguments& arguments, const PlannedRun& run, std::int64_t jobs) {
+  const bool notices = run.number == 1 || arguments.output.verbose, line = jobs == 1;
+  const ChildVoice voice = arguments.output.quiet ? ChildVoice::silent
+                           : notices              ? (line ? ChildVoice::all : ChildVoice::notices)
+                                                  : (line ? ChildVoice::line : ChildVoice::silent);
+  std::vector<std::string> words{"/proc/self/exe", "resume"};
+  const auto add = [&words](const std::string& option, const std::string& value) {
+    words.push_back("--" + option + "=" + value);
+  };
+  add("planned", std::string(enum_name(voice)));
+  add("device", arguments.device.device);
+  add("threads", std::to_string(threads_of_child(arguments, run, jobs)));
+  add("engine", arguments.engine);
+  add("color", arguments.output.color);
+  // A first run that failed, or that patience ended, has only a part of the shares.
+  const Ending first = run.replays.empty() ? Ending::unknown : ending_of_run(run.replays);
+  if (first == Ending::seconds || first == Ending::finished) add("replays", run.replays.string());
+  if (arguments.output.verbose) words.emplace_back("--verbose");
+  if (voice == ChildVoice::silent || voice == ChildVoice::line) words.emplace_back("--quiet");
+  words.insert(words.end(), {"--", run.folder.string()});
+  if (line && repaints(STDERR_FILENO)) log_note(run_heading(run));
+  return std::make_unique<ChildProcess>(words);
+}
+
+/// The runs of a comparison as they end.
+class Collector {
+ public:
+  Collector(const Arguments& arguments, const std::vector<Variant>& variants, const Corpus& corpus)
+      : arguments_(arguments),
+        corpus_(corpus),
+        jobs_(std::min(arguments.jobs, arguments.seeds * std::ssize(variants))) {
+    for (const Variant& variant : variants) {
+      const Config& config = variant.options.config;
+      results_.push_back(
+          config_runs(variant.name(), config, count_parameters(config.model, corpus.vocabulary().size())));
+      results_.back().levels = variant.levels;
+    }
+  }
+
+  RunsHooks hooks() {
+    return {.start = [this](const PlannedRun& run) { return start_child(arguments_, run, jobs_); },
+            .ended = [this](const PlannedRun& run, Ending ending, bool reused) { score(run, ending, reused); },
+            .failed = [this](const PlannedRun& run, int code) { fail(run, code); },
+            .waiting =
+                [](std::int64_t runs) {
+                  log_note("other processes train the last ", format_count(runs, "run"), ": waiting");
+                }};
+  }
+
+  /// Children at once: no more than there are runs, which share the threads.
+  std::int64_t jobs() const { return jobs_; }
+
+  /// Seeds in order, whichever ended first.
+  std::vector<ConfigRuns> results() {
+    for (ConfigRuns& each : results_) std::ranges::sort(each.seeds, {}, &SeedRun::seed);
+    return std::move(results_);
+  }
+
+  /// Error after everything else is printed, with the code of the first child that failed.
+  void report_failures(const fs::path& out) const {
+    if (failures_ == 0) return;
+    const ExitCode code = failed_with_ > 128 || failed_with_ < 2 ? ExitCode::internal : ExitCode(failed_with_);
+    throw Error(failed_with_ == 128 + SIGKILL ? ExitCode::memory : code, format_count(failures_, "run"),
+                " ended without a result (above); to train them again, give the same command with --out ",
+                shell_quoted(out.native()));
+  }
+
+ private:
+  void score(const PlannedRun& run, Ending ending, bool reused) {
+    SeedRun seed{.seed = run.seed(), .ended = ending, .run = run.folder, .failure = "training diverged"};
+    if (ending != Ending::diverged) {
+      std::vector<std::string> notices;
+      const ScoringOptions options{
+          .test = arguments_.test(), .threads = arguments_.device.threads, .heartbeat = until_stopped()};
+      try {
+        seed = score_run(run.name, run.folder, corpus_, options, notices).seed;
+      } catch (const Error& error) {
+        if (error.code() != ExitCode::diverged) throw;
+        seed.failure = error.what();
+      }
+      log_loading(notices);
+    }
+    const std::string result = seed.failed() ? seed.failure : arguments_.split + " " + format_loss(seed.loss);
+    const bool early = seed.ended == Ending::patience;
+    tell(run, (reused ? "trained before: " : "") + result +
+                  (early ? ", stopped early by patience after " + format_count(seed.steps, "step") : ""));
+    results_[run.config].seeds.push_back(std::move(seed));
+  }
+
+  void fail(const PlannedRun& run, int code) {
+    if (failures_++ == 0) failed_with_ = code;
+    const std::string how = code == 128 + SIGKILL ? "was killed (signal 9), as happens when memory runs out"
+                            : code > 128          ? "was ended by signal " + std::to_string(code - 128)
+                                                  : "ended with exit code " + std::to_string(code);
+    tell(run, how);
+    results_[run.config].seeds.push_back({.seed = run.seed(), .run = run.folder, .failure = how});
+  }
+
+  /// On a terminal the line that shows its training has the heading above it.
+  void tell(const PlannedRun& run, const std::string& line) const {
+    const bool below = jobs_ == 1 && repaints(STDERR_FILENO) && !line.starts_with("trained before");
+    below ? log_note("  ", line) : log_note(run_heading(run), ": ", line);
+  }
+
+  const Arguments& arguments_;
+  const Corpus& corpus_;
+  std::int64_t jobs_;
+  std::vector<ConfigRuns> results_;
+  std::int64_t failures_ = 0;
+  int failed_with_ = 0;
+};
+
+/// Ranks what was scored, and keeps that it was looked at.
+Comparison ranked(const Arguments& arguments, std::vector<ConfigRuns> runs, const Corpus& corpus) {
+  Comparison comparison = rank_configs(std::move(runs), arguments.test() ? corpus.test() : corpus.val());
+  comparison.split = arguments.split;
+  comparison.train_tokens = corpus.train().size();
+  if (const std::string shared = shared_text_remark(corpus, arguments.test()); !shared.empty())
+    comparison.notes.push_back(shared);
+  if (arguments.target > 0) find_target(comparison, arguments.target);
+  return comparison;
+}
+
+/// False where it was stopped.
+bool train_missing(const Arguments& arguments, const std::vector<Variant>& variants, const Corpus& corpus,
+                   const fs::path& out, Collector& collector) {
+  const RunsOptions options{.jobs = collector.jobs(), .stop = &stop_on_signals(arguments.output.quiet)};
+  try {
+    return run_all(planned_runs(variants, arguments.seeds, out, arguments.jobs), corpus, options, collector.hooks());
+  } catch (const Interrupted&) {
+    return false;
+  }
 }
 
 void compare_configs(const Arguments& arguments) {
-  const std::vector<ResolvedConfig> configs = configs_of(arguments);
-  ResultsFolder folder(arguments.out);
-  refuse_foreign_results(folder.path());
-  const std::int64_t count = std::ssize(configs), seeds = arguments.seeds;
-  log_note(format_count(count * seeds, "run"), " (", format_count(count, "config"), " × ", format_count(seeds, "seed"),
-           ") in ", folder.path().string());
-  std::optional<Corpus> corpus;
-  const CompareOptions options = compare_options(arguments, folder.path());
-  const ChildOrder order = order_of(arguments, configs.size());
-  const Comparison comparison = compare(configs, options, hooks_for(arguments, order, configs.size(), corpus));
-  if (!comparison.complete) {
+  const std::vector<Variant> variants = variants_of(arguments);
+  planned_runs(variants, arguments.seeds, arguments.out, arguments.jobs);  // refuses jobs before a text is read
+  const Corpus corpus = text_of(arguments, variants);
+  if (arguments.dry_run) return print_plans(arguments, variants, corpus);
+  const bool alone = std::ranges::any_of(variants, [](const Variant& variant) {
+    const Config& config = variant.options.config;
+    return config.train.max_seconds > 0 || std::ranges::count(config.data.text, standard_input_name) > 0;
+  });
+  const ResultsFolder folder(arguments.out, alone);
+  earlier_results(folder.path());
+  log_note(format_count(arguments.seeds * std::ssize(variants), "run"), " (",
+           format_count(std::ssize(variants), "config"), " × ", format_count(arguments.seeds, "seed"), ") in ",
+           folder.path().string());
+  Collector collector(arguments, variants, corpus);
+  if (!train_missing(arguments, variants, corpus, folder.path(), collector)) {
     log_note("stopped; to continue, give the same command with --out ", shell_quoted(folder.path().native()));
     throw Stopped{stopping_signal()};
   }
-  std::optional<LadderReport> report;  // of the ladder as such
+  Comparison comparison = ranked(arguments, collector.results(), corpus);
+  const std::vector<std::int64_t> looks = looks_with(earlier_results(folder.path()), arguments.seeds);
+  comparison.look = look_of(std::ranges::find(looks, arguments.seeds) - looks.begin() + 1);
+  std::optional<LadderReport> ladder_report;  // of the ladder as such
   if (arguments.presets == std::vector{std::string(ladder_word)} && arguments.varied.empty())
-    report = ladder_report(comparison, *corpus, configs.front().config.model.block_size);
-  if (report) write_file_atomically(folder.path() / "compare.json", json_text(to_json(comparison, report)));
-  print_comparison(comparison, form_of(arguments), report);
+    ladder_report = {climb(comparison), counted_on(corpus, variants.front().options.config.model.block_size)};
+  Json json = json_of(comparison, ladder_report);
+  json["looks"] = looks;
+  write_file_atomically(folder.path() / "compare.json", json_text(json));
+  show(arguments, comparison, ladder_report);
   log_note("saved in ", folder.path().string());
-  report_killed(comparison, folder);
+  collector.report_failures(folder.path());
+}
+
+// ---- Runs that exist.
+
+/// The text of the first run. Error usage unless all have learned from the same part of it.
+Corpus text_of_runs(const Arguments& arguments) {
+  std::optional<Corpus> corpus;
+  std::optional<Checkpoint> first;
+  for (const std::string& name : arguments.presets) {
+    Checkpoint checkpoint = load_checkpoint(name, "last");
+    if (!first) {
+      corpus = text_of_run(checkpoint, checkpoint.config.config.data, run_place(name, "").run, arguments.output, false);
+      first = std::move(checkpoint);
+      continue;
+    }
+    const std::string difference =
+        text_difference(arguments.presets.front(), known_text(*first), name, known_text(checkpoint));
+    if (!difference.empty())
+      throw Error(ExitCode::usage, difference,
+                  "; losses compare only on one text, in the same units and split; chargpt eval RUN --text FILE scores "
+                  "a run on another one");
+  }
+  log_notices(*corpus);
+  return *std::move(corpus);
+}
+
+/// Nothing is written unless --out says where.
+void compare_existing(const Arguments& arguments) {
+  refuse_twice(arguments.presets);
+  std::optional<ResultsFolder> folder;
+  if (!arguments.out.empty()) folder.emplace(arguments.out, /*alone=*/true);
+  if (folder) earlier_results(folder->path());
+  const Corpus corpus = text_of_runs(arguments);
+  if (arguments.test() && corpus.test_tokens() == 0)
+    throw Error(ExitCode::usage, "--split test: these runs have no test split (data.test_fraction)");
+  std::vector<TrainedRun> runs;
+  std::vector<std::string> notices, remarks;
+  for (const std::string& name : arguments.presets) {
+    runs.push_back(
+        score_run(name, name, corpus, {.test = arguments.test(), .threads = arguments.device.threads}, notices));
+    log_note(name, ", step ", format_count(runs.back().seed.step), ": ", format_loss(runs.back().seed.loss));
+  }
+  log_loading(notices);
+  Comparison comparison = ranked(arguments, group_by_config(std::move(runs), remarks), corpus);
+  comparison.notes.insert(comparison.notes.end(), remarks.begin(), remarks.end());
+  comparison.look = look_of(0);
+  if (folder) write_file_atomically(folder->path() / "compare.json", json_text(to_json(comparison)));
+  show(arguments, comparison);
+  if (folder) log_note("saved in ", folder->path().string());
 }
 
 void run_compare(const Arguments& arguments) {
-  if (arguments.planned) return train_planned_run(arguments);
-  form_of(arguments);  // before anything is trained
-  compares_runs(arguments) ? compare_trained(arguments) : compare_configs(arguments);
+  if (arguments.output.json && arguments.markdown)
+    throw Error(ExitCode::usage, "--json and --markdown are both given; give one");
+  compares_runs(arguments) ? compare_existing(arguments) : compare_configs(arguments);
 }
 
 }  // namespace
@@ -245,9 +480,10 @@ void add_compare(Options& options) {
       .add("--target", arguments.target, "also print how many steps and seconds each config takes to reach this loss")
       .positive()
       .default_text("none");
-  options.flag("--planned", arguments.planned, "train the planned run in this folder").hidden();
-  options.add("--replays", arguments.replays, "of a planned run: the run whose length it repeats").hidden();
-  options.flag("--markdown", arguments.markdown, "print the table as Markdown");
+  options.add("--split", arguments.split, "the split to score: val, or test, which chose nothing")
+      .one_of({"val", "test"});
+  options.flag("--markdown", arguments.markdown, "print the tables as Markdown");
+  options.flag("--dry-run", arguments.dry_run, "print the runs with steps, memory, disk and time, and stop");
   options.add("--out", arguments.out, "folder of the runs and of compare.json (default runs/compare-<n>)");
   add_training_arguments(options, arguments);
   arguments.config.help_shows(options, config, "");

@@ -17,7 +17,7 @@
 #include "cli/runs/run_text.h"
 #include "cli/training/training.h"
 #include "cli/version.h"
-#include "compare/repetition.h"
+#include "compare/same_training.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
@@ -73,53 +73,45 @@ void remove_repetition(const fs::path& run) {
   fs::remove(folder_of(run), ignored);  // runs/, if nothing else is there
 }
 
-std::string words(const Difference& difference) {
-  const std::string step = "step " + format_count(difference.step);
-  if (difference.what == "weights") return "the weights of " + step;
-  const auto shown = [](double loss) { return std::isnan(loss) ? "none" : Json(loss).dump(); };
-  return step + ", " + difference.what + " " + shown(difference.then) + " then and " + shown(difference.now) + " now";
-}
-
-std::string words(const Repetition& repetition) {
-  const std::string losses =
-      format_count(repetition.losses(), "loss" + std::string(repetition.losses() == 1 ? "" : "e"));
-  switch (repetition.verdict()) {
-    case Verdict::bits: {
-      std::vector<std::string> steps;
-      for (const std::int64_t step : repetition.same_weights()) steps.push_back(format_count(step));
-      if (steps.empty()) return "the same bits: " + losses;
-      return "the same bits: " + losses + ", and the weights of step" + (steps.size() > 1 ? "s " : " ") +
-             joined(steps, ", ");
-    }
-    case Verdict::rounding:
-      return "the same within rounding, of " + losses + "; the first difference: " + words(*repetition.difference());
-    case Verdict::differs:
-      return "different: " + words(*repetition.difference());
+/// Ends the second training where the first one ended, or when a signal asks for it.
+class StopAt : public Listener {
+ public:
+  explicit StopAt(const RunState& last, const std::atomic<bool>& outside)
+      : step_(last.step), evaluated_(std::isfinite(evaluated_loss(last))), outside_(outside) {}
+  using Listener::on;
+  void on(const WorkEvent&) override { look(); }
+  void on(const StepEvent& event) override {
+    if (!evaluated_) reached_ = event.step >= step_;  // else it is evaluated and saved first
+    look();
   }
-  return "";
-}
+  void on(const CheckpointEvent& event) override {
+    reached_ = event.step >= step_;
+    look();
+  }
+  const std::atomic<bool>& stop() const { return stop_; }
+  bool reached() const { return reached_; }
 
-Json to_json(const Repetition& repetition) {
-  Json json = {{"verdict", enum_name(repetition.verdict())},
-               {"losses", repetition.losses()},
-               {"same_weights", repetition.same_weights()},
-               {"difference", nullptr}};
-  if (const auto first = repetition.difference())
-    json["difference"] = {{"step", first->step}, {"what", first->what}, {"then", first->then}, {"now", first->now}};
-  return json;
-}
+ private:
+  void look() { stop_ = reached_ || outside_.load(); }
 
-void say(const Arguments& arguments, const fs::path& run, const Repetition& repetition, const fs::path& kept,
+  std::int64_t step_;
+  bool evaluated_;
+  const std::atomic<bool>& outside_;
+  std::atomic<bool> stop_ = false;
+  bool reached_ = false;
+};
+
+void say(const Arguments& arguments, const fs::path& run, const SameTraining& same, const fs::path& kept,
          const std::vector<std::string>& conditions) {
   if (arguments.output.json) {
-    Json json = to_json(repetition);
+    Json json = to_json(same);
     json["run"] = run.string();
     json["conditions"] = conditions;
     json["again"] = kept.empty() ? Json() : Json(kept.string());
     return print_json(json);
   }
-  print_lines(printable_path(run) + ": " + words(repetition) + "\n");
-  if (repetition.verdict() == Verdict::differs)
+  print_lines(printable_path(run) + ": " + to_text(same) + "\n");
+  if (same.verdict == Verdict::differs)
     log_note(
         "a run that began from other weights (--init_from), or was resumed with other options, cannot be repeated");
   if (!kept.empty()) log_note("trained again in ", printable_path(kept));
@@ -138,9 +130,10 @@ void reproduce(const Arguments& arguments) {
 
   refuse_occupied(arguments.again, /*overwrite=*/{});
   TrainerOptions options = options_to_resume(trainer_options(arguments, {}), last.state);
-  Repetition repetition(run, last.state.step, *options.stop);
-  if (!repetition.complaint().empty()) log_warning(repetition.complaint());
-  options.stop = &repetition.stop();
+  const std::string complaint = compare_trainings(run, run, last.state.step).complaint;  // before hours of training
+  if (!complaint.empty()) log_warning(complaint);
+  StopAt stop(last.state, *options.stop);
+  options.stop = &stop.stop();
   options.replayed_shares = last.state.shares;
   Trainer trainer(last.config, std::move(corpus), options);
   refuse_changed_teachers(last, trainer.state());
@@ -148,26 +141,27 @@ void reproduce(const Arguments& arguments) {
   const NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/{}, program_version());
   trainer.save_in(again.path());
   bool keeps = !arguments.again.empty();
+  SameTraining same;
   try {
     for (const std::string& line : conditions) log_note(line);
     tell(keep_text(again.path(), trainer.corpus()));
-    const auto progress = add_listeners(trainer, again.path(), arguments.output, /*resume_step=*/std::nullopt);
-    trainer.add_listener(std::shared_ptr<Listener>(&repetition, [](Listener*) {}));
+    const auto progress = add_listeners(trainer, again.path(), arguments, /*resume_step=*/std::nullopt);
+    trainer.add_listener(std::shared_ptr<Listener>(&stop, [](Listener*) {}));
     const Ending ending = trainer.run();
     progress->finish();
-    if (ending == Ending::stopped && !repetition.complete()) {
+    if (ending == Ending::stopped && !stop.reached()) {
       log_note("stopped: no verdict yet");
       throw Stopped{stopping_signal()};
     }
-    repetition.compare_weights(again.path());
-    keeps = keeps || repetition.verdict() != Verdict::bits;
+    same = compare_trainings(run, again.path(), last.state.step);
+    keeps = keeps || same.verdict != Verdict::bits;
   } catch (...) {
     if (!keeps) remove_repetition(again.path());
     throw;
   }
   if (!keeps) remove_repetition(again.path());
-  say(arguments, run, repetition, keeps ? again.path() : fs::path(), conditions);
-  if (repetition.verdict() != Verdict::bits) throw AnsweredNo{};
+  say(arguments, run, same, keeps ? again.path() : fs::path(), conditions);
+  if (same.verdict != Verdict::bits) throw AnsweredNo{};
 }
 
 }  // namespace

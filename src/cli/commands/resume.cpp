@@ -16,6 +16,7 @@
 #include "report/log.h"
 #include "run/checkpoint.h"
 #include "run/checkpoints.h"
+#include "run/kept_text.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
@@ -27,7 +28,8 @@ namespace {
 
 struct Arguments : TrainingArguments {
   std::string run;
-  double minutes = 0;  ///< 0: not given
+  double minutes = 0;   ///< 0: not given
+  std::string replays;  ///< of a child of compare: the run whose shares of time this one replays
 };
 
 /// The run folder. Error usage for one checkpoint, with the way to resume from an earlier step.
@@ -124,15 +126,33 @@ void refuse_changes_without_effect(const Checkpoint& from, const Config& config,
                 changes, " allows (", steps, "); give a longer length");
 }
 
+std::vector<float> replayed_shares(const Arguments& arguments) {
+  if (arguments.replays.empty()) return {};
+  return load_checkpoint(arguments.replays, "last").state.shares;
+}
+
 /// At the checkpoint's step, to continue in `run`, which is empty on ranks beside rank 0.
 std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arguments,
                                     const std::filesystem::path& run, const ResolvedConfig& config, Corpus corpus,
                                     const ProcessGroup& group) {
-  const TrainerOptions options = options_to_resume(trainer_options(arguments, run, group), from.state);
+  TrainerOptions options = options_to_resume(trainer_options(arguments, run, group), from.state);
+  options.replayed_shares = replayed_shares(arguments);
   auto trainer = std::make_unique<Trainer>(config, std::move(corpus), options);
   trainer->resume_from(from);
   refuse_changes_without_effect(from, config.config, *trainer);
   return trainer;
+}
+
+/// A run of compare that has no checkpoint yet begins: its folder has config and text.
+void begin(const Arguments& arguments, const std::filesystem::path& run, ProcessGroup& group) {
+  const ResolvedConfig config = read_config(run);
+  std::optional<Corpus> corpus = kept_text(run, config.config.data);
+  if (!corpus) corpus = named_text(config.config.data, std::nullopt, arguments.output);
+  TrainerOptions options = trainer_options(arguments, run, group);
+  options.replayed_shares = replayed_shares(arguments);
+  remove_unfinished_files(run);
+  Trainer trainer(config, *std::move(corpus), options);
+  train_to_end(trainer, run, arguments, /*resume_step=*/std::nullopt, group);
 }
 
 void resume(const Arguments& arguments, ProcessGroup& group) {
@@ -140,6 +160,7 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   refuse_what_is_no_run(run);
   std::optional<RunLock> lock;
   if (group.first()) lock.emplace(run);
+  if (arguments.is_child() && list_checkpoints(run).empty()) return begin(arguments, run, group);
   const Checkpoint checkpoint = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
   if (group.first()) note_edited_config(checkpoint, run);
   const ResolvedConfig config = config_to_resume(checkpoint, arguments);
@@ -167,6 +188,8 @@ void add_resume(Options& options) {
   Arguments& arguments = arguments_for(options, run_resume);
   const Option& run = add_run_argument(options, arguments.run);
   options.add("--minutes", arguments.minutes, "train for this many more minutes").range(0, 1'000'000).positive();
+  options.choice("--planned", arguments.voice, "train a run of compare; what the child shows").hidden();
+  options.add("--replays", arguments.replays, "of a run of compare: the run whose length it repeats").hidden();
   add_training_arguments(options, arguments);
   add_rank_timeout(options, arguments);
   options.find("--device").help("auto, cpu, cuda or cuda:N (auto: the run's, if it is here)");

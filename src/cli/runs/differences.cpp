@@ -9,11 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/error.h"
+#include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
+#include "compare/same_training.h"
 #include "config/describe.h"
 #include "config/load.h"
 #include "network/model_types.h"
@@ -67,6 +70,19 @@ std::pair<std::string, std::string> from_the_difference(const Json& values, std:
 std::string figure_of(const std::string& name, const Json& run) {
   if (run.is_null()) return "";
   return shown_figure(name, run[name]) + (name == "best_val_loss" && run["leaks"] == true ? " (leaks)" : "");
+}
+
+/// Of two runs of one config: whether they contain the same training, as far as both have come.
+void add_training(Json& json, const fs::path& first, const fs::path& second) {
+  const std::int64_t last =
+      std::min(json["runs"][0]["step"].get<std::int64_t>(), json["runs"][1]["step"].get<std::int64_t>());
+  try {
+    const SameTraining same = compare_trainings(first, second, last);
+    json["training"] = to_json(same);
+    json["training"]["text"] = to_text(same);
+  } catch (const Error& error) {  // without metrics, as an imported run
+    if (error.code() != ExitCode::data) throw;
+  }
 }
 
 bool differ_in(const Json& runs, const char* name) {
@@ -138,7 +154,9 @@ Json describe_differences(std::span<const std::string> paths) {
     for (const std::string& value : option.values) values.push_back(Json::parse(value));
     differences.push_back({{"option", option.key}, {"values", values}});
   }
-  return {{"kind", "differences"}, {"paths", paths}, {"differences", differences}, {"runs", runs}};
+  Json json = {{"kind", "differences"}, {"paths", paths}, {"differences", differences}, {"runs", runs}};
+  if (differences.empty() && std::ranges::all_of(paths, is_folder)) add_training(json, paths[0], paths[1]);
+  return json;
 }
 
 void print_differences(const Json& json) {
@@ -156,6 +174,7 @@ void print_differences(const Json& json) {
       table.add({name, figure_of(name, runs[0]), figure_of(name, runs[1])});
   }
   print_table(table);
+  if (json.contains("training")) print_lines("\nTraining: " + json["training"]["text"].get<std::string>() + "\n");
   constexpr std::array held_out{"text", "text_crc64", "val_fraction", "test_fraction", "max_val_tokens"};
   if (std::ranges::any_of(held_out, [&](const char* name) { return differ_in(runs, name); }))
     print_lines("\nTheir texts or held-out parts differ: do not compare the losses.\n");

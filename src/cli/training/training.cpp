@@ -121,12 +121,18 @@ void note_no_best(const Trainer& trainer) {
 }  // namespace
 
 std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
-                                               const OutputArguments& output, std::optional<std::int64_t> resume_step) {
+                                               const TrainingArguments& arguments,
+                                               std::optional<std::int64_t> resume_step) {
   const std::int64_t log_interval = trainer.config().config.eval.log_interval;
-  const ProgressOptions options{.is_terminal = repaints(STDERR_FILENO),
+  const OutputArguments& output = arguments.output;
+  const ChildVoice voice = arguments.voice;
+  const bool has_line = !arguments.is_child() || voice == ChildVoice::line || voice == ChildVoice::all;
+  const ProgressOptions options{.is_terminal = has_line && repaints(STDERR_FILENO),
                                 .color = uses_color(output.color, STDERR_FILENO),
                                 .width = terminal_columns(STDERR_FILENO),
-                                .quiet = output.quiet,
+                                .quiet = arguments.is_child() ? voice == ChildVoice::silent : output.quiet,
+                                .brief = arguments.is_child(),
+                                .silent = voice == ChildVoice::line,
                                 .verbose = output.verbose};
   const auto progress = std::make_shared<ProgressPrinter>(options, write_progress);
   const auto complain = [progress](const std::string& line) { progress->on(NoticeEvent{line}); };
@@ -159,7 +165,7 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
           .device = arguments.device.device,
           .engine = arguments.engine,
           .threads = arguments.device.threads,
-          .stop = &stop_on_signals(arguments.output.quiet),
+          .stop = &stop_on_signals(arguments.output.quiet || arguments.is_child()),
           .process_started = process_start_seconds(),
           .program_version = program_version()};
 }
@@ -189,11 +195,13 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   group.trains(run);
   if (const std::string line = group.notice(trainer.config().config); !line.empty()) log_note(line);
   if (!trainer.caution().empty()) keep_run_fact(run, caution_fact, trainer.caution());
-  const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
+  const auto progress = add_listeners(trainer, run, arguments, resume_step);
   const Ending ending = trainer.run();
   progress->finish();
   const int signal = finish_ranks();
   const bool stopped = ending == Ending::stopped;
+  if (stopped && arguments.is_child()) throw Stopped{signal};
+  if (arguments.is_child()) return;
   note_no_best(trainer);
   log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
            "; to continue:");

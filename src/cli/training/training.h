@@ -12,12 +12,18 @@
 
 namespace chargpt {
 
+/// What a child of compare shows on stderr beside errors: nothing, its repainted line, its notices, or both.
+CHARGPT_ENUM(ChildVoice, none, silent, line, notices, all);
+
 struct TrainingArguments {
   OutputArguments output;
   DeviceArguments device;
   ConfigArguments config;
   std::string engine = "auto";
-  double rank_timeout = 60;  ///< s
+  double rank_timeout = 60;             ///< s
+  ChildVoice voice = ChildVoice::none;  ///< none: not a child of compare
+
+  bool is_child() const { return voice != ChildVoice::none; }
 };
 
 /// --engine, device, output and config options.
@@ -33,10 +39,12 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
 /// config.json, metrics.jsonl, TensorBoard events, samples/ and the progress on stderr. `resume_step`: what the files
 /// say about later steps is dropped; none for a new run. Call finish() on the result before anything else is printed.
 std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
-                                               const OutputArguments& output, std::optional<std::int64_t> resume_step);
+                                               const TrainingArguments& arguments,
+                                               std::optional<std::int64_t> resume_step);
 
 /// Runs to the end, says why that was, then prints loss, baselines and a sample of the best checkpoint. Throws Stopped
-/// if a signal ended the run (saved, with the command that resumes it on stderr). `resume_step`: as add_listeners.
+/// if a signal ended the run (saved, with the command that resumes it on stderr). A child of compare only runs to the
+/// end. `resume_step`: as add_listeners.
 /// On the other ranks, whose `run` is empty, it runs to the end alone; after it, rank 0 is by itself.
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   std::optional<std::int64_t> resume_step, ProcessGroup& group);

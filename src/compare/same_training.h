@@ -1,0 +1,44 @@
+// Whether two run folders contain the same training: their losses step by step, and the weights of the steps that both
+// have saved. For `reproduce` and `inspect A B`. Independent of text, engine and command line.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/names.h"
+
+namespace chargpt {
+
+/// bits: all losses and weights are the same. rounding: losses of the first 20 steps differ by at most 1e-4
+/// (relatively), and those of all evaluations by at most 0.02.
+CHARGPT_ENUM(Verdict, bits, rounding, differs);
+
+struct Difference {
+  std::int64_t step = 0;
+  std::string what;          ///< "loss", "val_loss", …, as metrics.jsonl calls it; "weights"
+  double then = 0, now = 0;  ///< NaN: none, or of "weights"
+};
+
+struct SameTraining {
+  Verdict verdict = Verdict::bits;
+  /// The first that is not the same bits; if the verdict is `differs`, the first that shows it.
+  std::optional<Difference> difference = {};
+  std::int64_t losses = 0;                      ///< compared
+  std::vector<std::int64_t> same_weights = {};  ///< steps whose weights are the same bits
+  std::string complaint = {};                   ///< on lines of `run`'s metrics.jsonl that are not JSON
+};
+
+/// Compares up to step `last` of `run` with the training in `again`. Errors: data if `run` has no losses there; those
+/// of load_checkpoint.
+SameTraining compare_trainings(const std::filesystem::path& run, const std::filesystem::path& again, std::int64_t last);
+
+/// "the same bits: 21 losses, and the weights of steps 20, 40", "different: step 10, loss 3.0 then and 2.5 now"
+std::string to_text(const SameTraining& same);
+/// {"verdict","losses","same_weights","difference":{"step","what","then","now"} or null}
+nlohmann::ordered_json to_json(const SameTraining& same);
+
+}  // namespace chargpt

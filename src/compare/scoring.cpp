@@ -1,0 +1,81 @@
+#include "compare/scoring.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "engine/device.h"
+#include "evaluate/shared_text.h"
+#include "evaluate/split_loss.h"
+#include "network/model.h"
+#include "predict/network.h"
+#include "report/format.h"
+#include "run/checkpoints.h"
+#include "run/run_files.h"
+#include "run/run_folder.h"
+#include "train/schedule.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+TokenView split_of(const Corpus& corpus, bool test) {
+  return test ? corpus.test() : corpus.val();
+}
+
+/// The jobs that trained beside the run; 1 where nothing says so.
+std::int64_t jobs_of(const fs::path& run) {
+  const nlohmann::ordered_json jobs = run.empty() ? nlohmann::ordered_json() : run_fact(run, "jobs");
+  return jobs.is_number_integer() ? jobs.get<std::int64_t>() : 1;
+}
+
+/// The lowest loss among the run's evaluations, where these scored the whole validation split.
+void add_lowest(SeedRun& seed, const RunState& last, const Corpus& corpus, std::int64_t block_size) {
+  if (last.best_step < 0 || last.val_windows != WindowCut(corpus.val(), block_size).count()) return;
+  seed.lowest_loss = last.best_val_loss;
+  seed.lowest_step = last.best_step;
+}
+
+}  // namespace
+
+TrainedRun score_run(const std::string& name, const fs::path& place, const Corpus& corpus,
+                     const ScoringOptions& options, std::vector<std::string>& notices) {
+  const Checkpoint scored = load_checkpoint(place, "last", /*with_optimizer=*/false, &notices);
+  const auto [run, checkpoint] = run_place(place, "");
+  const RunState last = run.empty() || checkpoint.empty() ? scored.state : load_checkpoint(run, "last").state;
+  const Config& config = scored.config.config;
+  const InferenceModel model(scored, scored.averaged.empty() ? Weights::trained : Weights::averaged);
+  NetworkPredictor network(model, thread_count(options.threads));
+  SplitLoss loss = split_loss(network, split_of(corpus, options.test), config.model.block_size, 0, options.heartbeat);
+  if (!std::isfinite(loss.mean))
+    throw Error(ExitCode::diverged, scored.path.string(), " has no finite loss: its weights have diverged");
+  TrainedRun trained{.name = name,
+                     .config = scored.config,
+                     .params = scored.state.parameters,
+                     .seed = {.seed = config.train.seed,
+                              .loss = loss.mean,
+                              .seconds = last.seconds,
+                              .tokens_per_second = training_speed(config, last.step, last.training_seconds),
+                              .step = scored.state.step,
+                              .steps = last.step,
+                              .ended = last.ended,
+                              .jobs = jobs_of(run),
+                              .caution = run.empty() ? "" : kept_caution(run),
+                              .run = run.empty() ? place : run,
+                              .losses = std::move(loss.losses)}};
+  if (!options.test) add_lowest(trained.seed, last, corpus, config.model.block_size);
+  return trained;
+}
+
+std::string shared_text_remark(const Corpus& corpus, bool test) {
+  constexpr double worth_saying = 0.01;
+  const TokenView split = split_of(corpus, test);
+  const double share = static_cast<double>(shared_tokens(split, corpus.train())) / static_cast<double>(split.size());
+  if (share < worth_saying) return "";
+  return format_fixed(100 * share, 0) + " % of the scored text also occurs in the training text: these losses reward " +
+         "memorization, and configs that memorize more rank better";
+}
+
+}  // namespace chargpt
