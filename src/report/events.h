@@ -16,6 +16,7 @@ namespace chargpt {
 /// Before the first step: what is about to happen.
 struct PlanEvent {
   std::string config, run, device, cpu_capability, engine, dtype, model_type;
+  std::string model_shape = {};  ///< "4 layers, 4 heads, width 128"; empty for models without blocks
   std::int64_t threads = 0, parameters = 0, vocab_size = 0, train_tokens = 0, val_tokens = 0, test_tokens = 0;
   std::int64_t text_files = 0, text_tokens = 0;  ///< that the text was read from; all that it has
   std::int64_t tokens_per_step = 0, start_step = 0;

@@ -72,7 +72,8 @@ std::string plan_text(const PlanEvent& plan, std::size_t width) {
   Table table;
   table.add({"config", escape_for_terminal(plan.config)});
   if (!plan.run.empty()) table.add({"run", escape_for_terminal(plan.run)});
-  table.add({"model", plan.model_type + ", " + format_count(plan.parameters) + " parameters" +
+  table.add({"model", plan.model_type + (plan.model_shape.empty() ? ", " : ": " + plan.model_shape + "; ") +
+                          format_count(plan.parameters) + " parameters" +
                           (plan.leaks ? in_parentheses(leaks_label) : "")});
   table.add({"text", text_row(plan)});
   table.add({"length", length_row(plan)});

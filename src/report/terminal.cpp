@@ -74,17 +74,6 @@ bool is_dumb(const char* term) {
   return term != nullptr && std::string_view(term) == "dumb";
 }
 
-bool names_utf8(const char* lc_all, const char* lc_ctype, const char* lang) {
-  for (const char* value : {lc_all, lc_ctype, lang}) {
-    if (value == nullptr || *value == '\0') continue;
-    std::string name;
-    for (const char c : std::string_view(value))
-      if (c != '-') name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return name.find("utf8") != std::string::npos;
-  }
-  return false;
-}
-
 std::string colored(const std::string& text, std::string_view code) {
   return code.empty() ? text : "\x1b[" + std::string(code) + "m" + text + "\x1b[0m";
 }

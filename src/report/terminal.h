@@ -17,10 +17,6 @@ bool choose_color(std::string_view flag, const char* no_color, bool is_terminal)
 /// Whether the value of TERM, null if it is not set, is that of a terminal that obeys no escape sequence.
 bool is_dumb(const char* term);
 
-/// Whether a terminal of this locale shows UTF-8: the first of the three environment variables that is set and not
-/// empty says so, null standing for one that is not set (POSIX, "Internationalization Variables").
-bool names_utf8(const char* lc_all, const char* lc_ctype, const char* lang);
-
 /// `code` is that of an ANSI escape: "36"; empty: `text` as it is.
 std::string colored(const std::string& text, std::string_view code);
 

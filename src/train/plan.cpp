@@ -82,6 +82,12 @@ double threads_at_work(const Config& config, const RunSize& run) {
   return static_cast<double>(std::min(config.train.batch_size, run.threads));
 }
 
+std::string shape_of(const ModelConfig& model) {
+  if (model.type != "gpt") return "";
+  return format_count(model.n_layer, "layer") + ", " + format_count(model.n_head, "head") + ", width " +
+         std::to_string(model.n_embd);
+}
+
 /// Tokens whose activations are in memory at a time.
 double tokens_in_flight(const Config& config, const RunSize& run) {
   const auto B = static_cast<double>(config.train.batch_size), T = static_cast<double>(config.model.block_size);
@@ -113,6 +119,7 @@ PlanEvent plan_of(const Config& config, const Corpus& corpus, const Learner& lea
   plan.engine = state.engine;
   plan.dtype = enum_name(config.train.dtype);
   plan.model_type = config.model.type;
+  plan.model_shape = shape_of(config.model);
   plan.threads = state.threads;
   plan.parameters = state.parameters;
   plan.vocab_size = corpus.vocabulary().size();

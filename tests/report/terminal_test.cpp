@@ -53,14 +53,6 @@ TEST_CASE("a terminal that calls itself dumb obeys nothing") {
   CHECK_FALSE(is_dumb(nullptr));
 }
 
-TEST_CASE("the first of the locale's variables that is set says whether a terminal shows UTF-8") {
-  CHECK(names_utf8(nullptr, nullptr, "en_US.UTF-8"));
-  CHECK(names_utf8("", "C.utf8", "C"));
-  CHECK_FALSE(names_utf8("C", "C.UTF-8", "C.UTF-8"));
-  CHECK_FALSE(names_utf8(nullptr, nullptr, "en_US.ISO-8859-1"));
-  CHECK_FALSE(names_utf8(nullptr, nullptr, nullptr));
-}
-
 TEST_CASE("a table aligns words to the left and figures to the right") {
   Table table({"preset", "parameters", "note"});
   table.add({"default", "1,234,567", "fast"});

@@ -150,7 +150,6 @@ Canvas canvas_of(const Arguments& arguments) {
   const TerminalSize size = terminal_size(STDOUT_FILENO);
   if (size.columns > 0) canvas.columns = std::max(least_columns, size.columns);
   canvas.rows = size.rows > 0 ? std::min(size.rows, most_rows) : usual_rows;
-  canvas.utf8 = names_utf8(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG"));
   canvas.color = uses_color(arguments.output.color, STDOUT_FILENO);
   return canvas;
 }
@@ -186,7 +185,7 @@ void watch_live(Watched& watched, const Arguments& arguments) {
     screen.show(picture(watched, canvas_of(arguments)));
     for (int tenths = 0; tenths < 10 && !stop; ++tenths) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     if (stop) throw Stopped{stopping_signal()};
-    if (std::ferror(stdout) != 0) throw Error(ExitCode::io, "the terminal takes no more output");
+    if (std::ferror(stdout) != 0) throw Error(ExitCode::io, "writing to the terminal failed");
   }
 }
 

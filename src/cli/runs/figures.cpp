@@ -108,7 +108,7 @@ std::string speed_line(const Figures& figures) {
 
 /// "beats PPMd (1.4062) by 0.0200", or the contrary.
 std::string beside(double loss, const std::string& rival, double its_loss) {
-  return (loss < its_loss ? "beats " : "behind ") + rival + " (" + format_fixed(its_loss, 4) + ") by " +
+  return (loss < its_loss ? "beats " : "is behind ") + rival + " (" + format_fixed(its_loss, 4) + ") by " +
          format_fixed(std::abs(its_loss - loss), 4);
 }
 
@@ -117,18 +117,18 @@ std::string frozen_line(const Figures& figures) {
   const Baselines& baselines = *figures.baselines;
   const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
   const double loss = figures.adapted ? *figures.network_loss : figures.loss;
-  if (figures.mixture != nullptr && !figures.adapted) return "Frozen: " + beside(loss, name, baselines.ngram) + ".";
+  if (figures.mixture != nullptr && !figures.adapted) return "It " + beside(loss, name, baselines.ngram) + ".";
   const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
-  return "Frozen, " + windows_of(figures) + ": " + beside(loss, name, baselines.ngram_in_windows) +
+  return "It " + beside(loss, name + " " + windows_of(figures), baselines.ngram_in_windows) +
          (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
 }
 
 std::string adaptive_line(const Figures& figures) {
   const double ppmd = *figures.baselines->ppmd;
-  if (figures.adapted) return "Adapting to the text: " + beside(figures.loss, "PPMd", ppmd) + ".";
-  const std::string name = "PPMd (" + format_fixed(ppmd, 4) + "), which learns from the text it scores,",
+  if (figures.adapted) return "Adapting to the text, it " + beside(figures.loss, "PPMd", ppmd) + ".";
+  const std::string name = "PPMd (" + format_fixed(ppmd, 4) + "), a compressor that learns as it reads,",
                     by = " by " + format_fixed(std::abs(ppmd - figures.loss), 4) + ".";
-  return figures.loss < ppmd ? "Beats " + name + by : name + " is ahead" + by;
+  return figures.loss < ppmd ? "It beats " + name + by : name + " is ahead" + by;
 }
 
 /// Whether it beats the strongest rival of each class; where it adapts, the network as it was trained is the frozen
@@ -275,6 +275,13 @@ nlohmann::ordered_json to_json(const Figures& figures) {
     json["verdict"] = verdict(figures);
   }
   return json;
+}
+
+void print_summary(const Figures& figures, std::int64_t step) {
+  std::string lines = "validation loss " + format_loss(figures.loss) + " at step " + format_count(step) + ", of " +
+                      tokens_text(figures.tokens, figures.units) + " that it has not seen\n";
+  for (const std::string& line : verdict(figures)) lines += line + "\n";
+  print_lines(lines + shared_line(figures));
 }
 
 void print_figures(const Figures& figures) {

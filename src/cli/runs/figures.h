@@ -80,6 +80,8 @@ void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const 
 
 /// interface of `eval --json`.
 nlohmann::ordered_json to_json(const Figures& figures);
+/// What the end of a training shows: the loss at `step`, what it beats and what beats it.
+void print_summary(const Figures& figures, std::int64_t step);
 /// A few lines for people: the loss beside what counting and compressing reach.
 void print_figures(const Figures& figures);
 

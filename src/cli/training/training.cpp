@@ -77,14 +77,21 @@ Figures final_figures(const Trainer& trainer, LoadedRun& best, ProgressPrinter& 
   return figures;
 }
 
+/// "overfitted: …" if the last evaluation was clearly worse than the best; else empty.
+std::string overfitting_line(const RunState& state) {
+  constexpr double clearly = 0.02;
+  const double last = evaluated_loss(state);
+  if (state.best_step < 0 || !std::isfinite(last) || last <= state.best_val_loss + clearly) return "";
+  return "overfitted: validation loss rose from " + format_fixed(state.best_val_loss, 4) + " to " +
+         format_fixed(last, 4) + " since step " + format_count(state.best_step) + ", whose weights these are\n";
+}
+
 /// Figures of the best checkpoint on the validation split and a sample of it, on stdout and in RUN/run.json. Throws
 /// Stopped if a signal came meanwhile: the run itself is whole.
 void print_result(const Trainer& trainer, const std::filesystem::path& run, bool as_json, ProgressPrinter& progress) {
-  if (trainer.config().config.train.max_seconds > 0)
-    log_note("exact figures, baselines and a sample follow; their time does not count towards max_seconds");
   try {
     const RunState& state = trainer.state();
-    LoadedRun best = load_run(run.string(), "best", {.machine = {.threads = state.threads}});
+    LoadedRun best(run.string(), loaded_checkpoint(run, "best"), run, {.machine = {.threads = state.threads}});
     const Figures figures = final_figures(trainer, best, progress);
     nlohmann::ordered_json json = to_json(figures);
     json["checkpoint"] = {{"step", best.checkpoint.state.step}, {"path", best.checkpoint.path.string()}};
@@ -96,8 +103,9 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
     progress.finish();
     add_text(json, "sample", sample);
     if (as_json) return print_json(json);
-    print_figures(figures);
-    print_lines("\nA sample; for more: chargpt sample " + shell_quoted(run.native()) + "\n");
+    print_summary(figures, best.checkpoint.state.step);
+    print_lines(overfitting_line(state) + "more: chargpt eval " + shell_quoted(run.native()) + ", chargpt sample " +
+                shell_quoted(run.native()) + "\n\n");
     print_text(sample + "\n");
   } catch (const Interrupted&) {
     progress.finish();

@@ -19,6 +19,9 @@ constexpr std::size_t enough = 20;       ///< points after it
 constexpr double worth_cutting = 0.7;    ///< if that leaves less than this part of the height
 constexpr double most_for_levels = 0.5;  ///< of the curves' height, to reach down to a level
 
+constexpr const char* mark = "●";
+constexpr std::size_t dots_across = 2, dots_down = 4;  ///< of a braille character
+
 struct Span {
   double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
   void take(double value) {
@@ -115,8 +118,6 @@ class Drawing {
   }
 
  private:
-  std::size_t dots_across() const { return canvas_.utf8 ? 2 : 1; }
-  std::size_t dots_down() const { return canvas_.utf8 ? 4 : 1; }
   Cell& cell(std::size_t row, std::size_t column) { return cells_[row * columns_ + column]; }
 
   /// 0 at the left, `count` - 1 at the right.
@@ -155,14 +156,10 @@ class Drawing {
 
   /// A dot of the fine grid, whose origin is at the upper left.
   void dot(std::size_t across, std::ptrdiff_t down, const char* color) {
-    if (down < 0 || down >= static_cast<std::ptrdiff_t>(rows_ * dots_down())) return;
+    if (down < 0 || down >= static_cast<std::ptrdiff_t>(rows_ * dots_down)) return;
     const auto row = static_cast<std::size_t>(down);
-    Cell& at = cell(row / dots_down(), across / dots_across());
+    Cell& at = cell(row / dots_down, across / dots_across);
     at.color = color;
-    if (!canvas_.utf8) {
-      at.symbol = ".";
-      return;
-    }
     // The bits of a braille pattern, U+2800 and above: by column, from the top.
     constexpr std::array<std::array<unsigned, 4>, 2> bits{{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}};
     at.dots |= bits[across % 2][row % 4];
@@ -170,7 +167,7 @@ class Drawing {
 
   /// Mean of the points in each column of dots; between columns that have some, straight; none outside of them.
   std::vector<std::optional<double>> column_means(const Points& points) const {
-    const std::size_t count = columns_ * dots_across();
+    const std::size_t count = columns_ * dots_across;
     std::vector<double> sums(count), numbers(count);
     for (const auto& point : points)
       if (drawable(point)) {
@@ -192,13 +189,13 @@ class Drawing {
 
   void draw_dots(const DrawnCurve& drawn) {
     for (const auto& point : drawn.points)
-      if (const double down = height_of(point.second, rows_ * dots_down()); drawable(point) && std::abs(down) < 1e6)
-        dot(place_of(point.first, columns_ * dots_across()), std::lround(down), drawn.color);
+      if (const double down = height_of(point.second, rows_ * dots_down); drawable(point) && std::abs(down) < 1e6)
+        dot(place_of(point.first, columns_ * dots_across), std::lround(down), drawn.color);
   }
 
   void draw_line(const DrawnCurve& drawn) {
     const auto means = column_means(drawn.points);
-    const std::size_t dots = rows_ * dots_down();
+    const std::size_t dots = rows_ * dots_down;
     std::optional<std::ptrdiff_t> before;
     for (std::size_t i = 0; i < means.size(); ++i) {
       if (!means[i]) continue;
@@ -216,7 +213,7 @@ class Drawing {
     for (const auto& point : drawn.points)
       if (drawable(point))
         if (const auto row = row_of(point.second))
-          cell(*row, place_of(point.first, columns_)) = {.symbol = mark(), .color = drawn.color};
+          cell(*row, place_of(point.first, columns_)) = {.symbol = mark, .color = drawn.color};
   }
 
   void draw_level(const DrawnCurve& drawn) {
@@ -224,8 +221,8 @@ class Drawing {
     const auto row = row_of(drawn.points[0].second);
     if (!row) return;
     write_name(*row, drawn);
-    for (std::size_t i = 0; i < columns_; i += canvas_.utf8 ? 1 : 2)
-      if (cell(*row, i).empty()) cell(*row, i) = {.symbol = canvas_.utf8 ? "┈" : "-", .color = drawn.color};
+    for (std::size_t i = 0; i < columns_; ++i)
+      if (cell(*row, i).empty()) cell(*row, i) = {.symbol = "┈", .color = drawn.color};
   }
 
   /// In its row, where no curve passes: at the right, else at the left.
@@ -247,8 +244,6 @@ class Drawing {
     }
   }
 
-  std::string mark() const { return canvas_.utf8 ? "●" : "o"; }
-
   std::string in_color(const std::string& text, const char* color) const {
     return colored(text, canvas_.color ? color : "");
   }
@@ -257,7 +252,7 @@ class Drawing {
     std::string out;
     for (std::size_t row = 0; row < rows_; ++row) {
       const bool labelled = !labels_[row].empty();
-      const char* const axis = canvas_.utf8 ? (labelled ? " ┤" : " │") : labelled ? " +" : " |";
+      const char* const axis = labelled ? " ┤" : " │";
       std::string line = std::string(label_width_ - labels_[row].size(), ' ') + labels_[row] + axis, stretch;
       const char* color = "";
       std::size_t last = columns_;
@@ -285,8 +280,8 @@ class Drawing {
       names += std::string(from - names.size(), ' ') + name;
       ticked[place] = true;
     }
-    axis += canvas_.utf8 ? "└" : "+";
-    for (const bool tick : ticked) axis += canvas_.utf8 ? (tick ? "┬" : "─") : tick ? "+" : "-";
+    axis += "└";
+    for (const bool tick : ticked) axis += tick ? "┬" : "─";
     return axis + "\n" + names + "\n";
   }
 
@@ -294,7 +289,7 @@ class Drawing {
     std::string line(label_width_ + 2, ' ');
     for (const DrawnCurve& drawn : curves_) {
       if (drawn.as == DrawnCurve::As::level || drawn.name.empty() || drawn.points.empty()) continue;
-      const std::string sign = drawn.as == DrawnCurve::As::marks ? mark() : canvas_.utf8 ? "⣀⡠⠤" : "...";
+      const std::string sign = drawn.as == DrawnCurve::As::marks ? mark : "⣀⡠⠤";
       line += in_color(sign + " " + drawn.name, drawn.color) + "   ";
     }
     if (ranges_.cut) line += "(higher at first)";

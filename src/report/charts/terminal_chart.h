@@ -1,5 +1,4 @@
-// Curves drawn with characters: dots of braille, or plain ASCII. Knows no terminal; does not know what the numbers
-// mean.
+// Curves drawn with dots of braille. Independent of the terminal and of what the numbers mean.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,7 @@ struct DrawnCurve {
 
 struct Canvas {
   std::size_t columns = 80, rows = 20;  ///< of characters, axes and their labels among them; at least 30 and 6
-  bool utf8 = true, color = false;
+  bool color = false;
 };
 
 /// Each point's y as the mean of its neighbourhood, a fifteenth of all points wide, narrower towards the beginning,
