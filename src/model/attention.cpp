@@ -18,18 +18,8 @@ using at::indexing::None;
 using at::indexing::Slice;
 using torch::Tensor;
 
-Tensor stable_softmax(const Tensor& scores) {
-  return at::softmax(scores, -1);  // LibTorch's kernel subtracts the maximum of each row
-}
-
-Tensor causal_mask(std::int64_t queries, std::int64_t keys, const torch::TensorOptions& options) {
-  return at::full({queries, keys}, -std::numeric_limits<double>::infinity(), options).triu(keys - queries + 1);
-}
-
-Tensor sliding_mask(std::int64_t queries, std::int64_t keys, std::int64_t window, const torch::TensorOptions& options) {
-  const Tensor too_old =
-      at::full({queries, keys}, -std::numeric_limits<double>::infinity(), options).tril(keys - queries - window);
-  return causal_mask(queries, keys, options) + too_old;
+Tensor causal_mask(std::int64_t T, const torch::TensorOptions& options) {
+  return at::full({T, T}, -std::numeric_limits<double>::infinity(), options).triu(1);
 }
 
 Tensor begins_of_documents(const Tensor& ids, std::int64_t document) {
@@ -40,14 +30,13 @@ Tensor begins_of_documents(const Tensor& ids, std::int64_t document) {
 Tensor document_mask(const Tensor& begins, const torch::TensorOptions& options) {
   const std::int64_t T = begins.size(1);
   const Tensor before = at::arange(T, begins.options()) < begins.unsqueeze(-1);  // (B, queries, keys)
-  return causal_mask(T, T, options).masked_fill(before, -std::numeric_limits<double>::infinity());
+  return causal_mask(T, options).masked_fill(before, -std::numeric_limits<double>::infinity());
 }
 
 Attended scaled_dot_product(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double scale) {
-  Tensor scores = q.matmul(k.transpose(-2, -1)) * scale;  // (..., n, d) x (..., d, m) -> (..., n, m)
-  if (mask.defined()) scores = scores + mask;
-  const Tensor weights = stable_softmax(scores);
-  return {weights.matmul(v), weights};  // (..., n, m) x (..., m, d_v) -> (..., n, d_v)
+  const Tensor scores = q.matmul(k.transpose(-2, -1)) * scale + mask;  // (..., n, d) x (..., d, m) -> (..., n, m)
+  const Tensor weights = at::softmax(scores, -1);  // which subtracts the maximum of each row; -inf becomes 0
+  return {weights.matmul(v), weights};             // (..., n, m) x (..., m, d_v) -> (..., n, d_v)
 }
 
 namespace {
@@ -68,8 +57,8 @@ Tensor sinusoidal_table(std::int64_t positions, std::int64_t width, double base)
   return table.to(at::kFloat);
 }
 
-Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base, std::int64_t first) {
-  return at::outer(at::arange(first, first + positions, at::kDouble), frequencies(head_size / 2, head_size, base));
+Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base) {
+  return at::outer(at::arange(positions, at::kDouble), frequencies(head_size / 2, head_size, base));
 }
 
 Tensor rotate_halves(const Tensor& x, const Tensor& cosines, const Tensor& sines) {

@@ -13,17 +13,8 @@ struct Attended {
   torch::Tensor output, weights;
 };
 
-/// Softmax of each row, with the maximum subtracted first: finite for any finite scores; -inf becomes an exact 0. A row
-/// that is -inf throughout is NaN and must not be made.
-torch::Tensor stable_softmax(const torch::Tensor& scores);
-
-/// Additive mask (queries, keys): 0 where a query may look, -inf where it may not. The last query stands at the last
-/// key, so query i sees keys 0 .. i + keys - queries.
-torch::Tensor causal_mask(std::int64_t queries, std::int64_t keys, const torch::TensorOptions& options = {});
-
-/// The same, but a query sees only the last `window` keys up to its own.
-torch::Tensor sliding_mask(std::int64_t queries, std::int64_t keys, std::int64_t window,
-                           const torch::TensorOptions& options = {});
+/// Additive mask (T, T): 0 where a query may look, at keys up to its own, -inf where it may not.
+torch::Tensor causal_mask(std::int64_t T, const torch::TensorOptions& options = {});
 
 /// (B, T), of ids (B, T): where the document of each begins, that is the last place up to its own with the id
 /// `document`, or 0.
@@ -33,7 +24,7 @@ torch::Tensor begins_of_documents(const torch::Tensor& ids, std::int64_t documen
 torch::Tensor document_mask(const torch::Tensor& begins, const torch::TensorOptions& options = {});
 
 /// Weights softmax(q k^T * scale + mask) of q (..., n, d), k (..., m, d), and the mean of the values v (..., m, d_v)
-/// under them. An undefined mask hides nothing. Source: Vaswani et al., "Attention is all you need" (2017), section
+/// under them. Source: Vaswani et al., "Attention is all you need" (2017), section
 /// 3.2.1, where scale is 1/sqrt(d).
 Attended scaled_dot_product(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                             const torch::Tensor& mask, double scale);
@@ -46,8 +37,7 @@ torch::Tensor sinusoidal_table(std::int64_t positions, std::int64_t width, doubl
 /// After it q . k depends on positions only through their difference. Source: Su et al., "RoFormer" (2021).
 torch::Tensor rotate_halves(const torch::Tensor& x, const torch::Tensor& cosines, const torch::Tensor& sines);
 
-/// Angles p / base^(2i/hs) for first <= p < first + positions and i < hs/2: (positions, hs/2).
-torch::Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base = 10000.0,
-                            std::int64_t first = 0);
+/// Angles p / base^(2i/hs) for 0 <= p < positions and i < hs/2: (positions, hs/2).
+torch::Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base = 10000.0);
 
 }  // namespace chargpt

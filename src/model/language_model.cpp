@@ -39,16 +39,12 @@ void LanguageModel::begin(const Tensor& ids, ForwardPass& pass) const {
   TORCH_CHECK(ids.dim() == 2, "ids must be (B, T), not of ", ids.dim(), " dimensions");
   TORCH_CHECK(ids.scalar_type() == torch::kLong, "ids must be int64, not ", ids.scalar_type());
   TORCH_CHECK(ids.size(1) >= 1, "T = 0: a model needs at least one token");
-  if (pass.document >= 0) pass.document_begins = begins_of_documents(ids, pass.document);
-  if (pass.window != 0) {
-    TORCH_CHECK(can_slide(config_), "a sliding window needs model.position = rope or none");
-    TORCH_CHECK(pass.window >= 1 && pass.window <= block_size(), "a window of ", pass.window,
-                " tokens is outside 1 to model.block_size = ", block_size());
-    return;
-  }
   TORCH_CHECK(ids.size(1) <= block_size(), "T = ", ids.size(1),
               " tokens is more than model.block_size = ", block_size(), "; give at most the last ", block_size(),
               " tokens");
+  if (pass.document < 0) return;
+  pass.document_begins = begins_of_documents(ids, pass.document);
+  pass.mask = document_mask(pass.document_begins, torch::TensorOptions(ids.device()));
 }
 
 // ---- dropout
@@ -82,6 +78,10 @@ void seed_dropout(const torch::Device& device, const DropoutKey& key) {
   at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex());
   generator.set_current_seed(seed_of(key) + static_cast<std::uint64_t>(key.first_window));
+}
+
+Tensor ForwardPass::mask_of(const Tensor& x) const {
+  return mask.defined() ? mask : causal_mask(x.size(-2), x.options());
 }
 
 Tensor ForwardPass::drop(const Tensor& x, double rate) {

@@ -41,13 +41,14 @@ void seed_dropout(const torch::Device& device, const DropoutKey& key);
 struct ForwardPass {
   const DropoutKey* dropout = nullptr;  ///< null: no dropout
   AttentionMaps* attention = nullptr;   ///< null: not recorded
-  /// 0: every token sees all before it. Else only the last `window` ones, itself included, and there may be any number
-  /// of ids: for models that can_slide(), window <= block_size.
-  std::int64_t window = 0;
   std::int64_t document = -1;  ///< the id that begins a document, which sees nothing before it; -1: no documents
   torch::Tensor document_begins = {};  ///< (B, T), of each token's document; undefined without documents; see begin()
-  std::uint32_t masks = 0;             ///< drawn so far
+  /// (B, T, T), added to attention's scores: 0 where a token may look, else -inf. Undefined: at itself and all before.
+  torch::Tensor mask = {};
+  std::uint32_t masks = 0;  ///< of dropout, drawn so far
 
+  /// The mask for x (..., T, C), (T, T) where all sequences have the same.
+  torch::Tensor mask_of(const torch::Tensor& x) const;
   bool drops(double rate) const { return dropout != nullptr && rate > 0; }
   /// The n-th call draws the n-th mask of the key, on the CPU by dropout_mask. Source: Srivastava et al. (2014), in the
   /// inverted form that leaves evaluation alone.

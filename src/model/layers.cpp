@@ -115,21 +115,17 @@ Tensor MLPImpl::forward(const Tensor& x, ForwardPass& pass) {
 
 // ---- RotaryEmbedding
 
-RotaryEmbeddingImpl::RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base)
-    : head_size_(head_size), base_(base) {
+RotaryEmbeddingImpl::RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base) {
   const Tensor angles = rotary_angles(block_size, head_size, base);
   cosines = register_buffer("cosines", angles.cos().to(at::kFloat));
   sines = register_buffer("sines", angles.sin().to(at::kFloat));
 }
 
 Tensor RotaryEmbeddingImpl::forward(const Tensor& x) {
-  const std::int64_t T = x.size(1);
-  const auto turned = [&](const Tensor& cos, const Tensor& sin) {  // (T, hs/2)
-    return rotate_halves(x, cos.unsqueeze(1).to(x.scalar_type()), sin.unsqueeze(1).to(x.scalar_type()));
+  const auto of_positions = [&](const Tensor& table) {  // (block_size, hs/2) -> (T, 1, hs/2)
+    return table.narrow(0, 0, x.size(1)).unsqueeze(1).to(x.scalar_type());
   };
-  if (T <= cosines.size(0)) return turned(cosines.narrow(0, 0, T), sines.narrow(0, 0, T));
-  const Tensor angles = rotary_angles(T, head_size_, base_);
-  return turned(angles.cos().to(cosines), angles.sin().to(sines));
+  return rotate_halves(x, of_positions(cosines), of_positions(sines));
 }
 
 // ---- CausalSelfAttention
@@ -165,16 +161,11 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
 /// q, k, v (B, nh, T, hs) -> the same. The built-in kernel does not return weights, and on the CPU its dropout knows no
 /// key (see ForwardPass); if either matters, the written-out form runs.
 Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
-  const bool drops = pass.drops(weights_dropout_), slides = pass.window > 0 && k.size(2) > pass.window;
-  const bool kernel_drops = drops && !q.is_cpu();
-  if (drops == kernel_drops && !slides && pass.attention == nullptr && !pass.document_begins.defined())
+  const bool drops = pass.drops(weights_dropout_), kernel_drops = drops && !q.is_cpu();
+  if (drops == kernel_drops && pass.attention == nullptr && !pass.mask.defined())
     return at::scaled_dot_product_attention(q, k, v, {}, kernel_drops ? weights_dropout_ : 0.0, /*is_causal=*/true,
                                             scale_);
-
-  const Tensor mask = pass.document_begins.defined() ? document_mask(pass.document_begins, q.options()).unsqueeze(1)
-                      : slides                       ? sliding_mask(q.size(2), k.size(2), pass.window, q.options())
-                                                     : causal_mask(q.size(2), k.size(2), q.options());
-  const Attended attended = scaled_dot_product(q, k, v, mask, scale_);
+  const Attended attended = scaled_dot_product(q, k, v, pass.mask_of(q).unsqueeze(-3), scale_);
   if (pass.attention != nullptr) pass.attention->push_back(attended.weights.detach());
   return drops ? pass.drop(attended.weights, weights_dropout_).matmul(v) : attended.output;
 }

@@ -63,18 +63,13 @@ class MLPImpl : public torch::nn::Module {
 TORCH_MODULE(MLP);
 
 /// Positions as rotations of queries and keys.
-/// Shape: (B, T, nh, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2); those of later positions are
-/// computed as they come up.
+/// Shape: (B, T, nh, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2).
 class RotaryEmbeddingImpl : public torch::nn::Module {
  public:
   RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base);
   torch::Tensor forward(const torch::Tensor& x);
 
   torch::Tensor cosines, sines;
-
- private:
-  std::int64_t head_size_;
-  double base_;
 };
 TORCH_MODULE(RotaryEmbedding);
 

@@ -48,13 +48,10 @@ class AverageModel : public LanguageModel {
     const std::int64_t B = x.size(0), T = x.size(1);
 
     // A mean is attention that knows nothing: every visible token gets the same weight.
-    Tensor weights = at::ones({1, T, T}, x.options().requires_grad(false));
-    if (config().causal) weights = weights.tril();
-    if (pass.document_begins.defined())
-      weights = weights * document_mask(pass.document_begins, weights.options()).exp();
-    weights = weights / weights.sum(-1, /*keepdim=*/true);
-    if (pass.attention != nullptr) pass.attention->push_back(weights.unsqueeze(1).expand({B, 1, T, T}));
-    return lm_head_(weights.matmul(x));  // (1 or B, T, T) x (B, T, C) -> (B, T, C) -> (B, T, V)
+    const Tensor visible = config().causal ? pass.mask_of(x).exp() : at::ones({T, T}, x.options());
+    const Tensor weights = visible / visible.sum(-1, /*keepdim=*/true);
+    if (pass.attention != nullptr) pass.attention->push_back(weights.unsqueeze(-3).expand({B, 1, T, T}));
+    return lm_head_(weights.matmul(x));  // (T, T) or (B, T, T), x (B, T, C) -> (B, T, C) -> (B, T, V)
   }
 
  private:
@@ -70,14 +67,12 @@ class MaskedModel : public LanguageModel {
 
   Tensor forward(const Tensor& ids, ForwardPass pass) override {
     begin(ids, pass);
-    const std::int64_t T = ids.size(1);
-    const Tensor& begins = pass.document_begins;
-    const Tensor x = wte_(ids) + vectors_of_places(wpe_->weight, T, begins);  // (B, T, C) + (T, C) -> (B, T, C)
+    const Tensor places = vectors_of_places(wpe_->weight, ids.size(1), pass.document_begins);
+    const Tensor x = wte_(ids) + places;  // (B, T, C) + (T, C) or (B, T, C) -> (B, T, C)
 
     // Unscaled, x . x grows with C and dwarfs every x . y: the weights fall on the token itself. Hence 1/sqrt(d), hence
     // q and k.
-    const Tensor mask = begins.defined() ? document_mask(begins, x.options()) : causal_mask(T, T, x.options());
-    const Attended attended = scaled_dot_product(x, x, x, mask, 1.0);
+    const Attended attended = scaled_dot_product(x, x, x, pass.mask_of(x), 1.0);
     if (pass.attention != nullptr) pass.attention->push_back(attended.weights.detach().unsqueeze(1));
     return lm_head_(attended.output);  // (B, T, C) -> (B, T, V)
   }

@@ -43,8 +43,14 @@ struct Decoding {
 /// Logits of the position behind `ids`, all of them through the model; of more than block_size each sees the last.
 torch::Tensor expected_logits(LanguageModel& model, const Ids& ids) {
   const torch::NoGradGuard no_grad;
-  const std::int64_t window = std::ssize(ids) > model.block_size() ? model.block_size() : 0;
-  return model.forward(torch::tensor(ids).unsqueeze(0), {.window = window}).index({0, -1});
+  const torch::Tensor batch = torch::tensor(ids).unsqueeze(0);
+  if (std::ssize(ids) <= model.block_size()) return model.forward(batch).index({0, -1});
+  ModelConfig config = model.config();
+  config.block_size = std::ssize(ids);
+  const auto longer = make_module(config, model.vocab_size());
+  for (const auto& item : model.named_parameters()) longer->named_parameters()[item.key()].copy_(item.value());
+  const torch::Tensor all = torch::ones({1, config.block_size, config.block_size});
+  return longer->forward(batch, {.mask = (all.tril() - all.tril(-model.block_size())).log()}).index({0, -1});
 }
 
 struct Sequences {

@@ -117,32 +117,6 @@ TEST_CASE_METHOD(OneThread, "attention and gpt learn a batch by heart, with any 
   }
 }
 
-TEST_CASE_METHOD(NoGradients, "with one layer a sliding window is the window alone; with two a token sees beyond it") {
-  for (const std::int64_t layers : {1, 2}) {
-    ModelConfig config = small_config();
-    config.n_layer = layers;
-    config.position = Position::rope;
-    const auto model = make_model(config, test_vocab, 7);
-    const Tensor ids = some_ids(2, 40);
-    const Tensor slid = model->forward(ids, {.window = 8}).select(1, -1),
-                 alone = model->forward(ids.narrow(1, 32, 8)).select(1, -1);
-    CHECK((largest_difference(slid, alone) <= 1e-5) == (layers == 1));
-    Tensor other = ids.clone();
-    const std::int64_t oldest = 40 - 1 - layers * 7;  // that the last one can know of
-    other.narrow(1, 0, oldest).fill_(0);
-    CHECK(largest_difference(slid, model->forward(other, {.window = 8}).select(1, -1)) <= 1e-5);
-    other.select(1, oldest).copy_((ids.select(1, oldest) + 1).remainder(test_vocab));
-    CHECK(largest_difference(slid, model->forward(other, {.window = 8}).select(1, -1)) > 1e-5);
-  }
-}
-
-TEST_CASE("models that number their positions refuse a sliding window") {
-  const auto model = make_model(small_config(), test_vocab, 1);
-  CHECK_FALSE(can_slide(model->config()));
-  CHECK(refusal([&] { model->forward(some_ids(1, 9), {.window = 8}); }) ==
-        "a sliding window needs model.position = rope or none");
-}
-
 TEST_CASE_METHOD(NoGradients, "recorded attention has a row for each token, which sums to 1 and looks back only") {
   for (const auto& [name, config] : each_option()) {
     INFO(name);
