@@ -49,8 +49,14 @@ EvaluationLosses Evaluator::evaluate(std::int64_t val_windows) {
   losses.train = sampled_loss(learner_.scorer, train_cut_, train_windows(val_windows),
                               part_heartbeat(whole, val_done, train_done));
   if (!averages) return losses;
-  const Learner::AveragesInUse in_use(learner_);
-  losses.averaged_val = validation_loss(val_windows, part_heartbeat(whole, train_done, 1));
+  learner_.engine->swap_averages();
+  try {
+    losses.averaged_val = validation_loss(val_windows, part_heartbeat(whole, train_done, 1));
+  } catch (...) {
+    learner_.engine->swap_averages();
+    throw;
+  }
+  learner_.engine->swap_averages();
   return losses;
 }
 

@@ -134,12 +134,4 @@ void Learner::start_from_weights() {
   engine->take_over();
 }
 
-Learner::AveragesInUse::AveragesInUse(Learner& learner) : learner_(learner) {
-  learner_.engine->swap_averages();
-}
-
-Learner::AveragesInUse::~AveragesInUse() {
-  learner_.engine->swap_averages();
-}
-
 }  // namespace chargpt

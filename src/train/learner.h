@@ -76,18 +76,6 @@ struct Learner {
   /// The arena, with what the engine has made of it since.
   ParameterArena& current();
 
-  /// While it lives the averages, if there are any, are the weights.
-  class AveragesInUse {
-   public:
-    explicit AveragesInUse(Learner& learner);
-    ~AveragesInUse();
-    AveragesInUse(const AveragesInUse&) = delete;
-    AveragesInUse& operator=(const AveragesInUse&) = delete;
-
-   private:
-    Learner& learner_;
-  };
-
   const ModelConfig& model;
   const TrainConfig& config;
   std::string device;
