@@ -2,7 +2,7 @@
 # Builds the program, build/chargpt, installing what is missing: packages (as root or through sudo) and LibTorch (privately, in .libtorch).
 # Done again, it does only what has changed.
 #   scripts/build.sh --mpi                also what training by several processes takes: Open MPI, of the distribution
-#   scripts/build.sh --without-libtorch   without LibTorch, which training on a GPU needs, and models other than gpt
+#   scripts/build.sh --without-libtorch   without LibTorch, which training on a GPU needs
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh

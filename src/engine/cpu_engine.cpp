@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -80,8 +79,8 @@ class CpuEngine : public Engine {
   }
 
   void pack_weights(const cpu::Bf16Kernels* bf16) {
-    weights_.values.clear();
-    for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.data());
+    const std::vector<float*> values = arena_.buffers(&ParameterGroup::values);
+    weights_.values.assign(values.begin(), values.end());
     on_threads(threads(), [&](int thread) { cpu::pack_weights(plan_, weights_, bf16, thread, threads()); });
   }
 
@@ -150,12 +149,11 @@ class CpuEngine : public Engine {
 
   /// Of the same layout as the arena's.
   std::vector<float*> gradient_buffers(Share& share) {
-    const bool first = &share == shares_.data();
+    if (&share == shares_.data()) return arena_.buffers(&ParameterGroup::gradients);
     std::vector<float*> buffers;
     for (std::size_t g = 0; g < arena_.groups().size(); ++g) {
-      const AlignedFloats& gradients = arena_.groups()[g].gradients;
-      if (!first && share.gradients.size() <= g) share.gradients.emplace_back(gradients.size());
-      buffers.push_back(first ? gradients.data() : share.gradients[g].data());
+      if (share.gradients.size() <= g) share.gradients.emplace_back(arena_.groups()[g].gradients.size());
+      buffers.push_back(share.gradients[g].data());
     }
     return buffers;
   }
@@ -187,39 +185,13 @@ class CpuEngine : public Engine {
   std::vector<Share> shares_;  ///< by thread
 };
 
-/// Of each parameter that the model's options ask for. Error internal where the arena has others.
-std::vector<cpu::Parameter> places_in(const EngineRequest& request) {
-  const ParameterArena& arena = request.arena;
-  std::map<std::string, cpu::Parameter> there;
-  for (std::size_t g = 0; g < arena.groups().size(); ++g)
-    for (const ParameterSlot& slot : arena.groups()[g].slots)
-      there[slot.name] = {.group = static_cast<int>(g), .offset = slot.offset, .numel = slot.numel};
-  const std::vector<ParameterInfo> list = parameter_list(request.model, request.vocab_size);
-  std::vector<cpu::Parameter> places;
-  for (const ParameterInfo& info : list)
-    if (const auto found = there.find(info.name); found != there.end() && found->second.numel == info.numel())
-      places.push_back(found->second);
-  if (places.size() != list.size() || places.size() != there.size())
-    throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
-  return places;
-}
-
 }  // namespace
 
 std::unique_ptr<Engine> make_cpu_engine(const EngineRequest& request) {
-  Plan plan = cpu::plan_of(request.model, request.vocab_size, places_in(request), cpu::Packing::both);
+  Plan plan = cpu::plan_of(request.model, request.vocab_size,
+                           request.arena.places_of(request.model, request.vocab_size), cpu::Packing::both);
   if (request.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
   return std::make_unique<CpuEngine>(request.arena, std::move(plan));
-}
-
-std::string cpu_engine_lacks(const ModelConfig& model, const TrainConfig& train) {
-  if (model.type != "gpt") return "model.type = " + model.type;
-  if (model.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(model.norm_place));
-  if (train.dtype == Dtype::bfloat16 && cpu::bf16_kernels() == nullptr)
-    return cpu::instruction_set() < cpu::processor_instruction_set()
-               ? "train.dtype = bfloat16 where ATEN_CPU_CAPABILITY leaves AVX-512 out"
-               : "train.dtype = bfloat16 on a processor without AVX512_BF16";
-  return {};
 }
 
 }  // namespace chargpt

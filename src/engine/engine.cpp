@@ -7,27 +7,20 @@
 #include "base/names.h"
 #include "engine/cpu_engine.h"
 #include "engine/torch_module.h"
+#include "kernels/bf16.h"
 
 namespace chargpt {
-namespace {
 
-/// The option for which the CPU engine does not compute this; empty where it does.
-std::string cpu_lacks(const ModelConfig& model, const TrainConfig& train, const std::string& device) {
-  return device != "cpu" ? "--device " + device : cpu_engine_lacks(model, train);
-}
-
-}  // namespace
-
-std::string chosen_engine(const std::string& name, const ModelConfig& model, const TrainConfig& train,
-                          const std::string& device) {
+std::string chosen_engine(const std::string& name, Dtype dtype, const std::string& device) {
   const std::vector<std::string> names{"auto", "cpu", "libtorch"};
   if (std::ranges::find(names, name) == names.end())
     throw Error(ExitCode::usage, "--engine ", name, " is unknown; there is: ", joined(names, ", "));
-  if (name == "libtorch") return name;
-  const std::string lacks = cpu_lacks(model, train, device);
-  if (lacks.empty()) return "cpu";
-  if (name == "cpu") throw Error(ExitCode::usage, "--engine cpu does not support ", lacks, "; use --engine libtorch");
-  return "libtorch";
+  if (name == "cpu" && device != "cpu")
+    throw Error(ExitCode::usage, "--engine cpu does not support --device ", device, "; use --engine libtorch");
+  if (name == "cpu" && dtype == Dtype::bfloat16 && cpu::bf16_kernels() == nullptr)
+    throw Error(ExitCode::unavailable, "--engine cpu: train.dtype = bfloat16 ", lacks_bf16,
+                "; use float32, or --engine libtorch");
+  return name == "libtorch" || device != "cpu" ? "libtorch" : "cpu";
 }
 
 double token_weight(const GradientInput& input) {
@@ -38,10 +31,8 @@ double token_weight(const GradientInput& input) {
 }
 
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineRequest& request) {
-  if (chosen_engine(name, request.model, request.train, request.device) == "cpu") return make_cpu_engine(request);
-  const std::string needed =
-      name == "libtorch" ? "--engine libtorch" : cpu_lacks(request.model, request.train, request.device);
-  return torch_module(needed).make_engine(request);
+  if (chosen_engine(name, request.train.dtype, request.device) == "cpu") return make_cpu_engine(request);
+  return torch_module(name == "libtorch" ? "--engine libtorch" : "--device " + request.device).make_engine(request);
 }
 
 }  // namespace chargpt

@@ -94,12 +94,15 @@ struct EngineRequest {
   int threads = cpu::threads_in_force();
 };
 
-/// "cpu", or, where auto may not be it, "libtorch"; without making it. Error usage for an unknown name.
-std::string chosen_engine(const std::string& name, const ModelConfig& model, const TrainConfig& train,
-                          const std::string& device);
+/// Why the CPU engine computes bfloat16 in float32 where cpu::bf16_kernels() is null.
+inline constexpr std::string_view lacks_bf16 =
+    "needs AVX512_BF16, which this processor lacks or ATEN_CPU_CAPABILITY disables";
 
-/// "auto" is cpu where that engine covers model and training, and else libtorch. Error usage for an unknown name, and
-/// for cpu, by name, where it does not cover an option; unavailable where LibTorch is needed and not there.
+/// "cpu" or "libtorch", without making it: "auto" is libtorch on a GPU, else cpu. Error usage for an unknown name and
+/// for cpu on a GPU; unavailable for cpu, by name, without kernels for bfloat16.
+std::string chosen_engine(const std::string& name, Dtype dtype, const std::string& device);
+
+/// Errors as chosen_engine, and unavailable where LibTorch is needed and missing.
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineRequest& request);
 
 }  // namespace chargpt

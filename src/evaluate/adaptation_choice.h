@@ -27,7 +27,7 @@ struct AdaptationChoice {
 
 /// The best of some rates, or the highest that is within 0.001 nats per token of it, on the last twentieth of `train`,
 /// 50,000 tokens at most, in the windows of adaptive_loss(). By `threads` threads, whose number does not change the
-/// result. Errors as AdaptiveNetwork.
+/// result.
 AdaptationChoice choose_adaptation(const InferenceModel& model, TokenView train, int threads,
                                    const Heartbeat& heartbeat = {});
 

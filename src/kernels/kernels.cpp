@@ -5,8 +5,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#elif defined(__aarch64__)
-#include <sys/auxv.h>
 #endif
 
 namespace chargpt::cpu {
@@ -33,10 +31,9 @@ Features processor_features() {
   const bool more = eax >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0;
   return {.v3 = true, .v4 = true, .bf16 = more && has(eax, bf16)};
 }
-#elif defined(__aarch64__)
+#else
 Features processor_features() {
-  constexpr unsigned long bf16 = 1UL << 14;  // HWCAP2_BF16, which older headers lack
-  return {.bf16 = (getauxval(AT_HWCAP2) & bf16) != 0};
+  return {};
 }
 #endif
 
@@ -56,10 +53,6 @@ std::optional<InstructionSet> named_instruction_set(std::string_view word) {
 
 InstructionSet processor_instruction_set() {
   return features().v4 ? InstructionSet::avx512 : features().v3 ? InstructionSet::avx2 : InstructionSet::portable;
-}
-
-bool processor_has_bf16() {
-  return features().bf16;
 }
 
 InstructionSet instruction_set() {
@@ -89,7 +82,7 @@ const Kernels& kernels() {
 }
 
 const Bf16Kernels* bf16_kernels() {
-  return instruction_set() == InstructionSet::avx512 && processor_has_bf16() ? bf16_kernels_avx512 : nullptr;
+  return instruction_set() == InstructionSet::avx512 && features().bf16 ? bf16_kernels_avx512 : nullptr;
 }
 
 }  // namespace chargpt::cpu

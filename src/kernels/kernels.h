@@ -76,8 +76,6 @@ enum class InstructionSet { portable, avx2, avx512 };
 std::optional<InstructionSet> named_instruction_set(std::string_view word);
 /// The widest that this processor runs.
 InstructionSet processor_instruction_set();
-/// It multiplies bfloat16 itself (AVX512_BF16, or BF16 of an aarch64); else LibTorch emulates it, slowly.
-bool processor_has_bf16();
 /// The widest that this processor runs within the limit of the environment: read once.
 InstructionSet instruction_set();
 

@@ -95,13 +95,14 @@ ParameterArena::ParameterArena(const std::vector<ParameterInfo>& parameters, Dec
                        .rule = group.rule,
                        .momentum = group.momentum});
     make_room(groups_.back(), own);
+    for (const ParameterSlot& slot : groups_.back().slots)
+      places_[slot.name] = {.group = static_cast<int>(groups_.size()) - 1, .offset = slot.offset, .numel = slot.numel};
   }
 }
 
 std::int64_t ParameterArena::numel() const {
   std::int64_t count = 0;
-  for (const ParameterGroup& group : groups_)
-    for (const ParameterSlot& slot : group.slots) count += slot.numel;
+  for (const auto& [name, place] : places_) count += place.numel;
   return count;
 }
 
@@ -122,11 +123,30 @@ bool ParameterArena::is_finite() const {
   });
 }
 
+std::vector<cpu::Parameter> ParameterArena::places_of(const ModelConfig& config, std::int64_t vocab_size) const {
+  const std::vector<ParameterInfo> parameters = parameter_list(config, vocab_size);
+  std::vector<cpu::Parameter> places;
+  for (const ParameterInfo& parameter : parameters)
+    if (const auto found = places_.find(parameter.name);
+        found != places_.end() && found->second.numel == parameter.numel())
+      places.push_back(found->second);
+  if (places.size() != parameters.size() || places.size() != places_.size())
+    throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
+  return places;
+}
+
+std::vector<float*> ParameterArena::buffers(Buffer buffer) const {
+  std::vector<float*> all;
+  for (const ParameterGroup& group : groups_) all.push_back((group.*buffer).data());
+  return all;
+}
+
 std::span<float> ParameterArena::values_of(const std::string& name) const {
-  for (const ParameterGroup& group : groups_)
-    for (const ParameterSlot& slot : group.slots)
-      if (slot.name == name) return slot.in(group.values);
-  return {};
+  const auto found = places_.find(name);
+  if (found == places_.end()) return {};
+  const cpu::Parameter& place = found->second;
+  const AlignedFloats& values = groups_[static_cast<std::size_t>(place.group)].values;
+  return {values.data() + place.offset, static_cast<std::size_t>(place.numel)};
 }
 
 void start_moments(ParameterGroup& group) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "config/config.h"
 #include "kernels/buffers.h"
 #include "network/parameter_list.h"
+#include "network/plan.h"
 #include "run/safetensors.h"
 
 namespace chargpt {
@@ -70,6 +72,10 @@ class ParameterArena {
   double gradient_norm() const;
   /// No weight is infinite or NaN.
   bool is_finite() const;
+  /// The place of each parameter, in the order of parameter_list(). Error internal unless these are the arena's.
+  std::vector<cpu::Parameter> places_of(const ModelConfig& config, std::int64_t vocab_size) const;
+  /// The buffer, such as &ParameterGroup::values, of each group.
+  std::vector<float*> buffers(cpu::AlignedFloats ParameterGroup::*buffer) const;
   /// The values of the named parameter; none where there is no such.
   std::span<float> values_of(const std::string& name) const;
 
@@ -87,6 +93,7 @@ class ParameterArena {
 
  private:
   std::vector<ParameterGroup> groups_;
+  std::map<std::string, cpu::Parameter> places_;
   std::int64_t updates_ = 0;
 };
 

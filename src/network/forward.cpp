@@ -20,6 +20,7 @@ std::int64_t max_sequences(std::int64_t T) {
 void Forward::allocate_buffers(BumpAllocator& memory) {
   const std::int64_t rows = max_rows_;
   const long C = plan_.n_embd, A = plan_.attention_width, H = plan_.mlp_width;
+  branch_ = memory.rows(rows, C);
   acts_.assign(static_cast<std::size_t>(plan_.n_layer), {});
   for (std::size_t layer = 0; layer < acts_.size(); ++layer) {
     BlockActivations& acts = acts_[layer];
@@ -43,12 +44,13 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
     acts.fc = memory.rows(rows, H);
     acts.gate = plan_.swiglu ? memory.rows(rows, H) : nullptr;
     acts.hidden = memory.rows(rows, H);
+    acts.sum_1 = plan_.post_norm && for_backward_ ? memory.rows(rows, C) : branch_;
+    acts.sum_2 = plan_.post_norm && for_backward_ ? memory.rows(rows, C) : branch_;
   }
   x_last_ = for_backward_ || acts_.empty() ? memory.rows(rows, C) : acts_.front().x;
   x_first_ = acts_.empty() ? x_last_ : acts_.front().x;
   ln_f_ = plan_.final_norm ? memory.rows(rows, C) : x_last_;
   ln_f_stats_ = memory.allocate(2 * rows);
-  branch_ = memory.rows(rows, C);
   logits_ = memory.rows(rows, plan_.vocab_size);
   losses_ = memory.allocate(rows);
   keys_ = memory.rows(plan_.head_size, max_T_);
@@ -167,12 +169,13 @@ void Forward::normalise(const NormPlan& norm, const Going& going, const float* x
           value(norm.bias), plan_.norm_eps, y, ld, stats);
 }
 
-/// x = norm(x), of post-norm, which has no backward pass.
-void Forward::normalise_in_place(const NormPlan& norm, const Going& going, float* x, float* stats) {
-  if (!plan_.norm) return;
-  const long ld = row_stride(plan_.n_embd);
-  normalise(norm, going, x, branch_, stats);
-  k_.copy(going.rows, plan_.n_embd, branch_, ld, x + going.first * ld, going.step * ld);
+/// Of post-norm: sum = x, x = norm(sum).
+void Forward::normalise_sum(const NormPlan& norm, const Going& going, float* x, float* sum, float* stats) const {
+  if (!plan_.post_norm) return;
+  const long C = plan_.n_embd, ld = row_stride(C);
+  k_.copy(going.rows, C, x + going.first * ld, going.step * ld, sum, ld);
+  k_.norm(*plan_.norm, going.rows, C, sum, ld, value(norm.gain), value(norm.bias), plan_.norm_eps, x + going.first * ld,
+          going.step * ld, stats);
 }
 
 /// y = x + its convolution, stretch by stretch: (rows, C). Nothing where there is no weight: y is then x. What the
@@ -269,16 +272,15 @@ void Forward::attention_over_cache(const BlockActivations& acts, long layer, con
     }
 }
 
-/// o (rows, A) of a window in which every token sees all: their mean.
-void Forward::uniform_attention(const BlockActivations& acts, const Chunk& chunk) const {
-  const long A = plan_.attention_width, T = chunk.count, ld = row_stride(3 * A), ldo = row_stride(A);
-  for (long s = 0; s < chunk.sequences; ++s) {
-    const float* const values = acts.qkv + s * T * ld + 2 * A;
-    float* const o = acts.o + s * T * ldo;
-    k_.broadcast_row(1, A, nullptr, o, ldo);
-    for (long t = 0; t < T; ++t) k_.add(1, A, values + t * ld, ld, o, ldo);
-    for (long i = 0; i < A; ++i) o[i] /= static_cast<float>(T);
-    k_.copy(T - 1, A, o, 0, o + ldo, ldo);
+/// y (rows, A): in every row the mean of its window's rows of x. Attention in which every token sees all, and backward
+/// the gradient of its values.
+void Forward::window_means(const Chunk& chunk, const float* x, long ldx, float* y, long ldy) const {
+  const long A = plan_.attention_width, T = chunk.count;
+  for (long s = 0; s < chunk.sequences; ++s, x += T * ldx, y += T * ldy) {
+    k_.broadcast_row(1, A, nullptr, y, ldy);
+    k_.add_column_sums(T, A, x, ldx, y);
+    for (long i = 0; i < A; ++i) y[i] /= static_cast<float>(T);
+    k_.copy(T - 1, A, y, 0, y + ldy, ldy);
   }
 }
 
@@ -299,7 +301,7 @@ void Forward::attention(const BlockPlan& block, const BlockActivations& acts, lo
   else if (plan_.causal)
     attention_over_windows(acts, layer, chunk);
   else
-    uniform_attention(acts, chunk);
+    window_means(chunk, acts.qkv + 2 * A, row_stride(3 * A), acts.o, row_stride(A));
   made(Made::attended, layer, acts.o, chunk.sequences * queries, A, row_stride(A));
 }
 
@@ -323,7 +325,7 @@ void Forward::attention_output(const BlockPlan& block, const BlockActivations& a
   } else {
     add_or_set(going.rows, C, acts.o, ldo, to, going.step * ld);
   }
-  if (plan_.post_norm) normalise_in_place(block.ln_1, going, acts.x_mid, acts.ln_1_stats);
+  normalise_sum(block.ln_1, going, acts.x_mid, acts.sum_1, acts.ln_1_stats);
   made(Made::after_attention, layer, to, going.rows, C, going.step * ld);
 }
 
@@ -359,7 +361,7 @@ void Forward::mlp(const BlockPlan& block, const BlockActivations& acts, long lay
   } else {
     linear(block.mlp_proj, rows, acts.hidden, ldh, to, going.step * ldc, true);
   }
-  if (plan_.post_norm) normalise_in_place(block.ln_2, going, next, acts.ln_2_stats);
+  normalise_sum(block.ln_2, going, next, acts.sum_2, acts.ln_2_stats);
   made(Made::block, layer, to, rows, C, going.step * ldc);
 }
 

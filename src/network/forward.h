@@ -68,7 +68,7 @@ struct Stretch {
 };
 
 /// What one block makes in its forward pass, and keeps for backward. Where nothing is kept, x_mid is x. Without norms
-/// ln_1 is x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
+/// before the sublayers ln_1 is x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
 struct BlockActivations {
   float *x, *ln_1, *ln_1_stats;      ///< (rows, C), (rows, C), (rows, 2)
   float *conv_1, *conv_2;            ///< (rows, C): what attention and the feed-forward layer read
@@ -76,6 +76,7 @@ struct BlockActivations {
   float *softmax_stats, *o;          ///< (sequences, nh, T, 2), (rows, A)
   float *x_mid, *ln_2, *ln_2_stats;  ///< (rows, C), (rows, C), (rows, 2)
   float *fc, *gate, *hidden;         ///< (rows, H): derivatives, derivatives of the gate, values
+  float *sum_1, *sum_2;              ///< (rows, C): what post-norm normalises
 };
 
 /// What a pass makes, in this order; those from norm_1 to block once for each layer, where the model has them.
@@ -208,6 +209,7 @@ class Forward {
   bool drops(Place place, const Chunk& chunk) const { return chunk.seed != nullptr && plan_.dropout.rate(place) > 0; }
   DropoutMask dropout_mask(Place place, long layer, const Chunk& chunk) const;
   void dropout(Place place, long layer, const Chunk& chunk, float* x) const;
+  void window_means(const Chunk& chunk, const float* x, long ldx, float* y, long ldy) const;
   const float* value(const Parameter& p) const { return p.in(weights_.values); }
 
   const Plan& plan_;
@@ -241,7 +243,6 @@ class Forward {
   void project_qkv(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk, long queries) const;
   void attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk);
   void attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
-  void uniform_attention(const BlockActivations& acts, const Chunk& chunk) const;
   void attention(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
   void attention_output(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
                         const Going& going);
@@ -250,7 +251,7 @@ class Forward {
   void head(const Chunk& chunk, const Going& going);
   void convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y);
   void normalise(const NormPlan& norm, const Going& going, const float* x, float* y, float* stats) const;
-  void normalise_in_place(const NormPlan& norm, const Going& going, float* x, float* stats);
+  void normalise_sum(const NormPlan& norm, const Going& going, float* x, float* sum, float* stats) const;
   void linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
               bool add) const;
   void linear(const LinearPlan& layer, long rows, const float* x, long ldx, float* y, long ldy, bool add) const {

@@ -122,7 +122,7 @@ void read_transformer(Plan& plan, const ModelConfig& config) {
   plan.mlp_width = mlp_width(config);
   plan.conv_width = config.conv_places.empty() ? 0 : config.conv_width;
   plan.norm = norm_of(config.norm);
-  plan.post_norm = config.norm_place == NormPlace::post;
+  plan.post_norm = plan.norm && config.norm_place == NormPlace::post;
   plan.final_norm = config.final_norm && plan.norm;
   plan.feed_forward = config.feed_forward;
   plan.swiglu = config.activation == Activation::swiglu;

@@ -87,8 +87,8 @@ struct Plan {
   QkvSource qkv_source = QkvSource::projected;
   bool causal = true;            ///< false: every token sees the whole window
   bool residual = true;          ///< x + f(x); false: f(x) alone
-  bool post_norm = false;        ///< norm(x + f(x)); false: x + f(norm(x))
   std::optional<NormKind> norm;  ///< none: the identity
+  bool post_norm = false;        ///< norm(x + f(x)); false: x + f(norm(x)). False without norms
   bool final_norm = true;        ///< before the head; false without norms
   bool feed_forward = true, rope = false;
   std::optional<float> qk_norm_eps;

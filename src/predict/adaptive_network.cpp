@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
-#include "engine/cpu_engine.h"
 #include "kernels/kernels.h"
 
 namespace chargpt {
@@ -12,57 +10,24 @@ namespace {
 
 constexpr double alpha = 0.999, eps = 1e-8;
 
-/// Of each parameter, in one buffer. Error usage as check_adapts.
-std::vector<cpu::Parameter> places_of(const InferenceModel& model) {
-  check_adapts(model);
-  std::vector<cpu::Parameter> places;
-  std::int64_t size = 0;
-  for (const NamedParameter& parameter : model.parameters()) {
-    places.push_back({.group = 0, .offset = size, .numel = parameter.numel()});
-    size = cpu::rounded_up(size + parameter.numel(), cpu::cache_line);
-  }
-  return places;
-}
-
-cpu::AlignedFloats values_of(const InferenceModel& model, const std::vector<cpu::Parameter>& places) {
-  cpu::AlignedFloats values(cpu::rounded_up(places.back().offset + places.back().numel, cpu::cache_line));
-  const std::vector<NamedParameter> parameters = model.parameters();
-  for (std::size_t i = 0; i < places.size(); ++i)
-    std::copy_n(parameters[i].values, places[i].numel, values.data() + places[i].offset);
-  return values;
-}
-
-std::string lacks_of(const ModelConfig& config) {
-  return cpu_engine_lacks(config, TrainConfig{});
-}
-
 }  // namespace
-
-bool adapts(const ModelConfig& config) {
-  return lacks_of(config).empty();
-}
-
-void check_adapts(const InferenceModel& model) {
-  if (const std::string lacks = lacks_of(model.config()); !lacks.empty())
-    throw Error(ExitCode::usage, "--adapt does not compute gradients for ", lacks, "; leave it out");
-}
 
 AdaptiveNetwork::AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation)
     : adaptation_(adaptation),
-      places_(places_of(trained)),
-      trained_(values_of(trained, places_)),
-      values_(trained_.copy()),
-      gradients_(trained_.size()),
-      squares_(trained_.size()),
+      arena_(parameter_list(trained.config(), trained.vocab_size()), Decay::all, TrainConfig{}),
+      all_(arena_.groups().front()),
+      squares_(all_.size()),
       model_(trained.config(), trained.vocab_size(),
-             [this, next = std::size_t{0}](const std::string&, const std::vector<std::int64_t>&) mutable {
-               return values_.data() + places_[next++].offset;
-             }),
+             [this](const std::string& name, const auto& /*shape*/) { return arena_.values_of(name).data(); }),
       network_(model_, threads),
-      plan_(cpu::plan_of(trained.config(), trained.vocab_size(), places_, cpu::Packing::both)),
-      weights_{.values = {values_.data()}, .packed = cpu::AlignedFloats(plan_.packed_floats)},
+      plan_(cpu::plan_of(trained.config(), trained.vocab_size(),
+                         arena_.places_of(trained.config(), trained.vocab_size()), cpu::Packing::both)),
+      weights_{.values = {all_.values.data()}, .packed = cpu::AlignedFloats(plan_.packed_floats)},
       pass_(plan_, weights_),
       losses_(static_cast<std::size_t>(trained.block_size())) {
+  for (const NamedParameter& parameter : trained.parameters())
+    std::copy_n(parameter.values, parameter.numel(), arena_.values_of(parameter.name).data());
+  trained_ = all_.values.copy();
   pack();
 }
 
@@ -103,9 +68,8 @@ void AdaptiveNetwork::score(const WindowBatch& windows, std::span<float> losses)
 void AdaptiveNetwork::step(const TokenView& tokens, const WindowCut::Window& window, float* logits) {
   const WindowBatch windows{.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length};
   check_windows(windows, vocab_size());
-  float* const gradients = gradients_.data();
   pass_.prepare(1, window.length);
-  pass_.begin({&gradients, 1});
+  pass_.begin(arena_.buffers(&ParameterGroup::gradients));
   pass_.run({.windows = windows, .from = window.from, .scale = 1.0F / static_cast<float>(window.to - window.from)},
             losses_.data(), logits);
   update();
@@ -124,7 +88,7 @@ void AdaptiveNetwork::logits_and_learn(const TokenView& tokens, const WindowCut:
 
 void AdaptiveNetwork::update() {
   const cpu::Kernels& kernels = cpu::kernels();
-  float* const gradients = gradients_.data();
+  float* const gradients = all_.gradients.data();
   ++steps_;
   // RMSprop is Adam without the first moment: the gradient stands in its place.
   const cpu::AdamwFactors by{
@@ -136,8 +100,8 @@ void AdaptiveNetwork::update() {
       .kept = 1,
       .step = static_cast<float>(adaptation_.rate),
       .inverse_root = static_cast<float>(1 / std::sqrt(1 - std::pow(alpha, static_cast<double>(steps_))))};
-  kernels.adamw(by, values_.size(), gradients, values_.data(), gradients, squares_.data());
-  kernels.lerp(static_cast<float>(adaptation_.decay), values_.size(), trained_.data(), values_.data());
+  kernels.adamw(by, all_.size(), gradients, all_.values.data(), gradients, squares_.data());
+  kernels.lerp(static_cast<float>(adaptation_.decay), all_.size(), trained_.data(), all_.values.data());
   pack();
 }
 

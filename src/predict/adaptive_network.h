@@ -9,6 +9,7 @@
 
 #include "engine/cpu/forward_backward.h"
 #include "kernels/buffers.h"
+#include "network/arena.h"
 #include "network/model.h"
 #include "network/plan.h"
 #include "predict/network.h"
@@ -22,15 +23,10 @@ struct Adaptation {
   double rate = 2e-4, decay = 5e-4;
 };
 
-/// Whether the CPU engine covers a model.
-bool adapts(const ModelConfig& config);
-/// Error usage, naming the option, for a model that does not adapt.
-void check_adapts(const InferenceModel& model);
-
 class AdaptiveNetwork : public Predictor {
  public:
   /// Begins with a copy of the weights of `trained`, which stay as they are. Windows that it learns from are computed
-  /// by one thread, others by `threads`. Errors as check_adapts.
+  /// by one thread, others by `threads`.
   AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation);
 
   std::int64_t vocab_size() const override { return model_.vocab_size(); }
@@ -52,9 +48,10 @@ class AdaptiveNetwork : public Predictor {
   NetworkPredictor& network();
 
   Adaptation adaptation_;
-  std::vector<cpu::Parameter> places_;                         ///< of all parameters, in one buffer
-  cpu::AlignedFloats trained_, values_, gradients_, squares_;  ///< all parameters one after the other
-  InferenceModel model_;                                       ///< of values_
+  ParameterArena arena_;
+  ParameterGroup& all_;                   ///< the arena's only group
+  cpu::AlignedFloats trained_, squares_;  ///< of its layout: w0 and v
+  InferenceModel model_;                  ///< of the arena's values
   NetworkPredictor network_;
   bool network_is_behind_ = false;
   cpu::Plan plan_;

@@ -41,7 +41,7 @@ std::int64_t start_symbol(const Corpus& corpus) {
 RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std::int64_t threads,
                               const std::string& program_version) {
   const bool on_cpu = learner.device == "cpu", libtorch = learner.engine->name() == "libtorch";
-  const bool bfloat16 = on_cpu && learner.config.dtype == Dtype::bfloat16 && cpu::processor_has_bf16();
+  const bool bfloat16 = on_cpu && learner.config.dtype == Dtype::bfloat16 && cpu::bf16_kernels() != nullptr;
   return {.data = corpus.fingerprint(),
           .parameters = learner.arena.numel(),
           .start_symbol = start_symbol(corpus),
@@ -67,7 +67,7 @@ TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then
   if (asked.device == "auto" && asked.engine == "cpu") asked.device = "cpu";
   if (asked.device == "auto" && is_device_here(then.device)) asked.device = then.device;
   if (asked.threads == 0 && then.threads <= usable_processors()) asked.threads = then.threads;
-  // On another device its engine is not the run's, or a slow choice; that of the CPU is auto's choice where it can be.
+  // On another device its engine is not the run's, or a slow choice; that of the CPU is auto's choice.
   const bool same_device = asked.device == then.device || choose_device(asked.device) == then.device;
   if (asked.engine == "auto" && same_device && then.engine == "libtorch" && has_torch_module())
     asked.engine = "libtorch";

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "engine/cpu_engine.h"
 #include "engine/device.h"
 #include "kernels/kernels.h"
 #include "network/forward.h"
@@ -32,9 +31,8 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
   if (learner.device != "cpu") return lines;
   if (const std::string missing = missing_instructions(); !missing.empty()) lines.push_back(missing);
   if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it means float32");
-  if (train.dtype == Dtype::bfloat16 && !cpu::processor_has_bf16())
-    lines.emplace_back(
-        "this CPU has no bfloat16 instructions: train.dtype = bfloat16 is emulated, slower than float32");
+  if (train.dtype == Dtype::bfloat16 && learner.engine->name() == "cpu" && cpu::bf16_kernels() == nullptr)
+    lines.push_back(line_of("train.dtype = bfloat16 ", lacks_bf16, ": it is computed in float32"));
   return lines;
 }
 
@@ -56,9 +54,6 @@ std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, 
 std::vector<std::string> notices_of(const Config& config, const Learner& learner, std::int64_t threads,
                                     std::int64_t steps) {
   std::vector<std::string> lines;
-  if (const std::string lacks = cpu_engine_lacks(learner.model, learner.config);
-      learner.device == "cpu" && learner.model.type == "gpt" && !lacks.empty())
-    lines.push_back("the cpu engine does not support " + lacks + ", so libtorch trains this model, more slowly");
   append(lines, schedule_warnings(config.train, steps));
   if (const std::int64_t interval = config.eval.eval_interval; steps > 0 && interval > steps / 3)
     lines.push_back(line_of("eval.eval_interval = ", interval, " evaluates this run of ", format_count(steps, "step"),

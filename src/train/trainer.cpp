@@ -37,7 +37,7 @@ Corpus checked(Corpus corpus, const Config& config, const std::string& engine, c
   const RunSize run{.vocab_size = vocab_size,
                     .parameters = count_parameters(config.model, vocab_size),
                     .threads = threads,
-                    .cpu_engine = chosen_engine(engine, config.model, config.train, device) == "cpu",
+                    .cpu_engine = chosen_engine(engine, config.train.dtype, device) == "cpu",
                     .text_bytes = device == "cpu" ? 0 : std::ssize(corpus.all().bytes()),
                     .device = device == "cpu" ? "" : device};
   const auto available = device == "cpu" ? physical_memory() : device_memory(device);

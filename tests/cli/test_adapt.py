@@ -92,9 +92,5 @@ class AdaptTest(ProgramTest):
         self.assertEqual((score["class"], score["counts"]), ("adaptive", True))
         self.assertAlmostEqual(score["loss"], both["loss"], places=1)
 
-    def test_what_cannot_adapt_is_refused_by_name(self):
-        self.train("bigram", "ladder/bigram", 5)
-        self.assertEqual(self.fail_with(2, "eval", "bigram", "--adapt"), "--adapt does not compute gradients for model.type = bigram; leave it out")
-        self.train("post", "nanogpt-cpu", 2, *SMALL, "--norm_place", "post")
-        self.assertIn("model.norm_place = post", self.fail_with(2, "score", "post", "--adapt"))
+    def test_candidates_need_fixed_weights(self):
         self.assertIn("--candidates", self.fail_with(2, "score", "run", "--adapt", "--candidates", "3", "--json"))

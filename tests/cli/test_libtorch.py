@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from program import PROGRAM, QUICK, ProgramTest, metrics
+from program import PROGRAM, QUICK, SOURCE, ProgramTest, metrics
 
 MODULE = pathlib.Path(PROGRAM).parent / "chargpt-torch.so"
 
@@ -38,20 +38,15 @@ class LibtorchTest(ProgramTest):
         train = ["train", "nanogpt-cpu", *QUICK, "--n_layer", "1", "--n_embd", "16", "--max_iters", "2", "--quiet"]
         for command in (["train", "--help"], [*train, "--run", "a"], [*train, "--run", "b", "--engine", "cpu"], ["sample", "a", "--tokens", "5"],
                         ["eval", "a"], ["resume", "a", "--max_iters", "3", "--quiet"], ["--version"],
-                        ["compare", "nanogpt-cpu", *QUICK[:6], "--n_embd", "16", "--max_iters", "2", "--quiet"]):
+                        ["doctor"], [*train, "--run", "c", "--norm_place", "post"], ["compare", "nanogpt-cpu", *QUICK[:6], "--n_embd", "16", "--max_iters", "2", "--quiet"]):
             with self.subTest(command):
                 self.assertFalse({name for name in self.loaded(*command) if "torch" in name or "gomp" in name})
-        for command in ([*train, "--run", "c", "--engine", "libtorch"], [*train, "--run", "d", "--norm_place", "post"], ["doctor"],
-                        ["train", "ladder/bigram", *QUICK, "--run", "e", "--max_iters", "2", "--quiet"]):
-            with self.subTest(command):
-                self.assertTrue({name for name in self.loaded(*command) if name.endswith("libtorch_cpu")})
+        self.assertTrue({name for name in self.loaded(*train, "--run", "d", "--engine", "libtorch") if name.endswith("libtorch_cpu")})
 
     def test_engines_have_their_names(self):
         for engine, name in (("auto", "cpu"), ("cpu", "cpu"), ("libtorch", "libtorch")):
             self.succeed("train", "nanogpt-cpu", "--run", engine, *QUICK, "--n_layer", "1", "--n_embd", "16", "--max_iters", "2", "--engine", engine, "--quiet")
             self.assertEqual(self.state(engine)["engine"], name)
-        self.assertEqual(self.fail_with(2, "train", "ladder/bigram", "--run", "r", *QUICK, "--engine", "cpu"),
-                         "--engine cpu does not support model.type = bigram; use --engine libtorch")
         for engine in ("tpu", "cuda"):
             self.assertEqual(self.fail_with(2, "train", "nanogpt-cpu", "--run", "r", *QUICK, "--engine", engine),
                              f"--engine {engine} is unknown; there is: auto, cpu, libtorch")
@@ -62,32 +57,26 @@ class LibtorchTest(ProgramTest):
             self.succeed("train", "nanogpt-cpu", "--run", engine, *QUICK, *same, "--engine", engine)
         self.assertEqual(self.weights("cpu", 0), self.weights("libtorch", 0))
 
-    def test_without_it_gpt_is_trained_and_any_type_is_read(self):
+    def test_without_it_the_ladder_is_trained_as_with_it_adapts_and_resumes(self):
         self.alone()
-        trained = self.run_alone("train", "nanogpt-cpu", "--run", "gpt", *QUICK, "--n_layer", "1", "--n_embd", "16", "--max_iters", "10", "--quiet")
-        self.assertEqual(trained.returncode, 0, trained.stderr)
-        for preset in ("ladder/bigram", "ladder/average", "ladder/masked"):
-            run = preset.replace("/", "-")
-            self.succeed("train", preset, "--run", run, *QUICK, "--max_iters", "10", "--quiet")
-            sample = ["sample", run, "--tokens", "30", "--seed", "3", "--quiet"]
-            alone = self.run_alone(*sample)
-            self.assertEqual((alone.returncode, alone.stdout), (0, self.succeed(*sample).out), alone.stderr)
-            libtorch = metrics(self.folder / run, "eval")[-1]["val_loss"]
-            self.assertAlmostEqual(self.json("eval", run, "--checkpoint", "last")["loss"], libtorch, delta=1e-5)
-        for command in (["resume", "gpt", "--max_iters", "12", "--quiet"], ["eval", "gpt"], ["runs", "."], ["train", "--help"], ["doctor"]):
-            self.assertEqual(self.run_alone(*command).returncode, 0, command)
+        for rung in (path.stem for path in (SOURCE / "configs/ladder").iterdir()):
+            with self.subTest(rung):
+                train = ["train", f"ladder/{rung}", *QUICK, "--max_iters", "10", "--quiet", "--run"]
+                self.assertEqual(self.run_alone(*train, rung).returncode, 0)
+                self.succeed(*train, rung + "-libtorch", "--engine", "libtorch")
+                losses = [metrics(self.folder / run, "eval")[-1]["val_loss"] for run in (rung, rung + "-libtorch")]
+                self.assertAlmostEqual(*losses, delta=1e-4)
+                for command in (["eval", rung, "--adapt"], ["resume", rung, "--max_iters", "12", "--quiet"]):
+                    self.assertEqual(self.run_alone(*command).returncode, 0, command)
         self.assertIn("LibTorch none\n", self.run_alone("--version").stdout)
-        self.assertIn("chargpt-torch.so, the part of chargpt that has it, is not there", self.run_alone("doctor").stdout)
 
     def test_what_needs_it_says_so_in_one_line_where_it_is_missing(self):
         self.alone()
-        gpt = ["train", "nanogpt-cpu", *QUICK, "--run", "r"]
-        for command, what in ((["train", "ladder/bigram", *QUICK, "--run", "r"], "model.type = bigram"), ([*gpt, "--norm_place", "post"], "model.norm_place = post"),
-                              ([*gpt, "--engine", "libtorch"], "--engine libtorch"), ([*gpt, "--device", "cuda"], "--device cuda")):
-            self.assert_refused(r"is not there; build it \(scripts/build.sh\) or put it there", what, command)
+        for what in ("--engine libtorch", "--device cuda"):
+            self.assert_refused(r"is not there; build it \(scripts/build.sh\) or put it there", what)
 
-    def assert_refused(self, reason, what="model.type = bigram", command=("train", "ladder/bigram", *QUICK, "--run", "r"), **environment):
-        outcome = self.run_alone(*command, **environment)
+    def assert_refused(self, reason, what="--engine libtorch", **environment):
+        outcome = self.run_alone("train", "ladder/bigram", *QUICK, "--run", "r", *what.split(), **environment)
         self.assertEqual(outcome.returncode, 69, outcome.stderr)
         self.assertRegex(outcome.stderr, rf"^chargpt: error: {what} needs LibTorch, and \S+/chargpt-torch.so, the part of chargpt that has it, "
                                          rf"{reason}\n$")

@@ -6,6 +6,7 @@
 #include <torch/types.h>
 
 #include "base/error.h"
+#include "failure.h"
 #include "model/first_model.h"
 #include "model/language_model.h"
 #include "model_in_training.h"
@@ -93,24 +94,15 @@ TEST_CASE("a module is refused whose parameters are not the arena's") {
 }
 
 TEST_CASE("engines have the names that users give") {
-  const ModelConfig gpt;
-  ModelConfig bigram, post;
-  bigram.type = "bigram";
-  post.norm_place = NormPlace::post;
-  const TrainConfig train;
-  CHECK(chosen_engine("auto", gpt, train, "cpu") == "cpu");
-  CHECK(chosen_engine("cpu", gpt, train, "cpu") == "cpu");
-  CHECK(chosen_engine("libtorch", gpt, train, "cpu") == "libtorch");
-  CHECK(chosen_engine("auto", gpt, train, "cuda:0") == "libtorch");
-  CHECK(chosen_engine("auto", bigram, train, "cpu") == "libtorch");
-  CHECK(chosen_engine("auto", post, train, "cpu") == "libtorch");
-  CHECK_THROWS_WITH(chosen_engine("cpu", bigram, train, "cpu"),
-                    "--engine cpu does not support model.type = bigram; use --engine libtorch");
-  CHECK_THROWS_WITH(chosen_engine("cpu", post, train, "cpu"),
-                    "--engine cpu does not support model.norm_place = post; use --engine libtorch");
-  CHECK_THROWS_WITH(chosen_engine("cpu", gpt, train, "cuda:0"),
+  CHECK(chosen_engine("auto", Dtype::bfloat16, "cpu") == "cpu");
+  CHECK(chosen_engine("cpu", Dtype::float32, "cpu") == "cpu");
+  CHECK(chosen_engine("libtorch", Dtype::float32, "cpu") == "libtorch");
+  CHECK(chosen_engine("auto", Dtype::float32, "cuda:0") == "libtorch");
+  CHECK_THROWS_WITH(chosen_engine("cpu", Dtype::float32, "cuda:0"),
                     "--engine cpu does not support --device cuda:0; use --engine libtorch");
-  CHECK_THROWS_WITH(chosen_engine("tpu", gpt, train, "cpu"), "--engine tpu is unknown; there is: auto, cpu, libtorch");
+  CHECK_THROWS_WITH(chosen_engine("tpu", {}, "cpu"), "--engine tpu is unknown; there is: auto, cpu, libtorch");
+  if (cpu::bf16_kernels() == nullptr)
+    CHECK(error_of([] { chosen_engine("cpu", Dtype::bfloat16, "cpu"); }).code == ExitCode::unavailable);
 }
 
 TEST_CASE_METHOD(Setup, "the loss is the mean cross-entropy in nats: ln V for equal logits") {

@@ -19,14 +19,14 @@ void check_ends_at(const std::string& rung, double loss, double margin) {
 
 }  // namespace
 
-TEST_CASE("the ladder's small models end at the notebook's losses", "[long][libtorch]") {
+TEST_CASE("the ladder's small models end at the notebook's losses", "[long]") {
   NEEDS_TINYSHAKESPEARE();
   check_ends_at("bigram", 2.4868, 0.01);
   check_ends_at("average", 2.4042, 0.01);
   check_ends_at("masked", 2.4902, 0.01);
 }
 
-TEST_CASE("the ladder's transformer ends at the notebook's loss", "[soak][libtorch]") {
+TEST_CASE("the ladder's transformer ends at the notebook's loss", "[soak]") {
   NEEDS_TINYSHAKESPEARE();
   check_ends_at("transformer", 1.8782, 0.02);
 }

@@ -124,7 +124,7 @@ Course check_resumes_on(const ResolvedConfig& config, std::int64_t threads) {
 
 }  // namespace
 
-TEST_CASE("every option of text, model, training and evaluation resumes bit for bit with two threads", "[libtorch]") {
+TEST_CASE("every option of text, model, training and evaluation resumes bit for bit with two threads") {
   for (const OptionInfo& option : option_table()) {
     const std::string key = option.section + "." + option.name;
     if (option.section == "sample" || option.section == "groups" || without_influence.contains(key)) continue;
@@ -179,7 +179,7 @@ TEST_CASE("runs resume bit for bit with one thread, several, and more than there
   check_resumes_on_threads(everything);
 }
 
-TEST_CASE("runs resume bit for bit in bfloat16 too, with any number of threads", "[libtorch]") {
+TEST_CASE("runs resume bit for bit in bfloat16 too, with any number of threads") {
   std::vector<Override> rounded = everything;
   rounded.push_back({"train.dtype", "bfloat16", ""});
   check_resumes_on_threads(rounded);

@@ -83,7 +83,7 @@ TEST_CASE("a run goes on with its own device, engine and threads where nothing e
   CHECK(resumed(then, "cpu") == "cpu, libtorch, 1");
   then.threads = usable_processors() + 1;
   CHECK(resumed(then) == "cpu, libtorch, 0");
-  then.engine = "cpu";  // auto chooses it where it covers the model
+  then.engine = "cpu";  // auto chooses it
   CHECK(resumed(then) == "cpu, auto, 0");
   then.engine = "abacus";
   CHECK(resumed(then) == "cpu, auto, 0");

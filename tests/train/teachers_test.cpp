@@ -202,7 +202,7 @@ TEST_CASE_METHOD(TestFolder, "teachers that cannot teach a run are refused by na
              Catch::Contains("this text has documents, and it has learned none"));
 }
 
-TEST_CASE_METHOD(TestFolder, "a teacher that sees its own targets is refused", "[libtorch]") {
+TEST_CASE_METHOD(TestFolder, "a teacher that sees its own targets is refused") {
   ResolvedConfig leaky = small_config("average");
   leaky.config.model.causal = false;
   const std::string teacher = trained(path() / "leaky", leaky);
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(TestFolder, "a teacher that sees its own targets is refused", "
              Catch::Contains("sees the symbols that it has to predict"));
 }
 
-TEST_CASE_METHOD(TestFolder, "teachers of another text or split are announced, and any type may teach", "[libtorch]") {
+TEST_CASE_METHOD(TestFolder, "teachers of another text or split are announced, and any type may teach") {
   const std::string elsewhere = trained(path() / "elsewhere", small_config(), small_corpus(formula_text(1300)));
   ResolvedConfig more = small_config("bigram");
   more.config.data.val_fraction = 0.05;

@@ -1,10 +1,9 @@
 #include "train/trainer.h"
 
 #include "base/files.h"
-#include "engine/torch_module.h"
 #include "evaluate/split_loss.h"
 #include "failure.h"
-#include "kernels/needs_bf16.h"
+#include "kernels/bf16.h"
 #include "run/checkpoint.h"
 #include "small_run.h"
 #include "train/conditions.h"
@@ -158,7 +157,7 @@ TEST_CASE_METHOD(TestFolder, "a resumed run that diverges before it saves names 
              Catch::Contains("the last good checkpoint is " + stopped.path.string()));
 }
 
-TEST_CASE("a model that sees its targets is flagged wherever its loss is shown", "[libtorch]") {
+TEST_CASE("a model that sees its targets is flagged wherever its loss is shown") {
   ResolvedConfig config = small_config("average");
   config.config.model.causal = false;
   EndedRun run(config);
@@ -269,12 +268,12 @@ TEST_CASE_METHOD(TestFolder, "max_iters 0 evaluates and saves the untrained mode
   CHECK(last_checkpoint(path()).state.step == 0);
 }
 
-TEST_CASE("bfloat16 trains on the CPU") {
-  if (!has_torch_module() && needed_bf16_kernels() == nullptr) return;
+TEST_CASE("bfloat16 trains on the CPU, with a notice where that computes in float32") {
   ResolvedConfig config = small_config();
   config.config.train.dtype = Dtype::bfloat16;
   config.config.model.dropout = 0;
   config.config.train.max_iters = 60;
   EndedRun run(config);
   CHECK(run.recorder->evaluations.back().val_loss < run.recorder->evaluations.front().val_loss - 0.3);
+  CHECK(run.recorder->noticed("it is computed in float32") == (cpu::bf16_kernels() == nullptr));
 }

@@ -35,12 +35,12 @@ std::string slower_for_lack_of() {
   return missing_instructions();
 }
 
-/// Why LibTorch's part of the program, or a GPU with it, cannot be used; empty where they can. Loads it.
-std::string problem_of_libtorch() {
+/// Why a GPU of this machine cannot be used; empty where it can, or there is none.
+std::string problem_of_gpu() {
+  if (!may_have_gpu()) return "";
   try {
-    const TorchModule& torch = torch_module("training on a GPU, or of models the CPU engine cannot train,");
-    return may_have_gpu() && torch.cuda_devices() == 0 ? "a GPU, if there is one, is not used: " + torch.why_no_cuda()
-                                                       : "";
+    const TorchModule& torch = torch_module("training on a GPU");
+    return torch.cuda_devices() == 0 ? "a GPU, if there is one, is not used: " + torch.why_no_cuda() : "";
   } catch (const Error& error) {
     return error.what();
   }
@@ -48,7 +48,7 @@ std::string problem_of_libtorch() {
 
 nlohmann::ordered_json findings(std::int64_t threads) {
   nlohmann::ordered_json advice = nlohmann::ordered_json::array();
-  if (const std::string problem = problem_of_libtorch(); !problem.empty()) advice.push_back(problem);
+  if (const std::string problem = problem_of_gpu(); !problem.empty()) advice.push_back(problem);
   if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
     advice.push_back("more threads than processors make training slower: leave --threads out");
   if (const std::string slower = slower_for_lack_of(); !slower.empty()) advice.push_back(slower);

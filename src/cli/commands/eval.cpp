@@ -151,8 +151,6 @@ void run_eval(const Arguments& arguments) {
     throw Error(ExitCode::data, run.folder.string(),
                 " holds out no test split; train a run with --test_fraction 0.1, or score another text with --text "
                 "FILE");
-  if (arguments.adapt.adaptation)
-    for (const LoadedRun* member : run.members()) check_adapts(*member->model);
   if (arguments.counts) refuse_counts_without_text(run);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split

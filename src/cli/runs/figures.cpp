@@ -143,8 +143,7 @@ std::vector<std::string> verdict(const Figures& figures) {
 
 /// Where a rival is ahead that learns from the text.
 std::string adapt_line(const Figures& figures) {
-  if (figures.adapted || !figures.may_adapt || verdict(figures).size() < 2 || figures.loss < *figures.baselines->ppmd)
-    return "";
+  if (figures.adapted || verdict(figures).size() < 2 || figures.loss < *figures.baselines->ppmd) return "";
   return "--adapt --counts (eval, score) make this model learn too.\n";
 }
 
@@ -211,8 +210,6 @@ Figures measured(LoadedRun& run, const Scored& scored, const SplitLoss& loss, do
   figures.block_size = block_size;
   figures.units = run.config().data.units;
   figures.leaks = run.leaks();
-  const auto may_adapt = [](const LoadedRun* member) { return adapts(member->config().model); };
-  figures.may_adapt = std::ranges::all_of(run.members(), may_adapt);
   if (block_size > 64) figures.loss_windows_64 = split_loss(run.trained(), scored.tokens, 64, 0, heartbeat).mean;
   return figures;
 }

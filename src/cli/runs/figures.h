@@ -47,7 +47,6 @@ struct Figures {
   Units units = Units::characters;
   std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
-  bool may_adapt = false;  ///< whether --adapt covers such a model
   /// One of several models that are scored as one.
   struct Member {
     std::string name;

@@ -67,15 +67,25 @@ const float* ForwardBackward::convolution_backward(const Parameter& weight, cons
   return branch_;
 }
 
-/// dx += the gradient of the norm's input.
-void ForwardBackward::normalise_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy,
-                                         float* dx) {
+/// dx_ becomes the gradient of the norm's input x, from that of its output.
+void ForwardBackward::norm_backward(const NormPlan& norm, const float* x, const float* stats) {
+  std::swap(dx_, dnormed_);
+  k_.broadcast_row(rows_, plan_.n_embd, nullptr, dx_, row_stride(plan_.n_embd));
+  add_norm_backward(norm, x, stats, dnormed_);
+}
+
+/// dx_ += the gradient of the norm's input x, from that of its output.
+void ForwardBackward::add_norm_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy) {
   const long ld = row_stride(plan_.n_embd);
-  if (plan_.norm)
-    k_.norm_backward(*plan_.norm, rows_, plan_.n_embd, x, ld, value(norm.gain), stats, dy, ld, dx, ld,
-                     gradient(norm.gain), gradient(norm.bias));
-  else
-    k_.add(rows_, plan_.n_embd, dy, ld, dx, ld);
+  k_.norm_backward(*plan_.norm, rows_, plan_.n_embd, x, ld, value(norm.gain), stats, dy, ld, dx_, ld,
+                   gradient(norm.gain), gradient(norm.bias));
+}
+
+/// dx_, the gradient of x by the residual sum, becomes that of x: `dy` is the gradient of what the sublayer reads.
+void ForwardBackward::add_sublayer_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy) {
+  const long ld = row_stride(plan_.n_embd);
+  if (plan_.norm_first()) return add_norm_backward(norm, x, stats, dy);
+  (plan_.residual ? k_.add : k_.copy)(rows_, plan_.n_embd, dy, ld, dx_, ld);
 }
 
 void ForwardBackward::embed_backward(const Chunk& chunk) {
@@ -97,27 +107,42 @@ void ForwardBackward::attention_heads_backward(const BlockActivations& acts, lon
   });
 }
 
+/// dnormed_ = the gradient of what queries, keys and values are made from.
+void ForwardBackward::qkv_backward(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk) {
+  const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldq = row_stride(3 * A);
+  if (plan_.qkv_source == QkvSource::projected) {
+    k_.qk_norm_rope_backward(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
+                             chunk.rope_cos, chunk.rope_sin, dqkv_, ldq);
+    return linear_backward(block.c_attn, acts.conv_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
+  }
+  k_.copy(rows_, C, dqkv_ + 2 * A, ldq, dnormed_, ldc);
+  if (plan_.qkv_source == QkvSource::uniform) return;
+  for (const long part : {0L, A}) k_.add(rows_, C, dqkv_ + part, ldq, dnormed_, ldc);
+}
+
 void ForwardBackward::attention_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
                                                const Chunk& chunk) {
-  const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldo = row_stride(A),
-             ldq = row_stride(3 * A);
+  const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldo = row_stride(A);
+  if (plan_.post_norm) norm_backward(block.ln_1, acts.sum_1, acts.ln_1_stats);
   const float* const branch = branch_gradient(Place::attention_output, layer, chunk);
   if (block.c_proj.out > 0)
     linear_backward(block.c_proj, acts.o, ldo, branch, ldc, do_, ldo, false);
   else
     k_.copy(rows_, C, branch, ldc, do_, ldo);
-  attention_heads_backward(acts, layer, chunk);
-  k_.qk_norm_rope_backward(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
-                           chunk.rope_cos, chunk.rope_sin, dqkv_, ldq);
-  linear_backward(block.c_attn, acts.conv_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
+  if (plan_.causal)
+    attention_heads_backward(acts, layer, chunk);
+  else
+    window_means(chunk, do_, ldo, dqkv_ + 2 * A, row_stride(3 * A));
+  qkv_backward(block, acts, chunk);
   const float* const dln_1 = convolution_backward(block.conv_1, acts.ln_1);
-  normalise_backward(block.ln_1, acts.x, acts.ln_1_stats, dln_1, dx_);
+  add_sublayer_backward(block.ln_1, acts.x, acts.ln_1_stats, dln_1);
 }
 
 void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
                                          const Chunk& chunk) {
   if (!plan_.feed_forward) return;
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
+  if (plan_.post_norm) norm_backward(block.ln_2, acts.sum_2, acts.ln_2_stats);
   const float* const branch = branch_gradient(Place::mlp, layer, chunk);
   linear_backward(block.mlp_proj, acts.hidden, ldh, branch, ldc, dhidden_, ldh, false);
   // Forward has left the derivatives of the hidden values by fc and by the gate in their places.
@@ -129,7 +154,7 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
   linear_backward(block.c_fc, acts.conv_2, ldc, dhidden_, ldh, dnormed_, ldc, false);
   if (plan_.swiglu) linear_backward(block.c_gate, acts.conv_2, ldc, dgate_, ldh, dnormed_, ldc, true);
   const float* const dln_2 = convolution_backward(block.conv_2, acts.ln_2);
-  normalise_backward(block.ln_2, acts.x_mid, acts.ln_2_stats, dln_2, dx_);
+  add_sublayer_backward(block.ln_2, acts.x_mid, acts.ln_2_stats, dln_2);
 }
 
 // ---- the whole model
@@ -137,13 +162,9 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
 /// logits_ holds its own gradient, as cross_entropy leaves it. dx_ is the gradient of the residual stream: a block adds
 /// that of its branch to it.
 void ForwardBackward::backward(const Chunk& chunk) {
-  const long C = plan_.n_embd, ld = row_stride(C);
-  linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), plan_.final_norm ? dnormed_ : dx_, ld,
-                  false);
-  if (plan_.final_norm) {
-    k_.broadcast_row(rows_, C, nullptr, dx_, ld);  // zeros, which the norm's gradient is added to
-    normalise_backward(plan_.ln_f, x_last_, ln_f_stats_, dnormed_, dx_);
-  }
+  const long ld = row_stride(plan_.n_embd);
+  linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), dx_, ld, false);
+  if (plan_.final_norm) norm_backward(plan_.ln_f, x_last_, ln_f_stats_);
   for (long layer = plan_.n_layer - 1; layer >= 0; --layer) {
     const auto at = static_cast<std::size_t>(layer);
     mlp_block_backward(plan_.blocks[at], acts_[at], layer, chunk);

@@ -35,7 +35,10 @@ class ForwardBackward : private Forward {
   void attention_heads_backward(const BlockActivations& acts, long layer, const Chunk& chunk);
 
   const float* convolution_backward(const Parameter& weight, const float* x);
-  void normalise_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy, float* dx);
+  void qkv_backward(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk);
+  void norm_backward(const NormPlan& norm, const float* x, const float* stats);
+  void add_norm_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy);
+  void add_sublayer_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy);
   void weight_backward(long out, long in, const float* dy, long lddy, const float* x, long ldx, float* dw) const;
   void linear_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy, float* dx,
                        long lddx, bool add);
