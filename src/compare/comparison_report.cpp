@@ -184,6 +184,33 @@ std::string clock_remark(const ConfigRuns& runs) {
          " tokens/s and the others " + format_short(others) + "; the machine was not equally fast";
 }
 
+/// Seconds that the config's steps take at the mean speed of its seeds; 0 if that is unknown.
+double training_seconds(const ConfigRuns& runs) {
+  const auto tokens = tokens_of(runs), speed = mean_over(runs, &SeedRun::tokens_per_second);
+  return tokens && speed && *speed > 0 ? *tokens / *speed : 0;
+}
+
+/// Two configs under a clock that gave one of them clearly more steps than its speed explains; else empty.
+std::string unequal_time(const ConfigRuns& one, const ConfigRuns& other) {
+  constexpr double tolerated = 0.1;
+  const double first = training_seconds(one), second = training_seconds(other);
+  if (!one.by_clock || !other.by_clock || first <= 0 || second <= 0) return "";
+  const double ratio = first / second;
+  if (std::max(ratio, 1 / ratio) <= 1 + tolerated) return "";
+  return "the clock gave " + one.config + " " + format_fixed(ratio, 2) + " times the training of " + other.config +
+         ", speeds taken into account";
+}
+
+/// Why the best two had no equal conditions under a clock: one line each.
+std::vector<std::string> clock_remarks(const std::vector<ConfigResult>& results) {
+  std::vector<std::string> lines;
+  for (const ConfigResult& result : results)
+    if (result.rank == 1 || result.rank == 2) lines.push_back(clock_remark(result.runs));
+  if (lines.size() == 2) lines.push_back(unequal_time(results[0].runs, results[1].runs));
+  std::erase(lines, "");
+  return lines;
+}
+
 /// "default: 2 of 3 seeds stopped early by patience": such runs have not gone through their schedule.
 std::string patience_remark(const ConfigRuns& runs) {
   const auto count = std::ranges::count(runs.seeds, Ending::patience, &SeedRun::ended);
@@ -343,9 +370,9 @@ std::string verdict(const Comparison& comparison) {
   if (*difference.p > comparison.look.level)
     return name + " has a lower loss than " + other + " " + seeds_ahead(best, next) + ", by " + by +
            ", which may be chance (" + test + ")" + advice(comparison, difference, seeds);
-  if (!clock_remark(best.runs).empty() || !clock_remark(next.runs).empty())
+  if (!clock_remarks(results).empty())
     return name + " has a lower loss than " + other + ", by " + by + " (" + test +
-           "), but the clock did not give both equal conditions, so neither is called ahead";
+           "), but the clock did not give both equal conditions (below), so neither is called ahead";
   return name + " is ahead of " + other + " by " + by + " (" + test + "), in " +
          std::to_string(tenths_above_zero(difference)) + " of " + std::to_string(difference.tenths.size()) +
          " tenths of the text";
@@ -358,13 +385,14 @@ std::vector<std::string> limits(const Comparison& comparison) {
   };
   if (comparison.results.empty()) return lines;
   add(training_remark(comparison));
+  for (const std::string& line : clock_remarks(comparison.results)) add(line);
   std::int64_t jobs = 1;
   std::vector<NamedDifference> differences;
   for (const ConfigResult& result : comparison.results) {
     jobs = std::max(jobs, most_jobs(result.runs));
     if (result.versus_best) differences.emplace_back(result.runs.config, *result.versus_best);
     if (result.runs.leaks) add(result.runs.config + " " + leaks_label + "; its loss is not ranked");
-    add(clock_remark(result.runs));
+    if (result.rank != 1 && result.rank != 2) add(clock_remark(result.runs));
     add(patience_remark(result.runs));
     add_run_remarks(lines, result.runs);
   }

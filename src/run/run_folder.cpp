@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -222,6 +223,28 @@ NewRun::NewRun(const std::string& wanted, const std::string& config_name, const 
 // it with its folder does so under the lock, and who waited for it looks again.
 RunLock::RunLock(const std::filesystem::path& run) : lock_(locked(run)) {
   write_holder(lock_.number());
+}
+
+std::vector<std::string> lacks_for_sharing(const fs::path& folder) {
+  const fs::path probe = folder / (".chargpt-" + std::to_string(::getpid()) + ".partial");
+  std::error_code failed;
+  if (!fs::create_directory(probe, failed))
+    throw Error(ExitCode::io, "cannot write to ", folder, ": ", failed ? failed.message() : "it has the folder's name");
+  std::vector<std::string> lacks;
+  try {
+    const RunLock lock(probe);
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(is_locked(probe) ? 0 : 1);
+    int status = 0;
+    if (child < 0 || ::waitpid(child, &status, 0) != child || status != 0)
+      lacks.emplace_back("another process does not see a lock, so only one process at a time may work there");
+  } catch (const Error& error) {
+    lacks.emplace_back(error.what());
+  }
+  fs::create_hard_link(probe / lock_name, probe / "link", failed);
+  if (failed) lacks.emplace_back("it has no hard links, so each run of a comparison keeps its own copy of the text");
+  fs::remove_all(probe, failed);
+  return lacks;
 }
 
 bool is_locked(const std::filesystem::path& run) {

@@ -42,6 +42,9 @@ class RunLock {
   Descriptor lock_;
 };
 
+/// What processes that share work in a folder would lack there: one sentence each. Error io if nothing can be written.
+std::vector<std::string> lacks_for_sharing(const std::filesystem::path& folder);
+
 /// What a new run would replace, and the files that are yet to be read for it: none of them may move away with it.
 struct Overwrite {
   bool allowed = false;

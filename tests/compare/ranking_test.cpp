@@ -166,6 +166,15 @@ TEST_CASE("a clock that was disturbed withholds the verdict") {
   CHECK(any_has(limits(rank_configs({a, b})),
                 "b: its first run, which set the number of steps, trained 5.00k tokens/s "
                 "and the others 5.70k"));
+  for (std::size_t k : {1, 2}) b.seeds[k].tokens_per_second = 5000;
+  for (ConfigRuns* runs : {&a, &b}) runs->tokens_per_step = 10;
+  for (SeedRun& run : b.seeds) run.steps = run.step = 95;  // within 10 %
+  CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));
+  for (SeedRun& run : b.seeds) run.steps = run.step = 80;
+  CHECK_THAT(verdict_of({a, b}), Catch::EndsWith("so neither is called ahead"));
+  CHECK(any_has(limits(rank_configs({a, b})), "the clock gave a 1.25 times the training of b"));
+  for (SeedRun& run : b.seeds) run.tokens_per_second = 4000;  // its steps are slower
+  CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));
   b.by_clock = false;  // steps are given
   CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));
 }

@@ -50,7 +50,8 @@ def resume(run: Path, /, *, progress: bool = True, **options: Any) -> Run:
 
 def compare(configs: Path | Sequence[Path], *, vary: Mapping[str, Sequence[Any]] | None = None, text: Path | Sequence[Path] | None = None,
             progress: bool = True, **options: Any) -> Table:
-    """Trains configs with several seeds on the same windows and ranks them: `chargpt compare`; a row a config, best first.
+    """Trains configs with several seeds on the same windows and ranks them: `chargpt compare`; a row a config, best first. A data
+    frame has the rest of `compare --json` in its attrs: verdict, remarks, look, level, …
 
     vary: each config with each of these values, {"train.learning_rate": [1e-3, 3e-3]}.
     """
@@ -60,7 +61,11 @@ def compare(configs: Path | Sequence[Path], *, vary: Mapping[str, Sequence[Any]]
         if isinstance(values, str) or not hasattr(values, "__iter__"):
             raise TypeError(f"vary takes a list of values of {key}, not {values!r}")
         varied.append(f"--vary={key}={','.join(map(_value, values))}")
-    return _table(json.loads(_output("compare", [*varied, *_words({"text": text, **options}, *configs)], progress))["results"])
+    report = json.loads(_output("compare", [*varied, *_words({"text": text, **options}, *configs)], progress))
+    table = _table(report.pop("results"))
+    if not isinstance(table, list):
+        table.attrs.update(report)
+    return table
 
 
 class Run:

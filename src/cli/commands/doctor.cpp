@@ -1,4 +1,4 @@
-// `chargpt doctor`: what this machine offers, what is wrong, and the fix.
+// `chargpt doctor [DIR]`: what this machine offers, what is wrong, and the fix.
 #include <sys/statvfs.h>
 
 #include <nlohmann/json.hpp>
@@ -18,6 +18,7 @@
 #include "kernels/kernels.h"
 #include "kernels/processor.h"
 #include "report/format.h"
+#include "run/run_folder.h"
 
 namespace chargpt {
 
@@ -46,8 +47,10 @@ std::string problem_of_gpu() {
   }
 }
 
-nlohmann::ordered_json findings(std::int64_t threads) {
+nlohmann::ordered_json findings(std::int64_t threads, const std::string& folder) {
   nlohmann::ordered_json advice = nlohmann::ordered_json::array();
+  if (!folder.empty())
+    for (const std::string& lack : lacks_for_sharing(folder)) advice.push_back(folder + ": " + lack);
   if (const std::string problem = problem_of_gpu(); !problem.empty()) advice.push_back(problem);
   if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
     advice.push_back("more threads than processors make training slower: leave --threads out");
@@ -58,6 +61,7 @@ nlohmann::ordered_json findings(std::int64_t threads) {
 struct Arguments {
   OutputArguments output;
   DeviceArguments device;
+  std::string folder;
 };
 
 void run_doctor(const Arguments& arguments) {
@@ -73,7 +77,7 @@ void run_doctor(const Arguments& arguments) {
                                        {"bfloat16", cpu::bf16_kernels() != nullptr},
                                        {"memory", physical_memory()},
                                        {"disk_free", free_disk_bytes()},
-                                       {"advice", findings(threads)}};
+                                       {"advice", findings(threads, arguments.folder)}};
   if (arguments.output.json) return print_json(json);
   std::string text = version_text() + "kernels " + cpu::kernels().name + ", " +
                      (cpu::bf16_kernels() != nullptr ? "with" : "without") + " bfloat16\ndevice " + chosen +
@@ -88,6 +92,7 @@ void run_doctor(const Arguments& arguments) {
 
 void add_doctor(Options& options) {
   Arguments& arguments = arguments_for(options, run_doctor);
+  options.add("DIR", arguments.folder, "folder whose locks and hard links to test, from two processes");
   add_device_arguments(options, arguments.device);
   add_output_arguments(options, arguments.output);
 }
