@@ -17,7 +17,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from checkpoints import checkpoint, checkpoints, damage, is_whole, name_of, part, remove, rewrite, tensors, weights  # noqa: E402, F401
-from program import PROGRAM, Outcome, ProgramTest, files, last_wins, metrics, mounts_are_allowed, rows  # noqa: E402, F401
+from program import PROGRAM, Outcome, ProgramTest, files, last_wins, make_run, metrics, mounts_are_allowed, rows  # noqa: E402, F401
 
 TEXT = "".join("abcdefghijkl. \n"[(3 * i + i // 11) % 15] for i in range(3000))
 # lr_decay_iters is given, so that a run's length changes nothing of the steps before its end.
@@ -28,7 +28,6 @@ SWEEP = os.environ.get("CHARGPT_SWEEP") == "1"
 LOSSES = ("step", "val_loss", "averaged_val_loss", "best_val_loss", "best_step", "trend")
 SHIM_LOG = "operations.log"
 SEED = os.environ.get("CHARGPT_SEED", str(random.randrange(10**9)))
-WHOLE_RUNS = {}  # of this process, by what they are of: training the same again would only cost time
 Operation = collections.namedtuple("Operation", "number name path other", defaults=[None])
 
 
@@ -65,21 +64,15 @@ def fingerprint(run):
     return hashlib.sha256(repr(seen).encode()).hexdigest()
 
 
-@functools.lru_cache(maxsize=1)
-def shelf():
-    """A folder for what several tests use."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-test-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
 @functools.lru_cache(maxsize=None)
 def shim(name="failing_files"):
     """A C file beside this one as a library to preload; None where there is no C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
-    source, library = pathlib.Path(__file__).with_name(f"{name}.c"), shelf() / f"{name}.so"
+    folder = tempfile.mkdtemp(prefix="chargpt-test-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    source, library = pathlib.Path(__file__).with_name(f"{name}.c"), pathlib.Path(folder, f"{name}.so")
     subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl", "-lpthread"], check=True)
     return library
 
@@ -103,12 +96,11 @@ class FaultTest(ProgramTest):
 
     def whole_run(self, name, iters, *more):
         """A run that nothing happens to."""
-        key = (self.text.read_bytes(), iters, *more)
-        if key not in WHOLE_RUNS:
-            kept = f"run-{len(WHOLE_RUNS)}"
-            self.succeed(*self.training(name, iters, *more, "--overwrite"))
-            WHOLE_RUNS[key] = shutil.copytree(self.folder / name, shelf() / kept)
-        return self.copy(WHOLE_RUNS[key], name)
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+        words = self.training("run", iters, *more)
+        at = words.index("--run")
+        make_run(self.folder / name, words[:at] + words[at + 2:], self.text)
+        return self.folder / name
 
     def copy(self, run, name):
         target = self.folder / name
@@ -159,7 +151,3 @@ class FaultTest(ProgramTest):
         last, best = steps[-1], best_of(whole, range(steps[-1] + 1))
         self.assertIn(best, {*steps, *unsaved})
         self.assertEqual([self.step_of(run, which) for which in ("last", "best")], [last, best_of(run, steps)])
-
-    def assert_same_training(self, whole, run, step):
-        self.assertEqual(tensors(whole, step), tensors(run, step))
-        self.assertEqual(rows(whole), rows(run))
