@@ -116,32 +116,11 @@ TEST_CASE("behind -- stand arguments, whatever they begin with") {
   CHECK(declared.configs == std::vector<std::string>{"-c"});
 }
 
-TEST_CASE("the default is what stands in the variable") {
-  Declared declared;
-  REQUIRE(declared.options.parse({"r"}));
-  CHECK(declared.color == "auto");
-  CHECK(declared.options.find("--top_k").text().standard == "200");
-  CHECK(declared.options.find("--minutes").text().standard == "10");
-}
-
-TEST_CASE("numbers that are refused name the value and the limit") {
-  CHECK(refusal({"r", "--threads=-1"}) == "--threads: -1 is below 0, the smallest allowed");
-  CHECK(refusal({"r", "--minutes", "0"}) == "--minutes: 0 is not above 0");
-  for (const std::string number : {"nan", "inf"})
-    CHECK(refusal({"r", "--minutes", number}) ==
-          "--minutes: " + number + " is not understood; it takes a number, above 0");
-}
-
 TEST_CASE("a number with leading zeros is decimal") {
   Declared declared;
   REQUIRE(declared.options.parse({"r", "--threads", "010", "--top_k=-08"}));
   CHECK(declared.threads == 10);
   CHECK(declared.top_k == -8);
-}
-
-TEST_CASE("what is too much or unknown is named") {
-  CHECK(refusal({"r", "-q"}) == "unknown option -q");
-  CHECK(refusal(std::vector<std::string>(1002, "c")) == "CONFIG takes up to 1000 words; 1001 were given");
 }
 
 TEST_CASE("help is made of what was declared") {

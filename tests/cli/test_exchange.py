@@ -48,20 +48,18 @@ class RoundTripTest(ExchangeTest):
         self.succeed("import", "out", "--run", "older", "--quiet")
         self.assertEqual(self.json_of("older/config.json")["model"]["rope_base"], 500)
 
-    def test_a_llama_that_does_not_say_whether_its_head_is_tied_has_one_of_its_own(self):
-        self.model("llama", 5)
-        self.export("llama", "out")
-        self.change("out", "config.json", tie_word_embeddings=None)  # null, as absent, is transformers' default: false
-        self.succeed("import", "out", "--run", "back", "--quiet")
-        self.assertFalse(self.json_of("back/config.json")["model"]["tie_weights"])
-        self.assertEqual(self.loss("back"), self.loss("llama"))
-
-    def test_a_llama_that_leaves_out_its_epsilon_has_the_default_of_transformers(self):
-        self.model("llama", 3)
-        self.export("llama", "out")
-        self.change("out", "config.json", rms_norm_eps=None)  # null, as absent
-        self.succeed("import", "out", "--run", "back", "--quiet")
-        self.assertEqual(self.json_of("back/config.json")["model"]["norm_eps"], 1e-6)
+    def test_what_a_config_leaves_out_has_the_default_of_transformers(self):
+        for name, absent, option, value in (("llama", "tie_word_embeddings", "tie_weights", False), ("llama", "rms_norm_eps", "norm_eps", 1e-6),
+                                            ("wide", "head_dim", "head_size", 128)):
+            with self.subTest(absent):
+                config, *options = ({**MODELS, "wide": ["standard", "--head_size", "128"]}[name])
+                self.train("run", config, 5, *SIZE, *options, "--overwrite")
+                self.export("run", f"out-{absent}")
+                self.change(f"out-{absent}", "config.json", **{absent: None})  # null, as absent
+                self.succeed("import", f"out-{absent}", "--run", f"back-{absent}", "--quiet")
+                self.assertEqual(self.json_of(f"back-{absent}/config.json")["model"][option], value)
+                if absent != "rms_norm_eps":
+                    self.assertEqual(self.loss(f"back-{absent}"), self.loss("run"))
 
     def test_rotations_that_are_scaled_are_refused_in_every_spelling(self):
         self.model("llama", 3)
@@ -85,13 +83,6 @@ class RoundTripTest(ExchangeTest):
         self.write("out/model.safetensors", struct.pack("<Q", len(text)) + text + weights[begin:] + bytes(4 * 4))
         self.succeed("import", "out", "--run", "back", "--quiet")
         self.assertEqual(self.loss("back"), self.loss("gpt2"))
-
-    def test_a_qwen3_that_does_not_say_how_wide_its_heads_are_has_128_features(self):
-        self.train("wide", "standard", 2, *SIZE, "--head_size", "128")
-        self.export("wide", "out")
-        self.change("out", "config.json", head_dim=None)  # null, as absent, is transformers' default
-        self.succeed("import", "out", "--run", "back", "--quiet")
-        self.assertEqual(self.loss("back"), self.loss("wide"))
 
     def test_an_export_goes_to_a_path_that_does_not_exist(self):
         self.model("gpt2", 3)

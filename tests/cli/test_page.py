@@ -145,11 +145,6 @@ class PageFileTest(ProgramTest):
         super().setUp()
         self.train("run")
 
-    def test_it_lies_in_the_run_and_may_be_written_again(self):
-        for _ in range(2):
-            self.assertRegex(self.succeed("page", "run").out, r"^run/page\.html, [\d.]+ kB: open it in a browser\n$")
-        self.train("run", "ladder/bigram", 10, "--overwrite")
-
     def test_several_runs_stand_beside_each_other_with_what_they_differ_in(self):
         self.train("other", "ladder/bigram", 10)
         page = self.json("page", "run", "other", "--output", "both.html")["page"]
@@ -163,19 +158,6 @@ class PageFileTest(ProgramTest):
         self.train("timed", "ladder/bigram", 20, "--max_seconds", "600")
         differs = data_of(self.folder / self.json("page", "run", "timed", "--output", "both.html")["page"])["runs"][1]["differs"]
         self.assertEqual([line.split()[0] for line in differs], ["train.max_seconds"])
-
-    def test_another_file_of_that_name_is_left_alone(self):
-        self.write("mine.html", "<!DOCTYPE html>\nmine")
-        self.assertEqual(self.fail_with(75, "page", "run", "-o", "mine.html"),
-                         "mine.html exists and was not written by chargpt; choose another name")
-        self.assertEqual((self.folder / "mine.html").read_text(), "<!DOCTYPE html>\nmine")
-
-    def test_a_place_that_cannot_be_written_is_named(self):
-        self.assertIn("no/page.html", self.fail_with(74, "page", "run", "-o", "no/page.html"))
-
-    def test_what_the_model_alone_has_is_refused_without_it(self):
-        for option in ("--prompt", "--checkpoint", "--weights"):
-            self.assertIn(f"--no-model excludes {option}", self.fail_with(2, "page", "run", "--no-model", option, "trained"))
 
     def test_a_model_that_is_too_large_is_refused_with_the_way_out(self):
         self.train("large", "ladder/masked", 1, "--n_embd", "65536", "--units", "bytes")
@@ -259,13 +241,6 @@ class PageFileTest(ProgramTest):
         self.assertEqual(html.count("</script>"), 4)
         self.assertNotIn("<b>", html)
         self.assertEqual(data_of(self.folder / "run/page.html")["model"]["prompt"], "</script>")
-
-    def test_a_prompt_with_unknown_characters_is_refused(self):
-        self.assertIn("U+263A", self.fail_with(65, "page", "run", "--prompt", "☺"))
-
-    def test_a_run_without_a_checkpoint_is_named(self):
-        shutil.rmtree(self.folder / "run/checkpoints")
-        self.fail_with(66, "page", "run")
 
 
 @unittest.skipUnless(is_there(), "chromium with chromedriver is not here")

@@ -16,46 +16,6 @@ bool survives(std::string_view text) {
   return std::none_of(failure.line.begin(), failure.line.end(), is_control) && failure.line.size() < 2000;
 }
 
-const std::string small_config = R"({ // é
-  "extends": "nanogpt-cpu", "name": "x",
-  "data": {"text": ["a", "b"], "val_fraction": 0.1},
-  "model": {"n_layer": 4, "bias": true, "bias_places": ["mlp", "norm"], "norm": "rmsnorm"},
-  /* x */
-  "train": {"learning_rate": 1e-3, "max_iters": 20, "groups": [{"match": "w(t)e|h", "weight_decay": -0.0}]}
-})";
-
-TEST_CASE("every truncation of a config is an error") {
-  REQUIRE(error_of([] { parse_config(small_config, "mine.json", "."); }) == Failure{});
-  for (std::size_t size = 0; size < small_config.size(); ++size) {
-    const std::string_view cut = std::string_view(small_config).substr(0, size);
-    CHECK(error_of([&] { parse_config(cut, "mine.json", "."); }).code == ExitCode::usage);
-    CHECK(survives(cut));
-  }
-}
-
-TEST_CASE("every change of a byte of a config gives a config or an error") {
-  using namespace std::literals;
-  for (std::size_t at = 0; at < small_config.size(); ++at) {
-    std::string bytes = "\0\n \"',-/09[\\]e{}\x7F\x80\xC3\xFF"s;
-    for (const int bits : {0x01, 0x20}) bytes += static_cast<char>(small_config[at] ^ bits);
-    for (const char byte : bytes) {
-      std::string changed = small_config;
-      changed[at] = byte;
-      if (!survives(changed)) FAIL("byte " << int{byte} << " at " << at);
-    }
-  }
-}
-
-TEST_CASE("every pair of neighbouring bytes may be lost or swapped") {
-  for (std::size_t at = 0; at + 2 <= small_config.size(); ++at) {
-    std::string without = small_config, swapped = small_config;
-    without.erase(at, 2);
-    std::swap(swapped[at], swapped[at + 1]);
-    CHECK(survives(without));
-    CHECK(survives(swapped));
-  }
-}
-
 TEST_CASE("absurd values of every option are refused or taken, never more") {
   std::istringstream absurd(  // with a space between them; the first is empty
       " -1 0 1e308 1e309 -1e-320 18446744073709551616 9223372036854775808 nan -inf 0x10 1e -- null true "

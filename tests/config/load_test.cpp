@@ -89,17 +89,6 @@ TEST_CASE_METHOD(TestFolder, "what extends leads to must exist and end") {
         (path() / "31.json").string() + ":1: extends = \"32.json\" makes a chain of more than 32 files, the limit");
 }
 
-TEST_CASE_METHOD(TestFolder, "a config that is not there is named, with the nearest preset") {
-  CHECK(error_of([] { load_config("ladder/bigrm"); }) ==
-        Failure{ExitCode::missing,
-                "ladder/bigrm is neither a preset nor a file; did you mean ladder/bigram? chargpt configs lists the "
-                "presets"});
-  CHECK(error_of([] { load_config("no/such.json"); }) == Failure{ExitCode::missing, "no/such.json does not exist"});
-  const std::string huge = write("huge.json", std::string((1 << 20) + 1, ' '));
-  CHECK(error_of([&] { load_config(huge); }) ==
-        Failure{ExitCode::data, huge + " is larger than 1048576 bytes, the limit here"});
-}
-
 TEST_CASE("an unknown key is named with its value and the nearest known one") {
   CHECK(complaint("{\n\"train\": {\n\"learnin_rate\": 0.1}}") ==
         "mine.json:3: train.learnin_rate = 0.1 is not an option; did you mean train.learning_rate?");
@@ -111,14 +100,6 @@ TEST_CASE("an unknown key is named with its value and the nearest known one") {
   CHECK(complaint(R"({"optimisation": {}})") ==
         "mine.json:1: optimisation = {...} is not a section; the sections are data, model, train, eval, sample");
   CHECK(complaint(R"({"train": 5})") == "mine.json:1: train = 5 is not an object of options");
-}
-
-TEST_CASE("keys of nanoGPT that mean nothing here are named with the replacement") {
-  CHECK(complaint(R"({"train": {"out_dir": "out"}})") ==
-        "mine.json:1: train.out_dir = \"out\" is not an option: use the flag --run DIR");
-  for (const char* key : {"always_save_checkpoint", "backend", "compile", "dataset", "decay_lr", "device", "eval_only",
-                          "init_from", "out_dir", "vocab_size", "wandb_log", "wandb_project", "wandb_run_name"})
-    CHECK(set_complaint(key, "1").find("is not an option: ") != std::string::npos);
 }
 
 TEST_CASE("a value that an option does not take is named with what the option takes") {
@@ -164,11 +145,6 @@ TEST_CASE("whole numbers may be written with an exponent") {
   CHECK(parse(R"({"train": {"max_iters": 1e3}})").config.train.max_iters == 1000);
   CHECK(parse(R"({"train": {"max_iters": 2000.0}})").config.train.max_iters == 2000);
   CHECK(parse(R"({"train": {"seed": 9007199254740991}})").config.train.seed == 9007199254740991);
-}
-
-TEST_CASE("texts are one name or a list of names") {
-  CHECK(parse(R"({"data": {"text": "a.txt"}})").config.data.text == Strings{"a.txt"});
-  CHECK(parse(R"({"data": {"text": ["a.txt", "b.txt"]}})").config.data.text == Strings{"a.txt", "b.txt"});
 }
 
 TEST_CASE("groups are objects of their own options") {
@@ -271,21 +247,6 @@ TEST_CASE("a flag takes a word of its option's type, or JSON") {
   CHECK(parse("{}", {{"n_layer", "2", "--n-layer"}}).origin.at("model.n_layer").text() == "--n-layer");
 }
 
-TEST_CASE("an archive or weights in place of a config are called what they are") {
-  const TestFolder folder;
-  const auto complaint = [&](const std::string& name, std::string_view content) {
-    const std::string path = folder.write(name, std::string(content));
-    return message_of(ExitCode::usage, [&] { load_config(path); }).substr(path.size());
-  };
-  CHECK(complaint("my.zip", "PK\3\4abc") ==
-        " is a ZIP archive or an Office document, not a config; convert it to plain text and pass it with --text FILE");
-  CHECK(complaint("model.safetensors", std::string_view("\x40\0\0\0\0\0\0\0{\"a\":", 13))
-            .starts_with(" is a checkpoint, not a config; to start from its weights: --init_from "));
-  CHECK(error_of([] { load_config("my.txt"); }).line ==
-        "my.txt is neither a preset nor a file; chargpt configs lists the presets; give a text with --text FILE");
-  CHECK(complaint("mine.conf", "// a comment\n{ nonsense }").starts_with(":2: not JSON"));
-}
-
 TEST_CASE("the config of a run with more texts than a config of people may name is read back") {
   ResolvedConfig resolved = parse("{}");
   for (int i = 0; i < 60'000; ++i) resolved.config.data.text.push_back("texts/" + std::to_string(i) + ".txt");
@@ -342,16 +303,6 @@ TEST_CASE("a run's config keeps where its values came from, exactly") {
   CHECK(again.config.name == "mine");
   CHECK(again.given.empty());
   CHECK(to_json(again).dump() == to_json(run).dump());
-}
-
-TEST_CASE("the origin of a value does not depend on how a file is called") {
-  for (const char* name : {"preset x.json", "--x.json", "default", "program x"}) {
-    const ResolvedConfig resolved = parse_config(R"({"model": {"n_layer": 2}})", name, "");
-    const Origin origin = resolved.origin.at("model.n_layer");
-    CHECK(origin == Origin{Origin::By::file, std::string(name) + ":1"});
-    CHECK(origin.text() == std::string(name) + ":1");
-    CHECK(stored_origin(origin.stored()) == origin);
-  }
 }
 
 TEST_CASE("origins that no run writes are refused") {

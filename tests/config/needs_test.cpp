@@ -31,13 +31,6 @@ TEST_CASE("needs are alternatives of conditions") {
   CHECK(unmet_need(config, "model.bias_places != [] or model.dropout != 0") == "model.bias_places");
 }
 
-TEST_CASE("an option that was set and has no effect is refused by name, with where it was set") {
-  CHECK(said_of(parse(R"({"model": {"rope_base": 500}})")) ==
-        "mine.json:1: model.rope_base = 500 has no effect: it needs model.type = gpt|attention, model.position = "
-        "rope; model.position = learned (default)");
-  CHECK(said_of(parse("{}", {{"rope_base", "500", "--vary"}, {"position", "rope", "--vary"}})) == "no error");
-}
-
 TEST_CASE("what a config inherits may have no effect in it") {
   CHECK(said_of(parse(R"({"extends": "default", "model": {"position": "learned", "norm": "none"}})")) == "no error");
   CHECK(said_of(parse(R"({"extends": "nanogpt-cpu"})", {{"lr_schedule", "constant", "--lr_schedule"}})) == "no error");

@@ -68,21 +68,5 @@ TEST_CASE("an adaptive loss learns from the targets of whole documents") {
   CHECK(loss.losses[7] == Recorder::loss(7, 1));
 }
 
-TEST_CASE("a predictor that does not adapt has the loss of its overlapping windows") {
-  const std::vector<std::uint16_t> ids(20, 1);
-  class Frozen : public Recorder {
-    void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override {
-      Predictor::score_and_learn(tokens, window, losses);
-    }
-    void score(const WindowBatch& windows, std::span<float> losses) override {
-      for (std::int64_t b = 0; b < windows.B(); ++b)
-        for (std::int64_t t = 0; t < windows.T; ++t)
-          losses[static_cast<std::size_t>(b * windows.T + t)] =
-              loss(windows.starts[static_cast<std::size_t>(b)] + t, t);
-    }
-  } frozen;
-  CHECK(adaptive_loss(frozen, view(ids), 8, 3).losses == split_loss(frozen, view(ids), 8, 3).losses);
-}
-
 }  // namespace
 }  // namespace chargpt

@@ -98,17 +98,6 @@ TEST_CASE("a symbol that was never seen gets its share of the uniform distributi
   CHECK(figures[1] == Approx(std::log(18.0)));
 }
 
-TEST_CASE("nothing to count leaves the uniform distribution") {
-  for (const double loss : losses("", "abcab", 5, 2, 4)) CHECK(loss == Approx(std::log(5.0)));
-}
-
-TEST_CASE("no context crosses the cut between two windows") {
-  // Windows of one token: every prediction knows one character, whatever the order.
-  const Losses figures = losses("abcabcaabbcc", "abcabcabc", 3, 1, 5);
-  for (int order = 2; order <= 5; ++order) CHECK(figures[static_cast<std::size_t>(order - 1)] == figures[1]);
-  CHECK(losses("abcabcaabbcc", "abcabcabc", 3, 2, 5)[2] < figures[2]);
-}
-
 TEST_CASE("losses are the plain recursion's on random texts and documents, for every order, cut and overlap") {
   RandomStream random(5, Purpose::windows);
   for (int round = 0; round < 60; ++round) {
@@ -123,33 +112,6 @@ TEST_CASE("losses are the plain recursion's on random texts and documents, for e
     for (std::size_t order = 1; order <= 6; ++order)
       CHECK(figures[order - 1] ==
             Approx(plain_loss(train, split, static_cast<double>(symbols + 1), windows, order, document)));
-  }
-}
-
-TEST_CASE("no context crosses from one document into another, and each begins with the id before it") {
-  // 'd' between documents, 4 symbols. After "dab" comes d, which is no context of the a that follows: p3(a | bd) =
-  // p2(a | d) = (2 + 2 p1(a)) / (3 + 2), p1(a) = (2 + 4/4) / (10 + 4); but p3(a | db) is never seen, p3(b | da) is.
-  const Losses without = losses("dabdacdbbd", "bda", 4, ScoredWindows{.length = 8}, 3),
-               with = losses("dabdacdbbd", "bda", 4, ScoredWindows{.length = 8}, 3, 'd');
-  CHECK(with[0] == without[0]);
-  CHECK(with[1] == without[1]);
-  const double of_d = probability("dabdacdbbd", "b", 'd', 4), of_a = (2 + 2 * 3.0 / 14) / 5;
-  CHECK(with[2] == Approx((-std::log(of_d) - std::log(of_a)) / 2));
-  CHECK(without[2] == Approx((-std::log(of_d) - std::log((1 + 1 * of_a) / 2)) / 2));
-}
-
-TEST_CASE("the probabilities of all symbols sum to one in every context") {
-  const std::string train = "abracadabraabracadabra";
-  for (const std::string context : {"a", "b", "e", "ab", "ra", "bra", "xyz", "cada"}) {
-    double sum = 0;
-    for (char letter = 'a'; letter < 'a' + 26; ++letter) {
-      // The last target's share of two splits that differ in nothing else.
-      const double with = losses(train, context + letter, 26, 64, 4)[3] * static_cast<double>(context.size());
-      const double without =
-          context.size() < 2 ? 0 : losses(train, context, 26, 64, 4)[3] * static_cast<double>(context.size() - 1);
-      sum += std::exp(without - with);
-    }
-    CHECK(sum == Approx(1.0));
   }
 }
 

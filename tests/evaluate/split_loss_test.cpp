@@ -91,15 +91,6 @@ TEST_CASE("overlapping windows score each character once with at least block_siz
     }
 }
 
-TEST_CASE("losses of two block sizes line up by position in the text") {
-  const Text text(40);
-  FakeScorer scorer;
-  const SplitLoss eight = split_loss(scorer, text.view(), 8), five = split_loss(scorer, text.view(), 5);
-  REQUIRE(eight.losses.size() == five.losses.size());
-  for (const std::size_t i : {0, 1, 2, 3, 4})  // both windows begin at 0, so these see the same context
-    CHECK(eight.losses[i] == five.losses[i]);
-}
-
 TEST_CASE("windows run in batches whose logits fit the limit") {
   FakeScorer scorer;
   Text text(10'000, 2);

@@ -44,26 +44,13 @@ class DivergenceTest(FaultTest):
         self.assertTrue(self.json("inspect", "run", "--verify")["verified"])
 
 
-class StartTest(FaultTest):
-    """A start that is refused is as if it had never been asked for."""
-
-    TOO_LARGE = ["--n_embd", "65536", "--n_layer", "100"]
-
-    def test_a_run_that_was_to_be_overwritten_is_whole_after_a_refusal(self):
-        self.whole_run("run", 2, *SAVES)
-        before = digests(self.folder)
-        for code, *more in ((81, *self.TOO_LARGE), (66, "--init_from", "nothing"), (69, "--device", "cuda:99")):
-            self.fail_with(code, *self.training("run", 4, "--overwrite", *more))
-        self.assertEqual(digests(self.folder), before)
-        self.succeed(*self.resuming("run", 4))
-
-
 class MemoryTest(FaultTest):
+    TOO_LARGE = ["--n_embd", "65536", "--n_layer", "100"]
     LARGE = ["--n_embd", "1024", "--n_head", "8", "--n_layer", "4"]  # 50 million parameters
 
     def test_a_run_that_cannot_fit_is_refused_before_it_starts(self):
         """More windows in a batch take no more memory on the CPU engine, and are not named there."""
-        for lower, *more in ((r"--threads 1, model\.block_size = 8, model\.n_embd = 65536 or model\.n_layer = 100", *StartTest.TOO_LARGE),
+        for lower, *more in ((r"--threads 1, model\.block_size = 8, model\.n_embd = 65536 or model\.n_layer = 100", *self.TOO_LARGE),
                              (r"train\.batch_size = 1048576 \(and raise train\.gradient_accumulation_steps\), model\.block_size = 8, ",
                               "--n_embd", "4096", "--batch_size", "1048576", "--engine", "libtorch")):
             error = self.fail_with(81, *self.training("run", 2, *more))

@@ -68,30 +68,6 @@ TEST_CASE("so do those by which a symbol is learned while it is told") {
   }
 }
 
-TEST_CASE("counting lowers the loss of a text that is repeated, and of one like it") {
-  const std::string text = shortened_sample();
-  const Vocabulary vocabulary = vocabulary_of(text);
-  const Stored first = stored(vocabulary, text.substr(0, 4000)), like_it = stored(vocabulary, text.substr(4000, 2000));
-  Counts counts = fresh(vocabulary, 10'000), knows_nothing = fresh(vocabulary, 10'000);
-  Counts::History history, other;
-  const double once = learned_loss(counts, history, first);
-  CHECK(learned_loss(counts, history, like_it) < learned_loss(knows_nothing, other, like_it) - 0.3);
-  CHECK(once < std::log(static_cast<double>(vocabulary.size())));
-  CHECK(learned_loss(counts, history, first) < 0.3);
-}
-
-TEST_CASE("learn() of a text is predicting, learning and counting each symbol") {
-  const Stored text = text_of(500, 5);
-  const Vocabulary vocabulary = letters(5);
-  Counts at_once = fresh(vocabulary), one_by_one = fresh(vocabulary);
-  Counts::History history, other;
-  std::vector<double> heard;
-  at_once.learn(view_of(text), history, [&](double part) { heard.push_back(part); });
-  learned_loss(one_by_one, other, text);
-  CHECK(distribution(at_once, history) == distribution(one_by_one, other));
-  CHECK(heard == std::vector<double>{0});
-}
-
 TEST_CASE("a history that grows is the one of its text, whose last 256 symbols count") {
   const std::string text = shortened_sample();
   const Vocabulary vocabulary = vocabulary_of(text);

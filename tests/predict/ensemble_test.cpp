@@ -23,12 +23,6 @@ WindowBatch windows_in(const Stored& text, std::int64_t T = 8) {
   return {.tokens = view_of(text), .starts = starts, .T = T};
 }
 
-Floats losses_of(Predictor& predictor, const WindowBatch& windows) {
-  Floats losses(static_cast<std::size_t>(windows.numel()));
-  predictor.score(windows, losses);
-  return losses;
-}
-
 /// Probabilities of all symbols at every position: (B, T, V).
 std::vector<double> probabilities_of(Predictor& predictor, const WindowBatch& windows) {
   Floats logits(static_cast<std::size_t>(windows.numel() * test_vocab));
@@ -62,47 +56,12 @@ TEST_CASE("an ensemble's probabilities are the mean of its members', and their s
   CHECK(sum / static_cast<double>(windows.numel()) == Approx(1).margin(1e-6));
 }
 
-TEST_CASE("an ensemble's losses are the logarithms of the mean of e to its members', below the mean of these") {
-  Network a(1), b(2);
-  const Stored text = text_of(30, test_vocab);
-  const WindowBatch windows = windows_in(text);
-  Ensemble ensemble({&a.predictor, &b.predictor});
-  const Floats of_a = losses_of(a.predictor, windows), of_b = losses_of(b.predictor, windows),
-               found = losses_of(ensemble, windows);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    CHECK(found[i] == Approx(-std::log((std::exp(-of_a[i]) + std::exp(-of_b[i])) / 2)).margin(1e-5));
-    CHECK(found[i] <= (of_a[i] + of_b[i]) / 2 + 1e-5F);
-  }
-  Floats by_logits(found.size());
-  ensemble.Predictor::score(windows, by_logits);
-  for (std::size_t i = 0; i < found.size(); ++i) CHECK(by_logits[i] == Approx(found[i]).margin(1e-5));
-}
-
 TEST_CASE("losses that no double's exponential holds are averaged too") {
   const Floats of_members{2000, 2000, 1, 3000};  // two members, two targets
   Floats losses(2);
   mean_of_losses(of_members, losses);
   CHECK(losses[0] == Approx(1 + std::log(2)));
   CHECK(losses[1] == Approx(2000 + std::log(2)));
-}
-
-TEST_CASE("an ensemble of one network with itself is the network, in windows and in sequences") {
-  Network one(1), same(1);
-  const Stored text = text_of(30, test_vocab);
-  const WindowBatch windows = windows_in(text);
-  Ensemble ensemble({&one.predictor, &same.predictor});
-  const Floats expected = losses_of(one.predictor, windows), found = losses_of(ensemble, windows);
-  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == Approx(expected[i]).margin(1e-6));
-  const SampleConfig sample{.tokens = 100, .num_samples = 3, .temperature = 0.8, .top_k = 5};
-  const auto written = [&](Predictor& predictor) {
-    Ids ids;
-    generate(predictor, {1, 2}, sample, 1337, [&](std::int64_t, std::int64_t id) {
-      ids.push_back(id);
-      return true;
-    });
-    return ids;
-  };
-  CHECK(written(ensemble) == written(one.predictor));
 }
 
 TEST_CASE("a sequence that grows has the mean of what each member says of it, rows dropped or not") {
@@ -145,20 +104,6 @@ TEST_CASE("networks of several windows score in the shortest, and each writes wi
   other[0] = 2;  // which only the longer window reaches
   const Predictor::Rows changed = ensemble.start(other, 1);
   CHECK(before != Floats(changed.first, changed.first + test_vocab));
-}
-
-TEST_CASE("an ensemble mixed with counts gives a distribution") {
-  Network a(1), b(2);
-  Ensemble ensemble({&a.predictor, &b.predictor});
-  const Stored train = text_of(12'000, test_vocab), text = text_of(30, test_vocab);
-  Mixture mixture(ensemble, 1, letters(test_vocab), view_of(train));
-  Floats logits(static_cast<std::size_t>(windows_in(text).numel() * test_vocab));
-  mixture.logits(windows_in(text), logits);
-  for (std::size_t row = 0; row < logits.size(); row += test_vocab) {
-    double sum = 0;
-    for (std::size_t v = 0; v < test_vocab; ++v) sum += std::exp(double{logits[row + v]});
-    CHECK(sum == Approx(1).margin(1e-5));
-  }
 }
 
 }  // namespace chargpt

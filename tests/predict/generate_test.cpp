@@ -71,17 +71,6 @@ class HashLogits : public WindowLogits {
   }
 };
 
-/// The same wherever one is.
-class ConstantLogits : public WindowLogits {
- public:
-  explicit ConstantLogits(std::vector<float> logits)
-      : WindowLogits(4, std::ssize(logits)), constant_(std::move(logits)) {}
-  std::vector<float> logits_of(const Ids&) const override { return constant_; }
-
- private:
-  std::vector<float> constant_;
-};
-
 Texts generated(Predictor& logits, const Ids& prompt, const SampleConfig& sample, std::uint64_t seed = 1337,
                 std::int64_t first_sample = 0) {
   Texts texts;
@@ -184,20 +173,6 @@ TEST_CASE("no tokens and no memory for all samples at once are no trouble") {
   CHECK(texts.size() == 3);
   CHECK(small.batch_sizes == Ids{1, 1, 1, 1, 1, 1});
   CHECK(generated(large, {1}, {.tokens = 2, .num_samples = 3, .temperature = 1}) == texts);
-}
-
-TEST_CASE("samples of a constant model follow its probabilities") {
-  ConstantLogits model({0, std::log(3.f)});
-  const Texts texts = generated(model, {0}, {.tokens = 20000, .temperature = 1});
-  const auto ones = std::count(texts.at(0).begin(), texts.at(0).end(), 1);
-  CHECK(std::abs(static_cast<double>(ones) - 15000) < 3.3 * std::sqrt(20000 * 0.75 * 0.25));
-}
-
-TEST_CASE("a model that has diverged is named as such") {
-  ConstantLogits model({1, std::numeric_limits<float>::quiet_NaN(), 3});
-  for (const double temperature : {0.0, 1.0})
-    CHECK(error_of([&] { generated(model, {0}, {.tokens = 1, .temperature = temperature}); }).code ==
-          ExitCode::diverged);
 }
 
 TEST_CASE("an empty prompt and an unknown id are bugs of the caller") {

@@ -68,38 +68,12 @@ TEST_CASE("the probabilities of all symbols sum to one, those never seen among t
     }
 }
 
-TEST_CASE_METHOD(Mixed, "a later symbol changes no earlier probability") {
-  const Stored text = text_of(60, test_vocab);
-  const Ids starts = {0, 8, 16, 40};
-  const Floats before = losses_of(mixture, text, starts, 8);
-  for (const std::size_t changed : {3, 20, 47}) {
-    Stored other = text;
-    for (std::size_t i = changed; i < other.size(); ++i)
-      other[i] = static_cast<std::uint8_t>((other[i] + 1) % test_vocab);
-    const Floats after = losses_of(mixture, other, starts, 8);
-    for (std::size_t i = 0; i < before.size(); ++i)
-      if (starts[i / 8] + static_cast<std::int64_t>(i % 8) + 1 < static_cast<std::int64_t>(changed))
-        CHECK(after[i] == before[i]);
-    CHECK(after != before);
-  }
-}
-
 TEST_CASE_METHOD(Mixed, "the counts see the text before a window, and the network does not") {
   Stored text = text_of(20, test_vocab);
   const Floats by_network = losses_of(alone, text, {6}, 8), by_both = losses_of(mixture, text, {6}, 8);
   text[5] = static_cast<std::uint8_t>((text[5] + 1) % test_vocab);
   CHECK(losses_of(alone, text, {6}, 8) == by_network);
   CHECK(losses_of(mixture, text, {6}, 8) != by_both);
-}
-
-TEST_CASE_METHOD(DrawnModel, "with all weight on the network the mixture is the network") {
-  NetworkPredictor alone(model, 2);
-  const Stored train = text_of(3000, test_vocab), text = text_of(200, test_vocab);
-  Mixture mixture(alone, 2, counts_of(letters(test_vocab), train), MixtureWeights{1, 0});
-  Ids starts(20);
-  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<std::int64_t>(9 * i);
-  const Floats expected = losses_of(alone, text, starts, 8), found = losses_of(mixture, text, starts, 8);
-  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == Approx(expected[i]).margin(1e-5));
 }
 
 TEST_CASE_METHOD(DrawnModel, "with a poor network learned weights beat halves, alike on any number of threads") {
@@ -164,26 +138,6 @@ TEST_CASE("sequences that grow are given what windows are") {
   check_row(1, 6);
 }
 
-TEST_CASE_METHOD(Mixed, "symbols are drawn as often as the mixture says") {
-  const Ids prompt = {1, 5, 2};
-  constexpr std::int64_t draws = 20'000;
-  const Stored text = {1, 5, 2, 0};
-  Floats logits(3 * test_vocab);
-  mixture.logits({.tokens = view_of(text), .starts = Ids{0}, .T = 3}, logits);
-  const std::span row = std::span(logits).last(test_vocab);
-  double total = 0;
-  for (const float logit : row) total += std::exp(logit);
-  std::vector<double> counted(test_vocab, 0.0);
-  generate(mixture, prompt, {.tokens = 1, .num_samples = draws, .temperature = 1, .top_k = 0}, 1337,
-           [&](std::int64_t, std::int64_t id) { return ++counted[static_cast<std::size_t>(id)], true; });
-  double chi_square = 0;
-  for (std::size_t v = 0; v < counted.size(); ++v) {
-    const double expected = draws * std::exp(row[v]) / total;
-    chi_square += (counted[v] - expected) * (counted[v] - expected) / expected;
-  }
-  CHECK(chi_square < 32.9);  // 12 degrees of freedom: one in a thousand is larger
-}
-
 TEST_CASE("a symbol that never came is scored with the probability that it is drawn with") {
   constexpr std::size_t symbols = 12, came = 3;
   FormulaNetwork network(symbols, 16);
@@ -215,50 +169,6 @@ TEST_CASE_METHOD(DrawnModel, "a text too short to learn from is counted all the 
 }
 
 // ---- adaptive
-
-TEST_CASE("while it learns, the probabilities of all symbols sum to one before any is looked at") {
-  // Each symbol in turn comes after the same text, which a mixture of its own has learned.
-  constexpr std::int64_t symbols = 6;
-  const Stored train = text_of(600, 5);
-  for (const std::size_t place : {1, 2, 40, 200}) {
-    double sum = 0;
-    for (std::uint8_t id = 0; id < symbols; ++id) {
-      Stored text = text_of(place + 1, 5);
-      text[place] = id;
-      FormulaNetwork network(symbols, 16);
-      Mixture mixture(network, 1, counts_of(letters(symbols), train), {0.5, 0.5});
-      sum += std::exp(-adaptive_losses(mixture, text).back());
-    }
-    INFO("place " << place);
-    CHECK(sum == Approx(1).margin(1e-6));
-  }
-}
-
-TEST_CASE("while it learns, a later symbol changes no earlier loss") {
-  const Stored train = text_of(3000, 9), text = text_of(300, 9);
-  Stored other = text;
-  for (std::size_t i = 150; i < other.size(); ++i) other[i] = static_cast<std::uint8_t>((other[i] + 1) % 9);
-  FormulaNetwork network(9, 16);
-  const auto losses_on = [&](const Stored& ids) {
-    Mixture mixture(network, 1, counts_of(letters(9), train), {0.5, 0.5});
-    return adaptive_losses(mixture, ids);
-  };
-  const Floats one = losses_on(text), two = losses_on(other);
-  CHECK(std::equal(one.begin(), one.begin() + 149, two.begin()));
-  CHECK(one != two);
-}
-
-TEST_CASE("what was scored is learned, and only then") {
-  const Stored train = text_of(3000, 9), text = text_of(2000, 13);
-  FormulaNetwork network(13, 16);
-  Mixture mixture(network, 1, counts_of(letters(13), train), {0.5, 0.5});
-  const Floats frozen = losses_of(mixture, text, {0, 100, 900}, 16);
-  CHECK(losses_of(mixture, text, {0, 100, 900}, 16) == frozen);  // scoring has taught it nothing
-  const double first = mean_of(adaptive_losses(mixture, text)), again = mean_of(adaptive_losses(mixture, text));
-  CHECK(again < first / 2);
-  CHECK(first < mean_of(losses_of(network, text, {0, 16, 100, 900}, 16)) - 0.5);
-  CHECK(mean_of(losses_of(mixture, text, {0, 100, 900}, 16)) < mean_of(frozen));
-}
 
 TEST_CASE("a network whose logits are no numbers has losses that are none") {
   class NoNumbers : public FormulaNetwork {

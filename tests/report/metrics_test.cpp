@@ -128,14 +128,6 @@ TEST_CASE_METHOD(Metrics, "resuming a run whose metrics are gone starts new ones
   CHECK(steps() == std::vector<std::int64_t>{4});
 }
 
-TEST_CASE_METHOD(Metrics, "a file is not gone on with through a link") {
-  const std::string outside = write("outside", "mine");
-  std::filesystem::create_symlink(outside, file);
-  const Failure failure = error_of([&] { OutputFile(file, OutputFile::Start::append).write(std::string_view("row")); });
-  CHECK(failure.code == ExitCode::io);
-  CHECK(read_file(outside) == "mine");
-}
-
 TEST_CASE("a full disk is an error that names the file") {
   OutputFile full("/dev/full", OutputFile::Start::append);
   CHECK(error_of([&] { full.write(std::string_view("row\n")); }) ==

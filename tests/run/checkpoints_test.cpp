@@ -130,15 +130,6 @@ TEST_CASE_METHOD(SavedRun, "the newest `keep` and the best are kept") {
   CHECK(names() == Names{"step-00000500", "step-00000700"});
 }
 
-TEST_CASE_METHOD(SavedRun, "files that chargpt did not write stay") {
-  for (const char* name : {"step-1.safetensors", "mine.safetensors", "step-00000050.txt", "x.partial"})
-    write(checkpoints() / name, "mine");
-  save(100);
-  save(200);
-  CHECK(entries_of(checkpoints()) ==
-        Names{"mine.safetensors", "step-00000050.txt", "step-00000200.safetensors", "step-1.safetensors", "x.partial"});
-}
-
 TEST_CASE("a checkpoint's loss is the lower of its two, if it is a number") {
   RunState state;
   CHECK(std::isinf(evaluated_loss(state)));
@@ -197,13 +188,6 @@ TEST_CASE_METHOD(ThreeSaved, "a checkpoint that was asked for by name is never r
   damage(step(200), in_weights);
   CHECK(error_of([&] { load("step-200"); }).code == ExitCode::data);
   CHECK(error_of([&] { load_checkpoint(step(200), "last"); }).code == ExitCode::data);
-}
-
-TEST_CASE_METHOD(SavedRun, "sampling does not read the optimizer's part") {
-  save(100);
-  damage(step(100));
-  CHECK(first_weight(load_checkpoint(path(), "last")) == "100");
-  CHECK_THAT(message_of(ExitCode::data, [&] { load(); }), Catch::Contains("its checksum crc_all is"));
 }
 
 namespace {

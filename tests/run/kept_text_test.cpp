@@ -61,18 +61,6 @@ const std::string advice =
 
 }  // namespace
 
-TEST_CASE_METHOD(Project, "a run has its text wherever it is, and whatever became of the files") {
-  fs::remove_all("data");
-  fs::rename(run(), path() / "moved");
-  fs::current_path(path());
-  const FoundText found = look(path() / "moved", {"data/text.txt"});
-  CHECK(ids_of(found.corpus.all()) == ids_of(corpus_.all()));
-  CHECK(found.corpus.train().size() == corpus_.train().size());
-  CHECK(found.corpus.val().size() == corpus_.val().size());
-  CHECK(found.corpus.files() == 1);
-  CHECK(found.damage == "");
-}
-
 TEST_CASE_METHOD(Project, "documents and splits are kept as they were drawn, for the options that drew them") {
   const std::string text = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
   for (const Documents documents : {Documents::lines, Documents::files, Documents::none}) {
@@ -255,15 +243,6 @@ TEST_CASE_METHOD(Project,
   CHECK(code == ExitCode::data);
   CHECK(line.find("new.txt has 1 character that the model has never seen: '☺'") == 0);
   CHECK(line.ends_with(advice + run().string() + " --text FILE"));
-}
-
-TEST_CASE_METHOD(LongTextProject, "a run that goes on never waits for standard input") {
-  CHECK(found({"-"}) == Strings{fs::absolute("data/text.txt")});
-  keep_run_fact(run(), "text", nullptr);
-  CHECK(error_of([&] { found({"-"}); }) ==
-        Failure{ExitCode::missing, "the text of " + run().string() +
-                                       " came from standard input and is not kept in the run; say where it is with "
-                                       "--text FILE to resume, and the run keeps it"});
 }
 
 TEST_CASE("runs differ in their text by what they hold out of it, not by how much of that they score") {

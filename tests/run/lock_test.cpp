@@ -75,13 +75,6 @@ TEST_CASE_METHOD(TestFolder, "a run in use by another process is refused, naming
                                     "); wait for it, stop it, or choose another folder with --run"});
 }
 
-TEST_CASE_METHOD(TestFolder, "the lock of a killed process is gone") {
-  LockingProcess other(path());
-  other.kill();
-  const RunLock lock(path());
-  CHECK(std::filesystem::exists(path() / ".lock"));
-}
-
 TEST_CASE_METHOD(TestFolder, "a lock has its holder's number alone, however long that of the one before was") {
   write(".lock", "999999999999");
   const RunLock lock(path());

@@ -97,25 +97,6 @@ TEST_CASE_METHOD(SavedRun, "the mark of another program is not replaced") {
   CHECK(refused(path()) == "run.json");
 }
 
-TEST_CASE("links and other kinds of files in the place of a run's own are refused, and no others") {
-  const TestFolder folder, elsewhere;
-  elsewhere.write("step-00000001.txt");
-  fs::create_symlink(elsewhere / "step-00000001.txt", folder / "notes");
-  fs::create_directories(folder / "checkpoints/mine.pt");
-  fs::create_directories(folder / "samples/step-1.txt");
-  folder.write("config.json");
-  CHECK(refused(folder.path()).empty());
-  fs::create_directories(folder / "checkpoints/step-00000001.safetensors");
-  CHECK(refused(folder.path()) == "checkpoints/step-00000001.safetensors");
-  fs::create_directories(folder / "samples/step-00000001.txt");
-  CHECK(refused(folder.path()) == "samples/step-00000001.txt, checkpoints/step-00000001.safetensors");
-  fs::remove_all(folder / "samples");
-  fs::create_directory_symlink(elsewhere.path(), folder / "samples");
-  fs::create_directories(folder / "metrics.jsonl");
-  fs::create_symlink(elsewhere / "step-00000001.txt", folder / ".lock");
-  CHECK(refused(folder.path()) == ".lock, metrics.jsonl, samples and 1 more");
-}
-
 TEST_CASE_METHOD(TestFolder, "what a crash left of a run's files goes, and nothing else") {
   for (const char* name : {".chargpt-17-3.partial", "samples/.chargpt-1-2.partial", ".lock", "metrics.jsonl",
                            "thesis.tmp-17-3", ".thesis.tmp-17-3", "samples/.letter.tmp-1-2",
@@ -139,12 +120,6 @@ TEST_CASE_METHOD(TestFolder, "a start that was broken off leaves nothing that is
   fs::remove(path() / "notes");
   write(".lock", "mine, and no process's number");
   CHECK(error_of([&] { refuse_strangers(path(), "--run DIR"); }).code == ExitCode::busy);
-}
-
-TEST_CASE_METHOD(TestFolder, "a file in the place of a run's folder is refused") {
-  write_file_atomically(path() / "run", "hello");
-  CHECK(error_of([&] { refuse_strangers(path() / "run", "--run DIR"); }) ==
-        Failure{ExitCode::io, (path() / "run").string() + " is a file; choose a folder with --run DIR"});
 }
 
 TEST_CASE_METHOD(TestFolder, "a start under way in another process is no stranger, at any moment") {

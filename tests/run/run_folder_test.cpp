@@ -45,11 +45,6 @@ TEST_CASE_METHOD(TestFolder, "a new run gets a folder that is made, locked and m
   CHECK(run.old_run().empty());
 }
 
-TEST_CASE_METHOD(WorkingFolder, "without a name a run gets the first free number") {
-  fs::create_directories("runs/mine-1");
-  CHECK(NewRun("", "mine", /*overwrite=*/{}).path() == fs::path("runs/mine-2"));
-}
-
 TEST_CASE_METHOD(TestFolder, "a folder that is empty, or that an interrupted start left, is taken") {
   write("run/.lock", "4711");
   write("run/.chargpt-4711-0.partial", "{");
@@ -115,17 +110,6 @@ TEST_CASE_METHOD(TestFolder, "a folder without a name of its own is not renamed"
   CHECK_THROWS_WITH(NewRun(path() / "sub/..", "mine", {.allowed = true}), Catch::Contains("give its name"));
 }
 
-TEST_CASE_METHOD(TestFolder, "an existing run is refused with the choices there are, and left as it is") {
-  fs::create_directory(path() / "run");
-  write_old_run(path() / "run");
-  const std::string run = (path() / "run").string();
-  CHECK_THROWS_WITH(NewRun(run, "mine", {}), run +
-                                                 " contains a run that stopped before its first checkpoint: choose "
-                                                 "another folder with --run DIR, or start over "
-                                                 "with --overwrite");
-  CHECK(all_in(path() / "run") == old_run);
-}
-
 TEST_CASE_METHOD(TestFolder, "a folder of results is never a run's, and one process writes there if it must be alone") {
   const ResultsFolder results(path() / "a/b", /*alone=*/true);
   CHECK(results.path() == path() / "a/b");
@@ -134,9 +118,3 @@ TEST_CASE_METHOD(TestFolder, "a folder of results is never a run's, and one proc
   CHECK_THROWS_WITH(ResultsFolder(path() / "a", /*alone=*/false), Catch::Contains("contains a run"));
 }
 
-TEST_CASE_METHOD(TestFolder, "a second start in the same folder is refused") {
-  const NewRun first(path() / "run", "mine", /*overwrite=*/{});
-  CHECK_THROWS_WITH(NewRun(path() / "run", "mine", {}), Catch::Contains("contains a run"));
-  CHECK_THROWS_WITH(NewRun(path() / "run", "mine", {.allowed = true}), Catch::Contains("is in use by another process"));
-  CHECK(all_in(path()) == std::set<std::string>{"run", "run/.lock", "run/run.json"});
-}

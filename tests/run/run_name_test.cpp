@@ -65,14 +65,3 @@ TEST_CASE_METHOD(WorkingFolder, "the newest run is the one that began last, and 
   CHECK(newest_run() == "runs/third.old-fashioned");
 }
 
-TEST_CASE_METHOD(WorkingFolder, "a wrong name is answered with the runs near it") {
-  CHECK(runs_near("mine") == "");
-  make_run("runs/mine");
-  make_run("runs/other");
-  make_run("here");
-  CHECK(runs_near("mne") == "; did you mean runs/mine?");
-  CHECK(runs_near("heer") == "; did you mean here?");
-  CHECK(runs_near("runs/othre") == "; did you mean runs/other?");
-  CHECK(runs_near("unlike") == "; runs in runs: mine, other");
-  CHECK(runs_near("./unlike") == "; runs in .: here");
-}

@@ -231,41 +231,10 @@ TEST_CASE("tensors fill the data without gap or overlap") {
   CHECK(refusal_of(file_of(one_tensor("\"F4\"", "[2]", "[0,1]"), "a")) == "m: tensor 'x' has the unknown dtype 'F4'");
 }
 
-TEST_CASE("a deeply nested header is refused at once") {
-  CHECK(refusal_of(file_of("{\"x\":" + std::string(1'000'000, '['))) ==
-        "m: the header is nested deeper than 16 levels");
-}
-
 TEST_CASE("foreign names in messages are escaped and cut") {
   CHECK(refusal_of(file_of(R"({"\u001b[2J":1})")) == "m: the header's '\\x1B[2J' is not a JSON object");
   const std::string line = refusal_of(file_of("{\"" + std::string(100'000, 'n') + "\":1}"));
   CHECK(line.size() < 200);
-}
-
-TEST_CASE("every truncation of a file is an Error") {
-  for (std::size_t size = 0; size < reference_file.size(); ++size) {
-    CAPTURE(size);
-    refusal_of(reference_file.substr(0, size));
-  }
-}
-
-TEST_CASE("every flipped bit of a file is an Error or other contents of the same shape, never a crash") {
-  const std::string whole = contents(SafetensorsFile(as_bytes(reference_file), "m"));
-  const std::size_t data_begin = reference_file.size() - 45;
-  int refused = 0;
-  for (std::size_t bit = 0; bit < 8 * reference_file.size(); ++bit) {
-    CAPTURE(bit);
-    std::string file = reference_file;
-    file[bit / 8] = static_cast<char>(file[bit / 8] ^ (1 << (bit % 8)));
-    try {
-      const std::string read = contents(SafetensorsFile(as_bytes(file), "m"));
-      if (bit / 8 >= data_begin) CHECK(read != whole);  // the format itself has no checksum
-    } catch (const Error& error) {
-      CHECK(error.code() == ExitCode::data);
-      ++refused;
-    }
-  }
-  CHECK(refused > 2000);
 }
 
 TEST_CASE_METHOD(TestFolder, "of a file may be read what precedes a tensor, and its metadata alone") {

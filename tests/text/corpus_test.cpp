@@ -99,15 +99,6 @@ TEST_CASE("of a test split too the first max_val_tokens are scored") {
   CHECK(corpus.notices().empty());
 }
 
-TEST_CASE("a text becomes ids in code-point order") {
-  const Corpus corpus = corpus_of("hello, world\n");
-  CHECK(corpus.vocabulary().size() == 10);
-  CHECK(corpus.vocabulary().decode({0, 1, 2, 3}) == "\n ,d");
-  CHECK(text_of(corpus) == "hello, world\n");
-  CHECK(corpus.all()[0] == corpus.vocabulary().id_of('h'));
-  CHECK(corpus.notices().empty());
-}
-
 TEST_CASE("ids have the narrowest width that holds the vocabulary") {
   CHECK(corpus_of(many_symbols(256)).all().width() == 1);
   CHECK(corpus_of(many_symbols(257)).all().width() == 2);
@@ -183,17 +174,6 @@ TEST_CASE_METHOD(TestFolder, "the reading of a large text is followed to its end
   CHECK(std::is_sorted(seen.begin(), seen.end()));
   CHECK(seen.size() > 20);
   CHECK(seen.back() == bytes);
-}
-
-TEST_CASE_METHOD(TestFolder, "an empty text is refused") {
-  const Failure empty = data_error("mine.txt is empty; a text needs characters to learn from");
-  CHECK(refusal_of("") == empty);
-  CHECK(refusal_of("\xEF\xBB\xBF") == empty);
-  CHECK(refusal_of("", in_bytes({})) == empty);
-  const std::string one = write("one", ""), two = write("two", "");
-  CHECK(error_of([&] {
-          load_corpus(with_text({one, two}));
-        }) == data_error(one + ", " + two + " are empty; a text needs characters to learn from"));
 }
 
 TEST_CASE("an absurd vocabulary is refused") {
@@ -276,17 +256,6 @@ TEST_CASE("splits shorter than a window are refused with figures and ways out") 
   CHECK_NOTHROW(check_splits(limited(11), 10));
 }
 
-TEST_CASE("a test split shorter than a window is refused too, and what the message advises is enough") {
-  CHECK(
-      error_of([&] { check_splits(with_test(100, 0.2, 0.05), 10); }) ==
-      data_error("the text has 100 tokens, 75 to train on, 20 to validate on and 5 to test on, but each needs at "
-                 "least model.block_size + 1 = 11: use a text of at least 201 tokens, or set model.block_size to 4 or "
-                 "less"));
-  CHECK_NOTHROW(check_splits(with_test(201, 0.2, 0.05), 10));
-  CHECK_THROWS_AS(check_splits(with_test(200, 0.2, 0.05), 10), Error);
-  CHECK_NOTHROW(check_splits(with_test(100, 0.2, 0.05), 4));
-}
-
 TEST_CASE("what the message about short splits advises is enough, and no less would do") {
   CHECK_NOTHROW(check_splits(corpus_of(std::string(641, 'a')), 64));
   CHECK_THROWS_AS(check_splits(corpus_of(std::string(640, 'a')), 64), Error);
@@ -296,34 +265,6 @@ TEST_CASE("what the message about short splits advises is enough, and no less wo
   CHECK_NOTHROW(check_splits(corpus_of(hundred), 9));
   CHECK_NOTHROW(check_splits(corpus_of(hundred, 0.11), 10));
   CHECK_THROWS_AS(check_splits(corpus_of(hundred, 0.10), 10), Error);
-}
-
-TEST_CASE_METHOD(TestFolder, "of a pipe it is told how much was read, also while nothing comes") {
-  const std::string pipe = (path() / "pipe").string();
-  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  std::atomic<int> calls = 0;
-  const auto wait_for_calls = [&](int more) {
-    const int until = calls + more;
-    for (int tenths = 0; calls < until && tenths < 300; ++tenths)
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  };
-  std::thread writer([&] {
-    wait_for_calls(2);
-    std::ofstream file(pipe);
-    file << "from " << std::flush;
-    wait_for_calls(3);
-    file << "a pipe";
-  });
-  using Progress = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-  Progress told;
-  const Corpus corpus = load_corpus(with_text({pipe}), {}, [&](auto done, auto of) {
-    if (told.empty() || told.back() != std::pair(done, of)) told.emplace_back(done, of);
-    ++calls;
-  });
-  writer.join();
-  CHECK(text_of(corpus) == "from a pipe");
-  CHECK(told == Progress{{0, 0}, {5, 0}, {11, 0}, {11, 11}});
-  CHECK(calls >= 6);
 }
 
 }  // namespace chargpt

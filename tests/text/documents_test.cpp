@@ -122,15 +122,6 @@ TEST_CASE("equal documents are on the same side, and a line says how many there 
                                    " of them held out; 100 (66 %) are duplicates, kept on the same side of the split");
 }
 
-TEST_CASE("a text of one document, or of equal ones, has none to hold out") {
-  for (const std::string text : {"one line of some length\n", "the same line again\nthe same line again\n"}) {
-    const Corpus corpus = corpus_of_lines(text);
-    CHECK(corpus.held_out_documents() == 0);
-    CHECK_THAT(message_of(ExitCode::data, [&] { check_splits(corpus, 4); }),
-               Catch::Contains("validation needs another one"));
-  }
-}
-
 TEST_CASE("a text without the separator is one document, which nothing is trained on; blank lines are none") {
   const Corpus one = corpus_from_text("a\nb\n", cut_at(Documents::none, "<|>"), "my.txt");
   CHECK(one.documents() == 1);

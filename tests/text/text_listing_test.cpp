@@ -56,13 +56,6 @@ TEST_CASE_METHOD(WorkingFolder, "a folder is its texts, by the bytes of their na
   CHECK(listing.repeatable());
 }
 
-TEST_CASE_METHOD(WorkingFolder, "what is hidden is no part of a folder") {
-  for (const char* name : {"book/.hidden", "book/.git/config", "book/shown"}) write(name, "x");
-  CHECK(files_of("book") == Names{"shown"});
-  write(".secret/x", "x");
-  CHECK(files_of(".secret") == Names{"x"});
-}
-
 TEST_CASE_METHOD(WorkingFolder, "what is no text is left out of a folder, and one line says so") {
   using namespace std::literals;
   write("book/a.txt", "text");
@@ -101,21 +94,6 @@ TEST_CASE_METHOD(WorkingFolder, "pipes, sockets and links to folders are left ou
                                  "lost (a broken link) and 2 more"});
   fs::create_directory_symlink("book", "named");
   CHECK(files_of("named") == Names{"a", "to-file"});
-}
-
-TEST_CASE_METHOD(WorkingFolder, "what chargpt wrote into a folder is no part of its text") {
-  write("work/text.txt", "x");
-  write("work/runs/mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
-  write("work/runs/mine/samples/step-00000010.txt", "x");
-  write("work/page.html", "<!DOCTYPE html>\n<!-- chargpt page -->\n<html>");
-  write("work/duel/compare.json", "{\"results\": []}");
-  write("work/step.safetensors", std::string_view("\2\0\0\0\0\0\0\0{\"a", 11));
-  for (const Units units : {Units::characters, Units::bytes}) {
-    const TextListing listing = list_texts({"work"}, units);
-    CHECK(names_of(listing) == Names{"text.txt"});
-    CHECK(listing.left_out == Names{"duel/compare.json (a comparison)", "page.html (a page of chargpt)",
-                                    "runs/mine (a run)", "step.safetensors (a safetensors file)"});
-  }
 }
 
 TEST_CASE_METHOD(WorkingFolder, "folders beyond the limit are refused") {

@@ -25,18 +25,6 @@ TEST_CASE("parts cover a range once, in order, and differ by one at most") {
     }
 }
 
-TEST_CASE("one process sums, gathers and agrees with itself") {
-  OneProcess alone;
-  std::array<float, 3> values{1, -2, 3};
-  alone.sum(values);
-  CHECK(values == std::array<float, 3>{1, -2, 3});
-  CHECK(agreed(alone, 2.5) == 2.5);
-  CHECK(gathered(alone, 7) == std::vector<int>{7});
-  CHECK(gathered<double>(alone, std::vector<double>{}).empty());
-  CHECK(on_any(alone, true));
-  CHECK_FALSE(on_any(alone, false));
-}
-
 /// The environment of a launcher, as long as it lives.
 class Environment {
  public:

@@ -217,13 +217,6 @@ TEST_CASE("a run killed in any phase keeps its shares, and they repeat its bits"
   }
 }
 
-TEST_CASE("the same clock gives the same bits", "[seconds]") {
-  const auto first = timed_run(timed_config(30), std::make_shared<FakeClock>()),
-             again = timed_run(timed_config(30), std::make_shared<FakeClock>());
-  for (const auto* run : {&first, &again}) CHECK((*run)->trainer.run() == Ending::seconds);
-  check_equal_bits(first->trainer.arena(), again->trainer.arena());
-}
-
 TEST_CASE_METHOD(TestFolder, "more seconds than a run had let it go on, at a higher rate again", "[seconds]") {
   const auto clock = std::make_shared<FakeClock>();
   timed_run(timed_config(30), clock, in_folder(path()))->trainer.run();
@@ -237,23 +230,6 @@ TEST_CASE_METHOD(TestFolder, "more seconds than a run had let it go on, at a hig
   CHECK(more->recorder->evaluations.size() > 3);
   CHECK(last_checkpoint(path()).state.shares == more->trainer.state().shares);
   check_used(*more, more->trainer.seconds());
-}
-
-TEST_CASE_METHOD(TestFolder, "patience ends a run before its seconds do, and starts over with more seconds") {
-  ResolvedConfig config = timed_config(60);
-  config.config.eval.eval_interval = 100;
-  config.config.train.learning_rate = config.config.train.min_lr = 0;
-  config.config.train.patience = 3;
-  const auto run = timed_run(config, std::make_shared<FakeClock>(), in_folder(path()));
-  CHECK(run->trainer.run() == Ending::patience);
-  CHECK(run->trainer.state().step == 300);
-
-  config.config.train.max_seconds = 120;
-  const auto more = timed_run(config, std::make_shared<FakeClock>(), in_folder(path()));
-  more->trainer.resume_from(last_checkpoint(path()));
-  CHECK(more->trainer.run() == Ending::patience);
-  CHECK(more->recorder->noticed("patience starts over"));
-  CHECK(more->recorder->steps.size() == 300);
 }
 
 TEST_CASE_METHOD(TestFolder, "where max_seconds end before the first update one is made, and that is said") {

@@ -45,14 +45,6 @@ TEST_CASE("resuming at an evaluated step, and at step 1, is exact too") {
   }
 }
 
-TEST_CASE_METHOD(TestFolder, "a finished run that is resumed does nothing") {
-  EndedRun first(small_config(), path());
-  ResumedRun second(small_config(), path());
-  CHECK(second.trainer.run() == Ending::finished);
-  CHECK(second.recorder->steps.empty());
-  CHECK(second.recorder->checkpoints.empty());
-}
-
 TEST_CASE_METHOD(TestFolder, "another text is refused") {
   EndedRun first(small_config(), path());
   std::string text = formula_text(1200);
@@ -94,12 +86,3 @@ TEST_CASE("a run goes on with its own device, engine and threads where nothing e
   CHECK(resumed(then, "cpu") == "cpu, auto, 0");
 }
 
-TEST_CASE_METHOD(TestFolder, "seconds add up over processes") {
-  EndedRun first(small_config(), path(), 6);
-  Checkpoint checkpoint = last_checkpoint(path());
-  checkpoint.state.seconds = 1000;
-  ResumedRun second(small_config(), path(), checkpoint);
-  second.trainer.run();
-  CHECK(second.recorder->steps.front().seconds > 1000);
-  CHECK(second.recorder->steps.front().seconds < 1100);
-}

@@ -188,20 +188,6 @@ TEST_CASE_METHOD(TestFolder, "a run whose teacher is gone, or has other weights,
   CHECK(third.recorder->noticed("changed: train.teacher"));
 }
 
-TEST_CASE_METHOD(TestFolder, "teachers that cannot teach a run are refused by name") {
-  const std::string teacher = trained(path() / "teacher");
-  const auto of_text = [&](const std::string& text, const DataConfig& data = {}) {
-    ResolvedConfig config = student_of({teacher});
-    config.config.data = data;
-    return message_of(ExitCode::data, [&] { SmallRun(config, {}, -1, corpus_from_text(text, data, "a text")); });
-  };
-  CHECK_THAT(of_text(formula_text(1200, "abcdefghijkl.")), Catch::Contains("it has U+000A (line feed), which this"));
-  CHECK_THAT(of_text(formula_text(1200), {.units = Units::bytes}),
-             Catch::Contains("its data.units is characters and that of this run bytes"));
-  CHECK_THAT(of_text(formula_text(1200), {.documents = Documents::lines}),
-             Catch::Contains("this text has documents, and it has learned none"));
-}
-
 TEST_CASE_METHOD(TestFolder, "a teacher that sees its own targets is refused") {
   ResolvedConfig leaky = small_config("average");
   leaky.config.model.causal = false;

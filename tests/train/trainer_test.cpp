@@ -127,27 +127,6 @@ TEST_CASE("of several limits the shortest ends the run, and the plan says which"
   CHECK(run.trainer.plan(false).length_set_by == "train.max_iters");
 }
 
-TEST_CASE_METHOD(TestFolder, "time spent in updates is counted apart, over resumed processes too") {
-  EndedRun run(small_config(), path());
-  const double first = run.recorder->evaluations.back().training_seconds;
-  CHECK(first > 0);
-  CHECK(first < run.recorder->evaluations.back().seconds);
-  CHECK(run.recorder->evaluations.front().training_seconds == 0);
-
-  ResumedRun resumed(limited(20), path());
-  resumed.trainer.run();
-  CHECK(resumed.recorder->evaluations.back().training_seconds > first);
-}
-
-TEST_CASE_METHOD(TestFolder, "a stop finishes the step, saves and evaluates nothing") {
-  SmallRun run(small_config(), path(), 7);
-  CHECK(run.trainer.run() == Ending::stopped);
-  CHECK(run.trainer.state().step == 7);
-  CHECK(run.recorder->evaluated() == std::vector<std::int64_t>{0, 5});
-  CHECK(steps_of(run.recorder->checkpoints) == std::vector<std::int64_t>{5, 7});
-  CHECK(std::isinf(last_checkpoint(path()).state.val_loss));  // that of step 5 is not of these weights
-}
-
 TEST_CASE_METHOD(TestFolder, "a resumed run that diverges before it saves names the checkpoint that it began with") {
   StoppedRun first(small_config(), path(), 7);
   const Checkpoint stopped = last_checkpoint(path());
