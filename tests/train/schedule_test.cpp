@@ -56,51 +56,47 @@ struct TimedRun {
 
 }  // namespace
 
-TEST_CASE("warm-up is (step + 1) / (warmup_iters + 1) of the peak") {
-  for (const LrSchedule shape : {LrSchedule::cosine, LrSchedule::linear, LrSchedule::constant, LrSchedule::wsd}) {
-    CHECK(rate_at(schedule(shape), 0) == Approx(1e-3 / 101));
-    CHECK(rate_at(schedule(shape), 99) == Approx(1e-3 * 100 / 101));
-    CHECK(rate_at(schedule(shape), 100) == Approx(1e-3));
+TEST_CASE("rates of all schedules, by steps") {
+  struct Row {
+    LrSchedule shape;
+    std::int64_t warmup, lr_decay_iters, step;
+    double rate;
+  };
+  using enum LrSchedule;
+  const Row rows[] = {
+      {cosine, 100, 0, 0, 1e-3 / 101},  // warm-up: (step + 1) / (warmup_iters + 1) of the peak
+      {linear, 100, 0, 99, 1e-3 * 100 / 101},
+      {constant, 100, 0, 99, 1e-3 * 100 / 101},
+      {wsd, 100, 0, 99, 1e-3 * 100 / 101},
+      {cosine, 100, 0, 100, 1e-3},
+      {cosine, 0, 0, 0, 1e-3},
+      {cosine, 100, 0, 575, 1e-4 + 0.85355339059 * 9e-4},  // a quarter: 0.5 (1 + cos(pi / 4))
+      {cosine, 100, 0, 1050, (1e-3 + 1e-4) / 2},
+      {cosine, 100, 0, 1999, 1e-4 + 6.1516e-10},  // one before the end
+      {cosine, 100, 0, 2000, 1e-4},
+      {cosine, 100, 0, 1'000'000, 1e-4},
+      {cosine, 100, 300, 200, 5.5e-4},
+      {cosine, 100, 300, 300, 1e-4},
+      {linear, 100, 0, 1050, 5.5e-4},
+      {linear, 100, 0, 1999, 1e-4 + 9e-4 / 1900},
+      {linear, 100, 0, 2000, 1e-4},
+      {constant, 100, 0, 5000, 1e-3},
+      {wsd, 100, 0, 1600, 1e-3},  // the last fifth falls
+      {wsd, 100, 0, 1800, 5.5e-4},
+      {wsd, 100, 0, 2000, 1e-4},
+      {wsd, 1900, 0, 1900, 1e-3},
+      {wsd, 1900, 0, 1950, 5.5e-4},
+      {cosine, 2000, 0, 1999, 1e-3 * 2000 / 2001},  // a warm-up as long as the run or longer divides by nothing
+      {cosine, 2000, 0, 2000, 1e-4},
+      {cosine, 4000, 0, 3000, 1e-3 * 3001 / 4001},
+      {cosine, 4000, 0, 4000, 1e-4}};
+  for (const Row& row : rows) {
+    INFO(enum_name(row.shape) << ", warm-up " << row.warmup << ", step " << row.step);
+    TrainConfig train = schedule(row.shape);
+    train.warmup_iters = row.warmup;
+    train.lr_decay_iters = row.lr_decay_iters;
+    CHECK(rate_at(train, row.step) == Approx(row.rate).epsilon(1e-9));
   }
-}
-
-TEST_CASE("cosine has nanoGPT's figures") {
-  const TrainConfig train = schedule(LrSchedule::cosine);
-  CHECK(rate_at(train, 1050) == Approx((1e-3 + 1e-4) / 2));                // half way: 0.5 (1 + cos(pi / 2))
-  CHECK(rate_at(train, 575) == Approx(1e-4 + 0.85355339059 * 9e-4));       // a quarter: 0.5 (1 + cos(pi / 4))
-  CHECK(rate_at(train, 1999) == Approx(1e-4 + 6.1516e-10).epsilon(1e-9));  // one before the end
-  CHECK(rate_at(train, 2000) == 1e-4);
-  CHECK(rate_at(train, 1'000'000) == 1e-4);
-}
-
-TEST_CASE("linear falls by equal parts to min_lr") {
-  const TrainConfig train = schedule(LrSchedule::linear);
-  CHECK(rate_at(train, 1050) == Approx(5.5e-4));
-  CHECK(rate_at(train, 1999) == Approx(1e-4 + 9e-4 / 1900));
-  CHECK(rate_at(train, 2000) == 1e-4);
-}
-
-TEST_CASE("constant stays at the peak") {
-  CHECK(rate_at(schedule(LrSchedule::constant), 5000) == 1e-3);
-}
-
-TEST_CASE("wsd stays at the peak until its last part, or the end of warm-up, then falls linearly") {
-  TrainConfig train = schedule(LrSchedule::wsd);
-  CHECK(rate_at(train, 1600) == Approx(1e-3));
-  CHECK(rate_at(train, 1800) == Approx(5.5e-4));
-  CHECK(rate_at(train, 2000) == 1e-4);
-  train.warmup_iters = 1900;
-  CHECK(rate_at(train, 1900) == Approx(1e-3));
-  CHECK(rate_at(train, 1950) == Approx(5.5e-4));
-}
-
-TEST_CASE("the decay ends at lr_decay_iters, or at max_iters where that is 0") {
-  TrainConfig train = schedule(LrSchedule::cosine);
-  train.lr_decay_iters = 300;
-  CHECK(rate_at(train, 200) == Approx(5.5e-4));
-  CHECK(rate_at(train, 300) == 1e-4);
-  train.lr_decay_iters = 0;
-  CHECK(rate_at(train, 300) > 9e-4);
 }
 
 TEST_CASE("under a clock the shape is that of the share of time after warm-up") {
@@ -116,22 +112,6 @@ TEST_CASE("under a clock the shape is that of the share of time after warm-up") 
   CHECK(rate_at_share(train, 0.92) == Approx(5.5e-4));
   train.lr_schedule = LrSchedule::constant;
   CHECK(rate_at_share(train, 0.99) == 1e-3);
-}
-
-TEST_CASE("without warm-up the first update has the full rate") {
-  TrainConfig train = schedule(LrSchedule::cosine);
-  train.warmup_iters = 0;
-  CHECK(rate_at(train, 0) == 1e-3);
-}
-
-TEST_CASE("a warm-up as long as the run or longer divides by nothing") {
-  TrainConfig train = schedule(LrSchedule::cosine);
-  train.warmup_iters = train.max_iters = 10;
-  CHECK(rate_at(train, 9) == Approx(1e-3 * 10 / 11));
-  CHECK(rate_at(train, 10) == 1e-4);
-  train.max_iters = 5;
-  CHECK(rate_at(train, 7) == Approx(1e-3 * 8 / 11));
-  CHECK(rate_at(train, 10) == 1e-4);
 }
 
 TEST_CASE("groups follow the schedule as a part of the peak, and its shape alone where the peak is 0") {
