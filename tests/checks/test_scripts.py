@@ -1,10 +1,11 @@
-"""scripts/train.sh and scripts/get_text.sh: which text they take."""
+"""scripts/train.sh and scripts/get_text.sh: which text they take; scripts/check/gpu.py, rehearsed on the CPU."""
 
 import functools
 import http.server
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -62,3 +63,12 @@ class ScriptsTest(unittest.TestCase):
         for place in (text, self.served(text)):
             get(place, 0)
             self.assertEqual(target.read_bytes(), text.read_bytes())
+
+    def test_every_part_of_a_check_of_the_gpu_is_rehearsed_on_the_cpu(self):
+        build, out = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build/chargpt")).parent, self.checkout.parent
+        command = [sys.executable, ROOT / "scripts/check/gpu.py", "--out", out, "--device", "cpu", "--build", build, "--text", ROOT / "data/sample.txt"]
+        printed = subprocess.run([*command, "machine", "losses", "repeat", "train", "refused", "precision"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        for result in ("losses: gpu: off by 0.0e", "repeat: gpu: 20 steps twice, the same bits", "train: 100 steps in ", "train: sample: 300 characters",
+                       "train: resumed from step-00000050 to step-00000100: the same bits", "train: continued on the CPU", "refused: ", "precision: gpu"):
+            self.assertRegex(printed, rf"(?m)^held +[0-9.]+ s  {result}")
+        self.assertEqual((out / "results.txt").read_text(), printed)

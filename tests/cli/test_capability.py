@@ -30,16 +30,6 @@ class CapabilityTest(ProgramTest):
         self.assertIn(f"CPU capability {capability} (ATEN_CPU_CAPABILITY = {level})\n",
                       self.succeed("--version", env={"ATEN_CPU_CAPABILITY": level}).out)
 
-    def test_a_word_that_is_none_is_ignored_with_one_line(self):
-        outcome = self.succeed("doctor", "--json", env={"ATEN_CPU_CAPABILITY": "avx1024"})
-        self.assertEqual(outcome.json["kernels"], self.doctor("avx512")["kernels"])
-        self.assertEqual(outcome.err, "chargpt: warning: ATEN_CPU_CAPABILITY = avx1024 is ignored: it is none of avx512, avx2, default\n")
-
-    def test_the_plan_tells_what_a_run_computes_with(self):
-        plan = self.json("train", "ladder/bigram", "--dry-run", *QUICK)
-        self.assertEqual(plan["cpu_capability"], self.doctor()["cpu_capability"])
-        self.assertIn(f"device  cpu ({plan['cpu_capability']}), 1 thread", self.succeed("train", "ladder/bigram", "--dry-run", *QUICK).out)
-
     def test_less_is_announced_on_resume_and_more_is_too(self):
         self.train("r", "nanogpt-cpu", 4, *SMALL)
         level = self.lower_level()
@@ -47,12 +37,6 @@ class CapabilityTest(ProgramTest):
         said = "not bit-exact: the processor was {} when the checkpoint was written and is {} now"
         self.assertIn(said.format(then, now), self.succeed("resume", "r", "--max_iters", "6", env={"ATEN_CPU_CAPABILITY": level}).err)
         self.assertIn(said.format(now, then), self.succeed("resume", "r", "--max_iters", "8").err)
-
-    def test_a_run_and_its_samples_repeat(self):
-        self.train("one", "nanogpt-cpu", 6, *SMALL)
-        self.train("two", "nanogpt-cpu", 3, *SMALL)
-        self.assertNotIn("not bit-exact", self.succeed("resume", "two", "--max_iters", "6").err.replace("changed", ""))
-        self.assertEqual(*[self.succeed("sample", run, "--tokens", "60", "--threads", "1", "--quiet").out for run in ("one", "one")])
 
     @unittest.skipUnless("ATEN_CPU_CAPABILITY" not in os.environ, "this process is limited already")
     def test_kernels_of_another_width_round_otherwise(self):

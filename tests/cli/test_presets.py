@@ -66,25 +66,3 @@ class MeasuringTest(ProgramTest):
         self.measure("--only", "ladder/average", "--seeds", "2")
         self.assertEqual(self.json_of("expected.json")["rows"]["ladder/bigram"], row)
         self.assertIn("**leaks**", (self.folder / "README.md").read_text())
-
-    def of_own_text(self, name, *arguments):
-        """What a script writes of a text of one's own."""
-        return self.script(name, "--program", PROGRAM, "--threads", "1", "--text", f"own={SAMPLE_TEXT}",
-                           "--work", self.folder / "work", *arguments).stdout
-
-    def test_a_preset_is_measured_beside_nanogpt_on_a_text_of_ones_own(self):
-        row = self.of_own_text("measure/texts.py", "--presets", "quick").splitlines()[2]
-        about, preset, seconds, loss, same_loss, theirs = row.strip("| ").split(" | ")
-        self.assertRegex(about, r"^own: 2\d,\d{3} characters, \d+ symbols$")
-        self.assertEqual((preset, loss), ("`quick`", same_loss))  # it sees windows of 64
-        self.assertGreater(float(theirs), float(loss))
-        self.assertLess(int(seconds), 60)
-
-    def test_default_is_set_beside_the_strongest_compressor(self):
-        written = self.of_own_text("measure/classes.py", "--seconds", "1")
-        name, alone, cell = written.strip("| \n").split(" | ")
-        self.assertEqual(name, "own")
-        own, rival = (float(loss) for loss in re.findall(r"\d\.\d{3}", cell))
-        self.assertGreater(float(alone), own)
-        self.assertEqual(cell.startswith("**"), own < rival, cell)
-        self.assertEqual(written, self.of_own_text("measure/classes.py", "--seconds", "1"))  # measured once

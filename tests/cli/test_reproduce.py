@@ -87,19 +87,6 @@ class ReproduceTest(ProgramTest):
         self.assertEqual((answer["verdict"], answer["difference"]), ("differs", {"step": 20, "what": "weights", "then": None, "now": None}))
         self.assertIn("copy: different: the weights of step 20\n", self.run_program("reproduce", "copy", "--quiet").out)
 
-    def test_the_text_must_be_there_and_the_same(self):
-        self.train("mine", "default", 3, *SIZE, text="".join(chr(97 + i * i % 23) for i in range(4000)))
-        (self.folder / "mine.txt").rename(self.folder / "moved.txt")
-        self.assertEqual(self.reproduced("mine")["verdict"], "bits")
-        (self.folder / "mine/text.safetensors").unlink()
-        self.fail_with(66, "reproduce", "mine")
-        self.assertEqual(self.reproduced("mine", "--text", "moved.txt")["verdict"], "bits")
-        self.fail_with(66, "reproduce", "mine", "--text", "nowhere.txt")
-        self.write("mine.txt", (self.folder / "moved.txt").read_text()[::-1])
-        self.assertIn("the text is not the one", self.fail_with(65, "reproduce", "mine"))
-        self.assertIn("the text is not the one", self.fail_with(65, "reproduce", "mine", "--text", "mine.txt"))
-        self.assertFalse((self.folder / "runs").exists())
-
     def test_a_length_in_seconds_is_replayed_and_a_stopped_run_ends_where_it_did(self):
         self.train("timed", "default", 0, *SIZE, "--max_iters", "100000", "--max_seconds", "2")
         answer = self.reproduced("timed")

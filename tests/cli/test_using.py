@@ -1,10 +1,10 @@
-"""Sampling with trained runs, comparing, tuning and measuring."""
+"""Comparisons of several trainings at once, and what bench measures."""
 
 import fcntl
 import pathlib
 import signal
 
-from program import QUICK, SAMPLE_TEXT, SMALL, ProgramTest, UsingTest, last_wins
+from program import QUICK, SAMPLE_TEXT, SMALL, ProgramTest, last_wins
 
 
 class CompareTest(ProgramTest):
@@ -52,7 +52,7 @@ class CompareTest(ProgramTest):
             self.assertEqual(self.last_step(run), 4000)
 
 
-class LookTest(UsingTest):
+class BenchTest(ProgramTest):
     def test_bench_train_reports_milliseconds(self):
         figures = self.json("bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "2", "--steps", "5", "--batch_size", "4",
                             "--gradient_accumulation_steps", "3")
@@ -65,15 +65,8 @@ class LookTest(UsingTest):
         self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
 
     def test_bench_sample_measures_a_run(self):
-        figures = self.json("bench", "sample", self.run_folder, "--batch", "3", "--tokens", "40", "--repeats", "1")
+        self.train("r", "nanogpt-cpu", 40, *SMALL)
+        figures = self.json("bench", "sample", "r", "--batch", "3", "--tokens", "40", "--repeats", "1")
         self.assertEqual((figures["batch"], figures["tokens"]), (3, 40))
         self.assertGreater(figures["tokens_per_second"], 0)
         self.assertLess(figures["first_token_ms"], 3 * 40e3 / figures["tokens_per_second"])
-
-    def test_doctor_says_what_it_found(self):
-        figures = self.json("doctor")
-        for key in ("libtorch", "device", "threads", "cpu_capability", "memory"):
-            self.assertIn(key, figures)
-        for threads in (figures["processors"], figures["processors"] + 1):
-            advice = self.json("doctor", "--threads", threads)["advice"]
-            self.assertEqual(any("more threads than processors" in line for line in advice), threads > figures["processors"])

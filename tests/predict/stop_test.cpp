@@ -90,15 +90,6 @@ TEST_CASE("what is shown so far and the end of every shown piece are whole chara
   CHECK(shown({"→"}, {"é", "←", "→"}) == "é←");
 }
 
-TEST_CASE("an unfinished character is held back until it is whole") {
-  Utf8Assembler assembler;
-  CHECK(assembler.add("a\xE2") == "a");
-  CHECK(assembler.add("\x86") == "");
-  CHECK(assembler.add("\x92z") == "\xE2\x86\x92z");
-  CHECK(assembler.add("\xF0\x9F\x98") == "");
-  CHECK(assembler.finish() == "\xF0\x9F\x98");
-}
-
 TEST_CASE("bytes that are no UTF-8 are not held back") {
   Utf8Assembler assembler;
   CHECK(assembler.add("\x80") == "\x80");          // continues nothing

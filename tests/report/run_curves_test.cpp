@@ -64,20 +64,6 @@ TEST_CASE_METHOD(Reading, "the beginning of a line is forgotten where the file i
   CHECK(reader.complaint().empty());
 }
 
-TEST_CASE_METHOD(Reading, "broken lines are counted, the first one named, the others told") {
-  append(train(1, 2).dump() + "\n{broken\n[1]\n{}\n" + train(2, 2).dump() + "\n");
-  CHECK(read() == std::vector<int>{1, 2});
-  CHECK(reader.complaint() == file.string() + ": skipped 3 malformed lines (first: line 2)");
-}
-
-TEST_CASE_METHOD(Reading, "a row nested too deep to be copied is left out") {
-  constexpr int levels = 400'000;
-  append(R"({"kind":"plan","step":1,"leaks":)" + std::string(levels, '[') + std::string(levels, ']') + "}\n" +
-         R"({"kind":"train","step":2,"note":"\")" + std::string(20, '[') + R"("})" + "\n");
-  CHECK(read() == std::vector<int>{2});
-  CHECK(reader.complaint() == file.string() + ": skipped 1 malformed line (first: line 1)");
-}
-
 TEST_CASE_METHOD(RunCurves, "the curves say where a run stands") {
   add({{"kind", "plan"}, {"step", 0}, {"max_iters", 100}, {"leaks", false}});
   add(train(10, 3));

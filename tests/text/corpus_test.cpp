@@ -183,31 +183,6 @@ TEST_CASE("an absurd vocabulary is refused") {
              Catch::StartsWith("mine.txt has 101 distinct characters, more than 100 (data.max_symbols): "));
 }
 
-TEST_CASE("a text is encoded with a vocabulary that is given") {
-  const Corpus taught = corpus_of("abc\n");
-  const Corpus corpus = corpus_from_text("cab", {}, "new.txt", taught.vocabulary());
-  CHECK(corpus.vocabulary() == taught.vocabulary());
-  CHECK(ids_of(corpus.all()) == Ids{3, 1, 2});
-  CHECK(error_of([&] { corpus_from_text("ca\nxéxa", {}, "new.txt", taught.vocabulary()); }) ==
-        data_error(
-            "new.txt has 2 characters that the model has never seen: 'x' (U+0078) at 3 (2 times), 'é' (U+00E9) at 4; "
-            "leave them out, or train a model on a text that has them"));
-  CHECK(ids_of(corpus_from_text("\xE9", {}, "new.txt", Vocabulary::of_bytes()).all()) == Ids{0xE9});
-}
-
-TEST_CASE("characters that a given vocabulary lacks are skipped or replaced, and a notice says so") {
-  const Vocabulary vocabulary = corpus_of("ab ?").vocabulary();
-  const auto read = [&](UnknownPolicy policy) { return corpus_from_text("xaébx", {}, "new.txt", vocabulary, policy); };
-  CHECK(text_of(read(UnknownPolicy::skip)) == "ab");
-  CHECK(text_of(read(UnknownPolicy::replace)) == "?a?b?");
-  CHECK(read(UnknownPolicy::skip).notices() ==
-        Names{"new.txt has 2 characters that the model has never seen: 'x' (U+0078) at 0 (2 times), 'é' (U+00E9) at 2; "
-              "they are left out"});
-  CHECK_THAT(error_of([&] { read(UnknownPolicy::error); }).line, Catch::EndsWith("leave them out, or --unknown skip"));
-  CHECK(error_of([&] { corpus_from_text("xyz", {}, "new.txt", vocabulary, UnknownPolicy::skip); }) ==
-        data_error("new.txt has no character that the model knows"));
-}
-
 TEST_CASE("a corpus is made again from its parts, without its text") {
   for (const Documents documents : {Documents::none, Documents::lines}) {
     const Corpus corpus =

@@ -160,34 +160,6 @@ TEST_CASE_METHOD(TwoTeachers, "teachers are kept by name and step, and none is n
              Catch::Contains("is named twice"));
 }
 
-TEST_CASE_METHOD(TestFolder, "a run whose teacher is gone, or has other weights, is not resumed") {
-  const std::string teacher = trained(path() / "teacher");
-  const ResolvedConfig config = student_of({teacher});
-  const TestFolder run;
-  EndedRun first(config, run.path(), 7);
-  const Checkpoint stopped = last_checkpoint(run.path());
-
-  fs::rename(teacher, teacher + "-before");
-  TrainerOptions options;
-  options.teachers = stopped.state.teachers;
-  CHECK_THAT(message_of(ExitCode::missing, [&] { SmallRun(config, options); }),
-             Catch::Contains("train.teacher: no run or checkpoint at") &&
-                 Catch::Contains("put this one back, or name others with --teacher"));
-
-  ResolvedConfig other = small_config();
-  other.config.train.seed = 9;
-  trained(teacher, other);
-  SmallRun second(config, options);
-  CHECK_THAT(message_of(ExitCode::data, [&] { second.trainer.resume_from(stopped); }),
-             Catch::Contains("has other weights than when"));
-
-  ResolvedConfig without = config;
-  without.config.train.teacher.clear();
-  ResumedRun third(without, run.path(), stopped);
-  CHECK(third.trainer.run() == Ending::finished);
-  CHECK(third.recorder->noticed("changed: train.teacher"));
-}
-
 TEST_CASE_METHOD(TestFolder, "a teacher that sees its own targets is refused") {
   ResolvedConfig leaky = small_config("average");
   leaky.config.model.causal = false;
