@@ -157,19 +157,6 @@ TEST_CASE("a NaN stays one through every activation") {
   });
 }
 
-TEST_CASE("norms by hand: (1, 3) is (-1, 1) by layernorm and (1, 3) / sqrt 5 by rmsnorm") {
-  for_all_kernels([](const Kernels& k) {
-    Floats x{1, 3}, y(2), stats(2);
-    const Floats gain{2, 2}, bias{0.5F, 0};
-    k.norm(NormKind::layernorm, 1, 2, x.data(), 2, gain.data(), bias.data(), 0, y.data(), 2, stats.data());
-    CHECK(entry(y, 0) == Approx(-1.5));
-    CHECK(entry(y, 1) == Approx(2));
-    k.norm(NormKind::rmsnorm, 1, 2, x.data(), 2, nullptr, nullptr, 0, y.data(), 2, stats.data());
-    CHECK(entry(y, 0) == Approx(1 / std::sqrt(5)));
-    CHECK(entry(y, 1) == Approx(3 / std::sqrt(5)));
-  });
-}
-
 TEST_CASE("a convolution adds the last tokens of its window, weighted, and no more than are there") {
   for_all_kernels([](const Kernels& k) {
     const long ld = 48, T = 9;
@@ -203,18 +190,6 @@ TEST_CASE("a convolution adds the last tokens of its window, weighted, and no mo
                 return sum;
               }) < 1e-5);
         CHECK(entry(dw, taps * width) == 0.5);
-      }
-  });
-}
-
-TEST_CASE("transposed, rows are columns") {
-  for_all_kernels([](const Kernels& k) {
-    for (const long rows : {1L, 16L, 35L})
-      for (const long columns : {1L, 16L, 35L}) {
-        const Floats x = numbers(rows, 40);
-        Floats y(static_cast<std::size_t>(columns * 50));
-        k.transpose(rows, columns, x.data(), 40, y.data(), 50);
-        CHECK(error_of(y, columns, rows, 50, [&](long c, long r) { return entry(x, r * 40 + c); }) == 0);
       }
   });
 }

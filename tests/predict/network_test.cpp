@@ -87,16 +87,6 @@ TEST_CASE("threads that make the columns of a large model's products together sa
   CHECK(logits_past_the_window(15) == alone);
 }
 
-TEST_CASE_METHOD(DrawnModel, "of a prompt longer than block_size the last block_size ids count") {
-  NetworkPredictor network(model, 1);
-  const auto row = [&](const Ids& ids) {
-    const Predictor::Rows rows = network.start(ids, 1);
-    return Floats(rows.first, rows.first + test_vocab);
-  };
-  CHECK(row({9, 9, 9, 1, 2, 3, 4, 5, 6, 7, 8}) == row({1, 2, 3, 4, 5, 6, 7, 8}));
-  CHECK(row({9, 2, 3, 4, 5, 6, 7, 8}) != row({1, 2, 3, 4, 5, 6, 7, 8}));
-}
-
 TEST_CASE("a context slides where positions are told apart by distance, and that is said where they are not") {
   for (const Position position : {Position::learned, Position::sinusoidal, Position::rope, Position::none}) {
     ModelConfig config = small_config();

@@ -94,19 +94,3 @@ TEST_CASE_METHOD(WholeRun, "without checksums, damaged parts never crash their r
              [](const std::string& text) { Vocabulary::from_json(parse_strict_json(text, "v"), "v"); });
 }
 
-TEST_CASE_METHOD(TestFolder, "a damaged config of a run never crashes its reader") {
-  const SavedRun run;
-  const std::string whole = to_json(run.config()).dump(1);
-  const auto attempt = [&](const std::string& text) {
-    write("config.json", text);
-    const ExitCode code = error_of([&] { read_config(path()); }).code;
-    CHECK((code == ExitCode::ok || code == ExitCode::data));
-  };
-  for (std::size_t at = 0; at < whole.size(); ++at) {
-    CAPTURE(at);
-    attempt(whole.substr(0, at));
-    std::string text = whole;
-    text[at] = static_cast<char>(text[at] ^ (1 << (at % 8)));
-    attempt(text);
-  }
-}

@@ -123,7 +123,7 @@ TEST_CASE_METHOD(TestFolder, "a start that was broken off leaves nothing that is
 }
 
 TEST_CASE_METHOD(TestFolder, "a start under way in another process is no stranger, at any moment") {
-  constexpr int rounds = 300;
+  constexpr int rounds = 100;
   for (int round = 0; round < rounds; ++round) {
     const fs::path run = path() / std::to_string(round);
     fs::create_directory(run);

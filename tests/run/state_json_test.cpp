@@ -25,20 +25,6 @@ std::string state_failure(const std::string& name, const nlohmann::json& value) 
 
 }  // namespace
 
-TEST_CASE("a run state comes back from its text as it was, doubles bit for bit") {
-  RunState state = state_of(5);
-  state.seconds = 0.1 + 0.2;
-  state.val_loss = std::nextafter(1.9, 2.0);
-  state.best_val_loss = std::numeric_limits<double>::denorm_min();
-  state.data.crc64 = UINT64_MAX;
-  const RunState read = run_state_from_json(parse_strict_json(to_json(state).dump(2), "s"), "s");
-  CHECK(read.seconds == state.seconds);
-  CHECK(read.val_loss == state.val_loss);
-  CHECK(read.best_val_loss == state.best_val_loss);
-  CHECK(read.data == state.data);
-  CHECK(to_json(read).dump() == to_json(state).dump());
-}
-
 TEST_CASE("the teachers of a run come back; anything but a list of them is refused") {
   RunState state = state_of(5);
   state.teachers = {{"a", 400, 1}, {"\"b\"", 5, UINT64_MAX}};

@@ -6,13 +6,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "config/describe.h"
-#include "config/load.h"
-#include "config/source.h"
-#include "kernels/bf16.h"
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
-#include "small_run.h"
+#include "option_values.h"
 #include "train/plan.h"
 
 namespace chargpt {
@@ -80,35 +76,6 @@ std::string course_of(const ResolvedConfig& resolved, Corpus corpus) {
   return text.str();
 }
 
-/// Other values of an option that are worth a try, as one would write them after a flag.
-Words other_values(const OptionInfo& option, const nlohmann::json& now, const Texts& texts) {
-  static const std::map<std::string, Words> special{{"model.type", {"bigram", "gpt"}},
-                                                    {"data.max_symbols", {"2"}},
-                                                    {"data.max_val_tokens", {"20"}},
-                                                    {"data.test_fraction", {"0.1"}},
-                                                    {"train.groups", {R"([{"match": "wte", "lr_scale": 3}])"}},
-                                                    {"train.patience", {"1"}},
-                                                    {"sample.top_k", {"1", "2"}},
-                                                    {"sample.min_p", {"0.999"}},
-                                                    {"data.separator", {"\\n"}},
-                                                    {"train.teacher", {"a-run-that-is-not-there"}}};
-  const std::string key = option.section + "." + option.name;
-  if (key == "data.text") return {texts.second()};
-  if (const auto found = special.find(key); found != special.end()) return found->second;
-  const std::string type = option.schema().value("type", "choice");
-  if (type == "boolean") return {now.get<bool>() ? "false" : "true"};
-  if (type == "array") return {"[\"mlp\"]", "[\"attention\"]"};
-  if (type == "choice") {
-    Words words = parts_of(option.range);
-    std::erase(words, now.get<std::string>());
-    return words;
-  }
-  const auto number = now.get<double>();
-  if (type == "integer")
-    return number > 1 ? Words{spelled(number * 2), spelled(std::floor(number / 2))} : Words{"2", "1"};
-  return number > 0 ? Words{spelled(number / 2), spelled(number * 2), spelled(number / 1000)} : Words{"1e-3", "0.5"};
-}
-
 /// Whether the option with that value changes the course of the training, or is refused by name.
 bool has_effect(const ResolvedConfig& base, const std::string& base_course, const std::string& key,
                 const std::string& value) {
@@ -151,7 +118,9 @@ TEST_CASE("each option of each preset, changed, changes the training or is refus
       CAPTURE(key);
       const bool stands = key == "train.patience";
       CHECK(std::ranges::any_of(
-          other_values(option, values.at(option.section).at(option.name), texts), [&](const std::string& value) {
+          key == "data.text" ? Words{texts.second()}
+                             : other_values(option, values.at(option.section).at(option.name)).values,
+          [&](const std::string& value) {
             return has_effect(stands ? standing : base, stands ? standing_course : course, key, value);
           }));
     }

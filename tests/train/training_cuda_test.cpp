@@ -35,23 +35,6 @@ CUDA_CASE(same_losses_as_the_cpu, "on a GPU, 20 steps in float32 have the CPU's 
   }
 }
 
-CUDA_CASE(tf32_rounds_a_little, "TF32 rounds, and only a little", "[cuda]") {
-  SmallRun exact = gpu_run(wider_config(Dtype::float32)), rounded = gpu_run(wider_config(Dtype::tf32));
-  exact.trainer.run();
-  rounded.trainer.run();
-  CHECK(rounded.recorder->losses() != exact.recorder->losses());
-  CHECK(rounded.recorder->losses().back() == Approx(exact.recorder->losses().back()).epsilon(0.02));
-}
-
-CUDA_CASE(dropout_trains, "dropout trains on a GPU", "[cuda]") {
-  ResolvedConfig config = wider_config(Dtype::float32);
-  config.config.model.dropout = 0.2;
-  config.config.train.max_iters = 60;
-  SmallRun gpu = gpu_run(config);
-  gpu.trainer.run();
-  CHECK(gpu.recorder->evaluations.back().val_loss < gpu.recorder->evaluations.front().val_loss - 0.3);
-}
-
 CUDA_CASE(bfloat16_trains_resumes_and_samples, "in bfloat16 a GPU trains, resumes and samples", "[cuda]") {
   const TestFolder folder;
   const ResolvedConfig config = wider_config(Dtype::bfloat16);
