@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-import shutil
 import struct
 import zlib
 
@@ -48,19 +47,6 @@ def checkpoint(run, step):
 def checkpoints(run):
     """The steps of a run's complete checkpoints, in order."""
     return sorted(int(found[1]) for path in (run / "checkpoints").glob("*") if (found := re.fullmatch(r"step-(\d{8})\.safetensors", path.name)))
-
-
-def remove(path):
-    path.unlink()
-
-
-def copy(path, target):
-    shutil.copy(path, target)
-
-
-def weights_file(path):
-    """The file of tensors with the weights of a checkpoint."""
-    return path
 
 
 def weights(run, step):

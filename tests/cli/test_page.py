@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 from browser import Browser, is_there
-from checkpoints import checkpoint, rewrite, weights, weights_file
+from checkpoints import checkpoint, rewrite, weights
 from program import SAMPLE_TEXT, TEXT, ProgramTest, data_of, metrics
 
 NODE = shutil.which("node") or shutil.which("nodejs")
@@ -57,7 +57,7 @@ class PageModelTest(ProgramTest):
 
     def page_model(self, windows, prompt, rounded=False):
         """What page_model.js makes of the page of `run`."""
-        exact = [] if rounded else [weights_file(checkpoint(self.folder / "run", self.step_of("run", "best")))]
+        exact = [] if rounded else [checkpoint(self.folder / "run", self.step_of("run", "best"))]
         return json.loads(subprocess.run(
             [NODE, pathlib.Path(__file__).with_name("page_model.js"), self.folder / "run/page.html", *exact], check=True, capture_output=True,
             input=json.dumps({"windows": windows, "prompt": prompt, "tokens": 60}).encode()).stdout)

@@ -4,7 +4,7 @@ import json
 import shutil
 import signal
 
-from checkpoints import checkpoint, checkpoints, copy, damage, name_of, remove
+from checkpoints import checkpoint, checkpoints, damage, name_of
 from program import SAMPLE_TEXT, ProgramTest, files, metrics
 
 SIZE = ["--n_layer", "2", "--n_embd", "16", "--block_size", "32", "--threads", "1"]
@@ -81,8 +81,7 @@ class ReproduceTest(ProgramTest):
     def test_weights_of_another_training_are_found_though_the_losses_are_right(self):
         self.train("other", "default", 60, *SIZE, "--keep", "9", "--eval_interval", "20", "--seed", "3")
         replaced = checkpoint(self.copy(), 20)
-        remove(replaced)
-        copy(checkpoint(self.folder / "other", 20), replaced)
+        shutil.copy(checkpoint(self.folder / "other", 20), replaced)
         answer = self.reproduced("copy", code=1)
         self.assertEqual((answer["verdict"], answer["difference"]), ("differs", {"step": 20, "what": "weights", "then": None, "now": None}))
         self.assertIn("copy: different: the weights of step 20\n", self.run_program("reproduce", "copy", "--quiet").out)

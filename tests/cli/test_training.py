@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 
-from checkpoints import checkpoint, safetensors, weights_file
+from checkpoints import checkpoint, safetensors
 from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins
 
 SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "16", "--dropout", "0.1", "--warmup_iters", "2",
@@ -17,7 +17,7 @@ SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size"
 class TrainTest(ProgramTest):
     def test_a_checkpoint_holds_nanogpt_names_and_a_tied_head_once(self):
         self.train("r", "nanogpt-cpu", 1, *SMALL_GPT, "--dropout", "0")
-        found, _ = safetensors(weights_file(checkpoint(self.folder / "r", 1)).read_bytes())
+        found, _ = safetensors(checkpoint(self.folder / "r", 1).read_bytes())
         self.assertEqual([found["transformer.h.0.attn.c_attn.weight"][key] for key in ("dtype", "shape")], ["F32", [48, 16]])
         self.assertIn("transformer.wte.weight", found)
         self.assertNotIn("lm_head.weight", found)

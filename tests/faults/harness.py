@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from checkpoints import checkpoint, checkpoints, damage, is_whole, name_of, part, remove, rewrite, tensors, weights  # noqa: E402, F401
+from checkpoints import checkpoint, checkpoints, damage, is_whole, name_of, part, rewrite, tensors, weights  # noqa: E402, F401
 from program import PROGRAM, Outcome, ProgramTest, files, last_wins, make_run, metrics, mounts_are_allowed, rows  # noqa: E402, F401
 
 TEXT = "".join("abcdefghijkl. \n"[(3 * i + i // 11) % 15] for i in range(3000))

@@ -3,7 +3,7 @@
 import json
 import os
 
-from harness import SAVES, FaultTest, checkpoint, checkpoints, digests, name_of, remove, rows, state, tensors
+from harness import SAVES, FaultTest, checkpoint, checkpoints, digests, name_of, rows, state, tensors
 
 
 class EarlierStepTest(FaultTest):
@@ -18,7 +18,7 @@ class EarlierStepTest(FaultTest):
         new = self.copy(self.run_folder, "new")
         for later in checkpoints(new):
             if later > step:
-                remove(checkpoint(new, later))
+                checkpoint(new, later).unlink()
         return new
 
     def both(self, run):

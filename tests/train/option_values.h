@@ -33,7 +33,7 @@ inline OptionValues other_values(const OptionInfo& option, const nlohmann::json&
       {"data.separator", {{"\\n"}}},
       {"data.split_seed", {{"3"}, {{"data.documents", "lines", ""}}}},
       {"model.type", {{"bigram", "average", "masked", "attention", "gpt"}}},
-      {"model.causal", {{"false"}, {{"model.type", "average", ""}}}},
+      {"model.causal", {{"true", "false"}, {{"model.type", "average", ""}}}},
       {"model.bias_places", {{"attention,head", "mlp,norm"}, {{"model.bias", "true", ""}}}},
       {"model.rope_base", {{"100"}, {{"model.position", "rope", ""}}}},
       {"model.conv_width", {{"2", "9"}, {{"model.conv_places", "mlp", ""}}}},
