@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "kernels/bf16.h"
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
 #include "option_values.h"
