@@ -421,10 +421,10 @@ def weights_case(text, window=16):
         counts.loss(history, symbol, learn=True)
     # Newton's method on the logistic loss, a step for each decision, with the Hessian so far.
     w, hessian, losses = [0.5, 0.5], [10.0, 0.0, 10.0], [0.0, 0.0, 0.0]
-    count = (len(ids) - 1 - first) // window
-    for start in range(first, first + count * window, window):
+    targets = len(ids) - 1 - first
+    for start in range(first, first + targets, window):
         history = counts.history_of(ids[:start])
-        for t in range(window):
+        for t in range(min(window, first + targets - start)):
             counts.advance(history, ids[start + t])
             symbol, probabilities = ids[start + t + 1], Mixture.probabilities(network(ids[start + t], t))
             place, known = counts.place_of(history), set(range(CONTEXTS))
@@ -443,8 +443,8 @@ def weights_case(text, window=16):
                 w[1] -= (hessian[0] * gradient[1] - hessian[1] * gradient[0]) / determinant
     if w[0] > 0.5:
         w = [0.5, 0.5]
-    losses = dict(zip(("network_loss", "counts_loss", "mixture_loss"), (loss / count / window for loss in losses)))
-    return {"text": text, "window": window, "tokens": count * window, "network": w[0], "counts": w[1]} | losses
+    losses = dict(zip(("network_loss", "counts_loss", "mixture_loss"), (loss / targets for loss in losses)))
+    return {"text": text, "window": window, "tokens": targets, "network": w[0], "counts": w[1]} | losses
 
 
 def figures():

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "kernels/thread_team.h"
@@ -78,29 +79,32 @@ Mixture::Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, 
   mixer_.begin_anew(first_weights(inputs, weights_));
 }
 
-/// On whole windows from `first` on, one after the other.
+/// On the windows of `eval`, from `first` on; the weights learn from one decision after the other.
 void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat& heartbeat) {
-  const std::int64_t V = vocab_size(), T = block_size(), count = (train.size() - 1 - first) / T;
+  using Decision = std::tuple<double, double, bool>;  // logits by network and counts, and the bit
+  const WindowCut cut(train.slice(first, train.size() - first), block_size());
   WeightLearner learner;
   double of_network = 0, of_counts = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    beat(heartbeat, i, count);
-    const std::int64_t begin = first + i * T;
-    const WindowBatch window{.tokens = train, .starts = {&begin, 1}, .T = T};
-    rows_.resize(static_cast<std::size_t>(T * V));
-    network_.logits(window, rows_);
-    for_each_place(window, 0, rows_, [&](const Counts::History& history, std::size_t t, std::span<float> row) {
-      const std::int64_t target = train[begin + static_cast<std::int64_t>(t) + 1];
-      loss_of(row, counts_.place_of(history), target, own_, [&](bool bit) {
-        const double network = own_.logits[inputs - 1], counts = own_.logits[inputs - 2];
+  for (std::int64_t i = 0; i < cut.count(); beat(heartbeat, i, cut.count())) {
+    std::vector<std::int64_t> starts;
+    const std::int64_t T = cut[i].length, most = std::max<std::int64_t>(1, tokens_at_once() / T);
+    for (; i < cut.count() && cut[i].length == T && std::ssize(starts) < most; ++i)
+      starts.push_back(first + cut[i].begin);
+    const WindowBatch windows{.tokens = train, .starts = starts, .T = T};
+    std::vector<float> losses(static_cast<std::size_t>(windows.numel()));
+    std::vector<std::vector<Decision>> decisions(losses.size());
+    score(windows, losses, [&](const Scratch& scratch, std::size_t place, bool bit) {
+      decisions[place].push_back({scratch.logits[inputs - 1], scratch.logits[inputs - 2], bit});
+    });
+    for (const std::vector<Decision>& of_place : decisions)
+      for (const auto& [network, counts, bit] : of_place) {
         of_network -= std::log(squash(bit ? network : -network));
         of_counts -= std::log(squash(bit ? counts : -counts));
         learner.see(network, counts, bit);
-      });
-    });
+      }
+    learning_.tokens += windows.counted();
   }
-  learning_.tokens = count * T;
-  if (count == 0) return;
+  if (learning_.tokens == 0) return;
   // The network knows this text from its training, and is overrated here. That half is nearly best for any network that
   // is at least as good as the counts was measured: see README.md.
   weights_ = learner.weights.network > 0.5 ? MixtureWeights{} : learner.weights;
@@ -217,17 +221,22 @@ void Mixture::logits(const WindowBatch& windows, std::span<float> logits) {
   });
 }
 
-void Mixture::score(const WindowBatch& windows, std::span<float> losses) {
+/// body(scratch, place, bit) after each decision of a target that counts.
+template <class Body>
+void Mixture::score(const WindowBatch& windows, std::span<float> losses, const Body& body) {
   std::vector<std::int64_t> targets(losses.size());
   windows.copy_targets(targets.data());
   rows_.resize(losses.size() * static_cast<std::size_t>(vocab_size()));
-  on_windows(windows, rows_,
-             [&](Scratch& scratch, const Counts::History& history, std::size_t place, std::span<float> row) {
-               losses[place] = 0;
-               if (targets[place] == no_target) return;
-               losses[place] =
-                   static_cast<float>(loss_of(row, counts_.place_of(history), targets[place], scratch, [](bool) {}));
-             });
+  on_windows(windows, rows_, [&](Scratch& scratch, const Counts::History& history, std::size_t place, auto row) {
+    losses[place] = 0;
+    if (targets[place] == no_target) return;
+    const auto see = [&](bool bit) { body(scratch, place, bit); };
+    losses[place] = static_cast<float>(loss_of(row, counts_.place_of(history), targets[place], scratch, see));
+  });
+}
+
+void Mixture::score(const WindowBatch& windows, std::span<float> losses) {
+  score(windows, losses, [](const auto&...) {});
 }
 
 void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {

@@ -72,6 +72,8 @@ class Mixture : public Predictor {
   void for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows, const Body& body) const;
   template <class Body>
   void on_windows(const WindowBatch& windows, std::span<float> rows, const Body& body);
+  template <class Body>
+  void score(const WindowBatch& windows, std::span<float> losses, const Body& body);
   void learn_weights(TokenView train, std::int64_t first, const Heartbeat& heartbeat);
   Rows mixed(const Rows& rows);
 
