@@ -5,8 +5,10 @@
 #include <bit>
 #include <string_view>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "evaluate/split_loss.h"
 
 namespace chargpt {
@@ -57,19 +59,17 @@ class MeansByContext {
   std::int64_t most_ = 0;
 };
 
-constexpr std::array<std::string_view, 8> class_names = {"small letters",    "capital letters",  "digits",
-                                                         "spaces",           "line ends",        "other ASCII",
-                                                         "other characters", "ends of documents"};
+/// The kinds of base/utf8.h first.
+constexpr std::array<std::string_view, 9> class_names = {"small letters", "capital letters", "other letters",
+                                                         "digits",        "combining marks", "other characters",
+                                                         "spaces",        "line ends",       "ends of documents"};
 
-std::size_t class_of(std::string_view symbol) {
-  if (symbol.empty()) return 7;
-  const auto first = static_cast<unsigned char>(symbol[0]);
-  if (first >= 'a' && first <= 'z') return 0;
-  if (first >= 'A' && first <= 'Z') return 1;
-  if (first >= '0' && first <= '9') return 2;
-  if (first == ' ') return 3;
-  if (first == '\n' || first == '\r') return 4;
-  return first < 0x80 ? 5 : 6;
+std::size_t class_of(const std::string& symbol) {
+  if (symbol.empty()) return 8;
+  if (symbol == " ") return 6;
+  if (symbol == "\n" || symbol == "\r") return 7;
+  const std::optional<char32_t> character = single_character(symbol);
+  return static_cast<std::size_t>(character ? kind_of(*character) : CharacterKind::other);
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const st
 std::vector<MeanLoss> losses_by_place(std::span<const std::int64_t> ids, std::span<const float> losses,
                                       std::int64_t document);
 
-/// By kind of character: small and capital letters of ASCII, digits, spaces, line ends, other ASCII, all others, ends
-/// of documents. Kinds that do not occur are left out.
+/// By kind of character: the kinds of base/utf8.h, spaces, line ends, ends of documents. Kinds that do not occur are
+/// left out.
 std::vector<MeanLoss> losses_by_class(std::span<const std::int64_t> ids, std::span<const float> losses,
                                       const Vocabulary& vocabulary);
 

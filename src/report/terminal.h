@@ -20,8 +20,8 @@ bool is_dumb(const char* term);
 /// `code` is that of an ANSI escape: "36"; empty: `text` as it is.
 std::string colored(const std::string& text, std::string_view code);
 
-/// Columns of a terminal: 0 for combining marks, 2 for wide East Asian symbols and emoji, else 1 (also for a byte that
-/// is not UTF-8).
+/// Columns of a terminal: the columns_of() its characters (base/characters.h), and 1 for a byte that is not
+/// UTF-8.
 std::size_t display_width(std::string_view text);
 
 /// The longest prefix of `text` that fits into `columns`.
@@ -34,7 +34,7 @@ std::string escape_for_terminal(std::string_view text);
 /// The same as one line: \n too.
 std::string line_for_terminal(std::string_view text);
 
-/// Text between tags of HTML or SVG: nothing in it is markup.
+/// Text between tags of HTML or SVG, escaped as for a terminal: nothing in it is markup.
 std::string text_in_markup(std::string_view text);
 
 std::string without_end_spaces(std::string text);

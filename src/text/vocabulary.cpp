@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "report/terminal.h"
 
 namespace chargpt {
 namespace {
@@ -61,7 +61,7 @@ std::string_view name_of_invisible(char32_t code_point) {
       "U+FE0F variation selector;U+FEFF byte order mark;";
   const std::string number = code_point_name(code_point) + " ";
   const std::size_t at = names.find(number);
-  if (at == names.npos) return is_decomposed_part(code_point) ? "combining mark" : "";
+  if (at == names.npos) return kind_of(code_point) == CharacterKind::mark ? "combining mark" : "";
   const std::string_view name = names.substr(at + number.size());
   return name.substr(0, name.find(';'));
 }
@@ -77,7 +77,7 @@ std::string describe_character(char32_t code_point) {
   if (!name.empty() && name != "space") return line_of(number, " (", name, ")");
   const bool no_character = (code_point >= 0xD800 && code_point < 0xF900) || (code_point & 0xFFFE) == 0xFFFE ||
                             code_point >= 0xE0000;  // surrogates, private use, tags
-  if (no_character || is_control(code_point) || display_width(utf8_of(code_point)) == 0) return number;
+  if (no_character || is_control(code_point) || columns_of(code_point) == 0) return number;
   return std::string("'").append(utf8_of(code_point)).append("' (").append(number).append(")");
 }
 

@@ -33,6 +33,8 @@ TEST_CASE("width counts columns, not bytes") {
   CHECK(display_width("日本") == 4);
   CHECK(display_width("😀") == 2);
   CHECK(display_width("\xff") == 1);
+  // Marks of Hebrew, Arabic, Devanagari, Thai, Tamil, Bengali, Lao, Burmese, Khmer, Hangul and Syriac.
+  CHECK(display_width("\u05b8\u064e\u094d\u0e49\u0bcd\u09cd\u0ec9\u1039\u17d2\u1161\u0730") == 0);
   CHECK(first_columns("a日本", 2) == "a");
   CHECK(first_columns("a日本", 3) == "a日");
   CHECK(first_columns("abc", 10) == "abc");

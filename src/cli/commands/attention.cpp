@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -40,24 +41,21 @@ void print_last_rows(const AttentionWeights& weights, const PromptWindow& window
     if (isatty(STDOUT_FILENO) != 0 && indent + width > columns) break;
   }
   print_lines("which characters each head looks at from the last one:\n\n");
-  std::printf("%*s", static_cast<int>(indent), "");
-  for (std::size_t j = first; j < window.symbols.size(); ++j) std::fputs(window.symbols[j].c_str(), stdout);
-  std::printf("\n");
-  const auto T = static_cast<std::size_t>(weights.T);
+  const std::vector<std::string> symbols(window.symbols.begin() + static_cast<std::ptrdiff_t>(first),
+                                         window.symbols.end());
+  std::printf("%*s%s\n", static_cast<int>(indent), "", joined(symbols, "").c_str());
   for (std::int64_t layer = 0; layer < weights.layers; ++layer)
     for (std::int64_t head = 0; head < weights.heads; ++head) {
-      const auto row = weights.of_head(layer, head).last(T);
-      std::printf("%-*s%s\n", static_cast<int>(indent), name_of(layer, head).c_str(),
-                  bars(row.subspan(first), std::span(window.symbols).subspan(first)).c_str());
+      const auto row = weights.of_head(layer, head).last(symbols.size());
+      std::printf("%-*s%s\n", static_cast<int>(indent), name_of(layer, head).c_str(), bars(row, symbols).c_str());
     }
   print_lines("\nThe higher the block, the more weight. --layer and --head show all rows of one head.\n");
 }
 
 void print_matrix(const AttentionWeights& weights, const PromptWindow& window, std::int64_t layer, std::int64_t head) {
   const auto T = static_cast<std::size_t>(weights.T);
-  std::printf("%s: each row is a character, and what it looks at\n\n   ", name_of(layer, head).c_str());
-  for (const std::string& symbol : window.symbols) std::fputs(symbol.c_str(), stdout);
-  std::printf("\n");
+  std::printf("%s: each row is a character, and what it looks at\n\n   %s\n", name_of(layer, head).c_str(),
+              joined(window.symbols, "").c_str());
   for (std::size_t i = 0; i < T; ++i) {
     const auto row = weights.of_head(layer, head).subspan(i * T, T);
     std::printf("%s%s%s\n", window.symbols[i].c_str(), display_width(window.symbols[i]) == 2 ? " " : "  ",

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -197,11 +198,10 @@ std::int64_t line_of_token(TokenView text, std::int64_t token, std::int64_t line
 
 /// The lengths for which some sample is long enough.
 std::vector<std::int64_t> lengths_of(const Audit& audit) {
-  std::size_t longest = 0;
-  for (const std::vector<std::int64_t>& text : audit.texts) longest = std::max(longest, text.size());
+  const auto longest = std::ssize(*std::ranges::max_element(audit.texts, {}, &std::vector<std::int64_t>::size));
   std::vector<std::int64_t> reached;
   std::ranges::copy_if(lengths, std::back_inserter(reached),
-                       [longest](std::int64_t length) { return length <= static_cast<std::int64_t>(longest); });
+                       [longest](std::int64_t length) { return length <= longest; });
   return reached;
 }
 
@@ -250,8 +250,7 @@ void print_for_people(const Audit& audit, const std::string& unit, const std::st
   print_new_shares(audit, unit);
   print("\nlongest stretch copied: " + format_count(audit.samples.longest, unit) + ", from " +
         (line > 0 ? "line " + format_count(line) + " of " : "") + "the training text");
-  std::string shown;
-  for (const char c : longest) shown += c == '\n' ? std::string("\\n") : std::string(1, c);
+  const std::string shown = printable(longest, std::string::npos);
   constexpr std::size_t most = 74, around = 6;
   const std::string_view fits =
       first_columns(shown, columns == 0 ? most : std::clamp(columns, around + 20, most + around) - around);

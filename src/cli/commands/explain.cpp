@@ -62,15 +62,15 @@ void print_numbers(const Operation& operation, const PromptWindow& window) {
 void print_weights(const Operation& operation, const PromptWindow& window) {
   constexpr std::size_t shown = 48;  // at the width of a terminal's line
   const std::size_t T = window.symbols.size(), first = T > shown ? T - shown : 0;
-  std::printf("            ");
-  for (std::size_t j = first; j < T; ++j) std::fputs(window.symbols[j].c_str(), stdout);
-  std::printf("\n");
+  const std::vector<std::string> symbols(window.symbols.end() - static_cast<std::ptrdiff_t>(T - first),
+                                         window.symbols.end());
+  std::printf("            %s\n", joined(symbols, "").c_str());
   for (std::int64_t head = 0; head < operation.shape.front(); ++head) {
     const auto row = std::span(operation.values).subspan(static_cast<std::size_t>(head) * T, T);
     const auto largest = static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
     std::printf("    head %-2lld %s  at most %s %%, %s\n", static_cast<long long>(head + 1),
-                bars(row.subspan(first), std::span(window.symbols).subspan(first)).c_str(),
-                format_fixed(100 * row[largest], 1).c_str(), window.symbols[largest].c_str());
+                bars(row.subspan(first), symbols).c_str(), format_fixed(100 * row[largest], 1).c_str(),
+                window.symbols[largest].c_str());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/characters.h"
 #include "base/names.h"
 #include "base/utf8.h"
 #include "cli/output.h"
@@ -28,7 +29,7 @@ using Json = nlohmann::ordered_json;
 std::string shown_name(char32_t character) {
   if (const std::string_view name = name_of_invisible(character); !name.empty()) return std::string(name);
   if (is_control(character)) return "control character";
-  return display_width(utf8_of(character)) == 0 ? "combining or of no width" : "";
+  return columns_of(character) == 0 ? "of no width" : "";
 }
 
 /// What one pass over the characters of a text finds.

@@ -312,10 +312,8 @@ void run_score(const Arguments& arguments) {
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
     std::vector<ScoredSymbol> symbols = symbols_of(run, score, 0, std::ssize(score.ids));
-    for (ScoredSymbol& symbol : symbols) {
+    for (ScoredSymbol& symbol : symbols)
       if (symbol.symbol.empty()) symbol.symbol = "\n";  // the end of a document
-      if (!is_utf8(symbol.symbol)) symbol.symbol = escape_for_terminal(symbol.symbol);
-    }
     write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " +
                                              unit_word(run.config().data.units),
                                          symbols));

@@ -6,6 +6,8 @@
 #include <limits>
 #include <sstream>
 
+#include "base/characters.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "report/format.h"
 #include "report/terminal.h"
@@ -22,6 +24,12 @@ std::size_t level_of(double loss) {
   return static_cast<std::size_t>(std::ranges::count_if(levels, [&](double level) { return loss >= level; }));
 }
 
+/// For a page or a terminal; nothing for the CR of a line end.
+std::string shown(const std::vector<ScoredSymbol>& symbols, std::size_t i) {
+  const bool line_end = symbols[i].symbol == "\r" && i + 1 < symbols.size() && symbols[i + 1].symbol == "\n";
+  return line_end ? "" : escape_for_terminal(symbols[i].symbol);
+}
+
 }  // namespace
 
 std::string visible_symbol(const std::string& symbol) {
@@ -30,7 +38,9 @@ std::string visible_symbol(const std::string& symbol) {
   if (symbol == "\t") return "→";
   if (symbol.empty()) return "·";
   const DecodedCharacter first = decode_character(symbol);
-  return !first.valid() || is_control(first.code_point) || display_width(symbol) == 0 ? "·" : symbol;
+  if (!first.valid() || is_control(first.code_point)) return "·";
+  if (columns_of(first.code_point) > 0) return symbol;
+  return kind_of(first.code_point) == CharacterKind::mark ? "◌" + symbol : "·";
 }
 
 std::string bars(std::span<const float> weights, std::span<const std::string> symbols) {
@@ -100,24 +110,24 @@ std::string sparkline(std::span<const double> values, double top) {
 std::string colored_by_surprise(const std::vector<ScoredSymbol>& symbols) {
   std::string text;
   std::size_t now = 0;
-  for (const ScoredSymbol& scored : symbols) {
-    const std::size_t level = scored.symbol == "\n" ? 0 : level_of(scored.loss);
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    const std::size_t level = symbols[i].symbol == "\n" ? 0 : level_of(symbols[i].loss);
     if (level != now) text += level == 0 ? "\x1b[0m" : "\x1b[30;48;5;" + std::to_string(backgrounds[level - 1]) + "m";
     now = level;
-    text += escape_for_terminal(scored.symbol);
+    text += shown(symbols, i);
   }
   return now == 0 ? text : text + "\x1b[0m";
 }
 
 std::string marked_by_surprise(const std::vector<ScoredSymbol>& symbols) {
   std::string html;
-  for (const ScoredSymbol& scored : symbols) {
-    const std::size_t level = level_of(scored.loss);
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    const std::size_t level = level_of(symbols[i].loss);
+    const std::string text = text_in_markup(shown(symbols, i));
     if (level == 0)
-      html += text_in_markup(scored.symbol);
+      html += text;
     else
-      html += "<b class=s" + std::to_string(level) + " title=\"" + format_fixed(scored.loss, 2) + "\">" +
-              text_in_markup(scored.symbol) + "</b>";
+      html += line_of("<b class=s", level, " title=\"", format_fixed(symbols[i].loss, 2), "\">", text, "</b>");
   }
   return html;
 }

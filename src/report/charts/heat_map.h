@@ -10,8 +10,8 @@
 
 namespace chargpt {
 
-/// A symbol by itself, one or two columns wide: ␣ for a space, ↵ for a line end, → for a tab, · for what cannot be
-/// seen.
+/// A symbol by itself, one or two columns wide: ␣ for a space, ↵ for a line end, → for a tab, a mark on ◌, · for what
+/// cannot be seen.
 std::string visible_symbol(const std::string& symbol);
 
 /// One block for each weight, of a height by its share of the largest (a space for next to nothing), as wide as the
