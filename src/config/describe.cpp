@@ -7,6 +7,7 @@
 #include "base/quote.h"
 #include "config/accept.h"
 #include "config/load.h"
+#include "config/refused.h"
 
 namespace chargpt {
 namespace {
@@ -166,7 +167,8 @@ nlohmann::ordered_json config_schema() {
 std::vector<DifferingOption> differing_options(const std::vector<Config>& configs, const std::string& section) {
   std::vector<DifferingOption> found;
   for (const OptionInfo& option : option_table()) {
-    if (!section.empty() && option.section != section) continue;
+    const auto acts = [&](const Config& config) { return option.needs.empty() || !unmet_need(config, option.needs); };
+    if ((!section.empty() && option.section != section) || std::ranges::none_of(configs, acts)) continue;
     DifferingOption values{option.key(), {}};
     for (const Config& config : configs) values.values.push_back(option.get(config).dump());
     const auto is_other = [&](const std::string& text) { return text != values.values.front(); };

@@ -41,7 +41,7 @@ struct DifferingOption {
   std::string key;
   std::vector<std::string> values;
 };
-/// Every option of `section` ("" for all) that is not the same in all configs, in the order of declaration.
+/// Options of `section` ("" for all) that differ between configs and act in one of them, in the order of declaration.
 std::vector<DifferingOption> differing_options(const std::vector<Config>& configs, const std::string& section = "");
 
 /// "train.max_iters 2000 -> 4000" for every option of `section` ("" for all) that differs, in the order of declaration.

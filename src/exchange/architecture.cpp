@@ -9,7 +9,6 @@
 #include "base/quote.h"
 #include "config/describe.h"
 #include "config/load.h"
-#include "config/refused.h"
 #include "network/model_types.h"
 
 namespace chargpt {
@@ -184,17 +183,11 @@ void add_equal_gates(std::vector<LayoutRow>& rows) {
     }
 }
 
-/// For the first option that has an effect in `ours` and another value in `theirs`.
+/// For the first option that has an effect and another value in `theirs`.
 std::optional<std::string> first_difference(const ModelConfig& ours, const ModelConfig& theirs, std::string_view as) {
-  const Json here = options_of(ours)["model"], there = options_of(theirs)["model"];
-  for (const OptionInfo& option : option_table()) {
-    if (option.section != "model" || initial_weights.contains(option.name)) continue;
-    if (!option.needs.empty() && unmet_need(settled(ours), option.needs)) continue;
-    const std::string& name = option.name;
-    if (here[name] != there[name])
-      return line_of("model.", name, " = ", here[name].dump(), " cannot be stored as ", as, " (it would become ",
-                     there[name].dump(), ")");
-  }
+  for (const auto& [key, values] : differing_options({settled(ours), settled(theirs)}, "model"))
+    if (!initial_weights.contains(key.substr(key.find('.') + 1)))
+      return line_of(key, " = ", values[0], " cannot be stored as ", as, " (it would become ", values[1], ")");
   return std::nullopt;
 }
 

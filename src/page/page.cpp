@@ -22,16 +22,12 @@ namespace fs = std::filesystem;
 /// What every page of this program begins with.
 constexpr std::string_view page_mark = "<!DOCTYPE html>\n<!-- chargpt page -->\n";
 
-constexpr const char* text_style = R"(:root { color-scheme: light dark }
+constexpr const char* plain_style = R"(:root { color-scheme: light dark; --line: #8884 }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 1rem auto; padding: 0 1rem }
 pre { font: 15px/1.7 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }
 b { font-weight: normal; border-radius: 2px }
 .s1 { background: rgba(236, 110, 60, .18) } .s2 { background: rgba(236, 110, 60, .36) }
 .s3 { background: rgba(236, 110, 60, .6) } .s4 { background: rgba(236, 80, 40, .9) }
-)";
-
-constexpr const char* walk_style = R"(:root { color-scheme: light dark; --line: #8884 }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 1rem auto; padding: 0 1rem }
 h1 { font-size: 1.4rem } h2 { font-size: 1.15rem; border-bottom: 1px solid var(--line); margin: 2rem 0 .5rem }
 h3 { font-size: 1rem; margin: 1.4rem 0 0 } p { margin: .2rem 0 } .soft { opacity: .7; font-size: .9rem }
 code { font: 15px ui-monospace, monospace } section { break-inside: avoid }
@@ -58,11 +54,7 @@ for (const canvas of document.querySelectorAll("canvas")) {
 /// JSON for a script element: `<` can begin neither an end tag nor a comment.
 std::string json_in_html(const nlohmann::ordered_json& json) {
   std::string safe;
-  for (const char c : json_text(json, -1))
-    if (c == '<')
-      safe += "\\u003c";
-    else
-      safe += c;
+  for (const char c : json_text(json, -1)) safe += c == '<' ? "\\u003c" : std::string(1, c);
   return safe;
 }
 
@@ -77,13 +69,12 @@ bool is_page(const fs::path& path) {
 std::string page_of(const std::string& title, std::string_view style, std::string_view policy,
                     const std::string& body) {
   const std::string heading = text_in_markup(title);
-  std::string html(page_mark);
-  html +=
-      "<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'";
-  html.append(policy).append("\">\n<title>").append(heading).append("</title>\n<style>\n").append(style);
-  return html + "</style>\n<h1 id=\"title\">" + heading + "</h1>\n" + body + "</html>\n";
+  return line_of(page_mark,
+                 "<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'",
+                 policy, "\">\n<title>", heading, "</title>\n<style>\n", style, "</style>\n<h1 id=\"title\">", heading,
+                 "</h1>\n", body, "</html>\n");
 }
 
 constexpr std::string_view with_scripts = "; script-src 'unsafe-inline'";
@@ -139,15 +130,13 @@ std::string page_html(const nlohmann::ordered_json& data) {
       "<main id=\"content\"></main>\n<noscript>This page computes and draws with JavaScript, which is switched off "
       "here.</noscript>\n<script type=\"application/json\" id=\"data\">" +
       json_in_html(data) + "</script>\n";
-  for (const std::string_view script :
-       {embedded_file("src/page/browser/model.js"), embedded_file("src/page/browser/drawing.js"),
-        embedded_file("src/page/browser/page.js")})
-    body.append("<script>\n").append(script).append("</script>\n");
+  for (const char* name : {"model", "drawing", "page"})
+    body += line_of("<script>\n", embedded_file(line_of("src/page/browser/", name, ".js")), "</script>\n");
   return page_of(data.at("title"), embedded_file("src/page/browser/page.css"), with_scripts, body);
 }
 
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols) {
-  return page_of(title, text_style, "",
+  return page_of(title, plain_style, "",
                  "<p>Surprise in nats: <b class=s1>from 0.7</b> <b class=s2>1.6</b> <b class=s3>3</b> <b "
                  "class=s4>5</b>.</p>\n<pre>\n" +  // of which browsers drop that line end
                      marked_by_surprise(symbols) +
@@ -166,7 +155,7 @@ std::string walk_page(const std::string& title, const std::string& introduction,
     if (!step.remark.empty()) body += "<p>" + text_in_markup(step.remark) + "</p>\n";
     body += step.attention + "</section>\n";
   }
-  return page_of(title, walk_style, with_scripts, body + walk_script);
+  return page_of(title, plain_style, with_scripts, body + walk_script);
 }
 
 void write_page(const fs::path& path, std::string_view html) {

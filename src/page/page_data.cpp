@@ -13,6 +13,7 @@
 #include "base/quote.h"
 #include "config/describe.h"
 #include "config/load.h"
+#include "network/model_types.h"
 #include "report/charts/run_curves.h"
 #include "report/events.h"
 #include "report/files/metrics.h"
@@ -174,16 +175,17 @@ Json facts_of(const Checkpoint& checkpoint, const Config& config, const Json& pl
   return facts;
 }
 
-/// An object; empty where there is none.
+Json object_or_empty(const Json& json) {
+  return json.is_object() ? json : Json::object();
+}
+
 Json part_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_object() ? *found : Json::object();
+  return object_or_empty(json.value(key, Json()));
 }
 
 /// The final figures of a run; empty if it has none.
 Json figures_of(const fs::path& run) {
-  const Json figures = run_fact(run, "figures");
-  return figures.is_object() ? figures : Json::object();
+  return object_or_empty(run_fact(run, "figures"));
 }
 
 // ---- the model
@@ -215,7 +217,8 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
   const RunState& state = checkpoint.state;
   const Config config = without_folders(checkpoint.config.config);
   const Metrics metrics = read_metrics(run / "metrics.jsonl", notices);
-  return {{"name", name_of_path(run)},
+  return {{"name", name_of_path(run) + (leaks(config.model) ? " (leaks)" : "")},
+          {"leaks", leaks(config.model)},
           {"parameters", state.parameters},
           {"val_loss", state.val_loss},
           {"best_val_loss", state.best_val_loss},

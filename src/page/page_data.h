@@ -16,8 +16,9 @@ namespace chargpt {
 
 /// {"name", "parameters", losses, "steps": rows of (step, seconds, loss, learning rate, gradient norm, tokens per
 /// second), "evaluations": rows of (step, seconds, train loss, validation loss), "samples", "facts", "command",
-/// "config"}. Folders of texts and teachers are left out. Of long runs evenly spaced steps and samples. `notices`: a
-/// line of metrics.jsonl that cannot be read, and the like. `checkpoint`: the run's last one.
+/// "config"}; a leaking run's name says so. Folders of texts and teachers are left out. Of long runs evenly spaced
+/// steps and samples. `notices`: a line of metrics.jsonl that cannot be read, and the like. `checkpoint`: the run's
+/// last one.
 nlohmann::ordered_json run_data(const std::filesystem::path& run, const Checkpoint& checkpoint,
                                 std::vector<std::string>& notices);
 

@@ -27,9 +27,7 @@ function short(value) {
 }
 
 // Text for a cell, which breaks at its spaces alone: browsers break "3e-3" after its hyphen.
-function words(text) {
-  return text.split(" ").flatMap((word, i) => [...(i ? [" "] : []), element("span", {class: "word"}, word)]);
-}
+const words = (text) => text.split(" ").flatMap((word, i) => [i ? " " : "", element("span", {class: "word"}, word)]);
 
 // headings and rows: cells, each a text, {number: its text}, or a list of elements.
 function table(headings, rows) {
@@ -54,6 +52,12 @@ function shown(symbol) {
 }
 
 // ---- charts
+
+// Six colours; the seventh curve has the first one, dashed, and each six more have shorter dashes.
+const color = (index) => `var(--curve-${index % 6})`;
+const dash = (index) => index < 6 ? 1e6 : 6 / Math.floor(index / 6);
+const key = (index) => element("span", {class: "key", style: "background: repeating-linear-gradient(90deg, " +
+    `${color(index)} 0 ${dash(index)}px, transparent 0 ${dash(index) + 3}px)`});
 
 // About `wanted` round values from low to high.
 function ticks(low, high, wanted) {
@@ -83,7 +87,7 @@ function spread(wanted, gap, top, bottom) {
   return placed;
 }
 
-// curves: [{name, color (0 to 5), faint, dots, points: [[x, y], ...]}]; a faint one lies behind the others and has no
+// curves: [{name, color (an index), faint, dots, points: [[x, y], ...]}]; a faint one lies behind the others and has no
 // entry of its own. levels: [{name, y}], dashed, named in the margin. Values at the pointer or finger are written
 // below, and the arrow keys move it.
 function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero = false, width = 760}) {
@@ -121,12 +125,12 @@ function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero
     element("path", {class: "axis", d: `M${end} ${py(level.y)}L${end + 8} ${labels[i]}`}),
     element("text", {x: end + 11, y: labels[i] + 4}, `${level.name.replace("counted ", "")} ${number(level.y, 2)}`)));
   for (const curve of [...curves].sort((a, b) => Boolean(b.faint) - Boolean(a.faint))) {
-    const style = `stroke: var(--curve-${curve.color})`;
     const path = curve.points.map(([x, y], i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(y).toFixed(1)}`).join("");
-    drawing.append(element("path", {class: "curve" + (curve.faint ? " faint" : ""), d: path, style}));
+    drawing.append(element("path", {class: "curve" + (curve.faint ? " faint" : ""), d: path,
+        style: `stroke: ${color(curve.color)}; stroke-dasharray: ${dash(curve.color)} 3`}));
     if (curve.dots && curve.points.length <= 40)
       for (const [x, y] of curve.points) drawing.append(element("circle", {cx: px(x).toFixed(1), cy: py(y).toFixed(1),
-          r: 3, style: `fill: var(--curve-${curve.color})`}));
+          r: 3, style: `fill: ${color(curve.color)}`}));
   }
 
   const cross = element("line", {class: "cross", y1: top, y2: height - bottom, visibility: "hidden"});
@@ -155,6 +159,6 @@ function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero
   });
   const legend = element("div", {class: "legend"},
       ...curves.filter((curve) => !curve.faint).map((curve) => element("span", {},
-    element("span", {class: "key", style: `background: var(--curve-${curve.color})`}), ...words(curve.name))));
+    key(curve.color), ...words(curve.name))));
   return element("figure", {}, legend, drawing, caption);
 }

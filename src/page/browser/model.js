@@ -59,9 +59,7 @@ function add(x, y) {
   for (let i = 0; i < x.length; ++i) x[i] += y[i];
 }
 
-function row(tensor, number) {
-  return tensor.values.subarray(number * tensor.width, (number + 1) * tensor.width);
-}
+const row = (tensor, number) => tensor.values.subarray(number * tensor.width, (number + 1) * tensor.width);
 
 // In place, over x[begin, end): divided by the root of the mean square.
 function rmsNorm(x, begin, end, eps) {
@@ -245,10 +243,6 @@ class Model {
     return weights;
   }
 
-  emptyCache() {
-    return Array.from({length: this.layers}, () => ({keys: [], values: [], convolved_1: [], convolved_2: []}));
-  }
-
   // One token at position t. Returns the logits of the next, (V), and attention[layer][head], the
   // weights over the tokens whose keys the cache holds.
   step(id, t, caches) {
@@ -257,11 +251,6 @@ class Model {
     const last = this.isTransformer && this.config.final_norm ? this.norm("transformer.ln_f", x) : x;
     const head = this.tensors["lm_head.weight"] || this.tensors[this.prefix + "wte.weight"];
     return {logits: linear(head, this.tensors["lm_head.bias"], last), attention};
-  }
-
-  // Only distances of positions matter: old tokens may go while the others stay as they are.
-  get slides() {
-    return this.projects && (this.config.position === "rope" || this.config.position === "none");
   }
 }
 
@@ -279,13 +268,15 @@ class Reader {
   clear() {
     this.ids = [];     // of the window
     this.position = 0;
-    this.caches = this.model.emptyCache();
+    const empty = () => ({keys: [], values: [], convolved_1: [], convolved_2: []});
+    this.caches = Array.from({length: this.model.layers}, empty);
   }
 
   // Takes one more token in. Returns what Model.step does.
   read(id) {
     const {model} = this, block = model.config.block_size;
-    if (model.slides) {
+    // Only distances of positions matter: old tokens may go while the others stay as they are.
+    if (model.projects && ["rope", "none"].includes(model.config.position)) {
       for (const cache of this.caches)
         if (cache.keys.length === block) cache.keys.shift(), cache.values.shift();
     } else if (this.ids.length === block) {

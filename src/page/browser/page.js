@@ -243,7 +243,6 @@ function modelSection() {
 
 // ---- the runs
 
-const color = (index) => index % 6;
 const several = data.runs.length > 1;
 
 function lossSection() {
@@ -255,12 +254,12 @@ function lossSection() {
     const x = by.selectedIndex, axis = by.value, xLabel = axis === "step" ? "step" : "seconds from the start";
     const named = (run, what) => several ? `${run.name}, ${what}` : what;
     const raw = (run) => run.steps.map((row) => [row[x], row[2]]);
-    const curvesOf = (column, name) => data.runs.map((run, i) => ({name: named(run, name), color: color(i),
+    const curvesOf = (column, name) => data.runs.map((run, i) => ({name: named(run, name), color: i,
         points: run.steps.map((row) => [row[x], row[column]])}));
     const losses = data.runs.flatMap((run, i) => [
-      {faint: true, color: color(i), points: raw(run)},
-      ...(several ? [] : [{name: "training loss, smoothed", color: color(i), points: smoothed(raw(run))}]),
-      {name: named(run, "validation loss"), color: color(several ? i : 1), dots: true,
+      {faint: true, color: i, points: raw(run)},
+      ...(several ? [] : [{name: "training loss, smoothed", color: i, points: smoothed(raw(run))}]),
+      {name: named(run, "validation loss"), color: several ? i : 1, dots: true,
           points: run.evaluations.map((row) => [row[x], row[3]])},
     ]);
     const wide = Math.min(760, content.clientWidth);
@@ -286,8 +285,7 @@ function lossSection() {
   if (several) made.append(table(["run", {number: "parameters"}, {number: "validation loss"}, {number: "best"},
       {number: "at step"},
     {number: "seconds"}, "differs in"], data.runs.map((run, i) => [
-    [element("span", {class: "word"}, element("span", {class: "key", style: `background: var(--curve-${color(i)})`}),
-        run.name)],
+    [element("span", {class: "word"}, key(i), run.name)],
     {number: count(run.parameters)}, {number: number(run.val_loss, 4)}, {number: number(run.best_val_loss, 4)},
     {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])));
   const rivals = data.baselines.length ?
@@ -298,6 +296,8 @@ function lossSection() {
       "Validation loss is measured on text that the model was not trained on. " +
       "Faint: the loss of single batches." + rivals),
               data.verdict ? element("p", {}, data.verdict) : "",
+              several && data.runs.some((run) => run.leaks) ? element("p", {class: "warning"}, "A model that leaks " +
+                  "sees its own targets: do not compare its loss with others.") : "",
               element("div", {class: "row controls"}, element("label", {}, "horizontal axis", by)), charts,
               element("p", {class: "soft"}, "Tap or click a chart to read its values."));
   draw();
