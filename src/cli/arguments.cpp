@@ -106,11 +106,15 @@ void refuse_config_among(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+/// "(default 4)" is the program's own; the one of a config is a "(value 6)".
 void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
   const nlohmann::ordered_json values = to_json(config.config);
-  for (const auto& flag : flags_)
-    flag->option->default_text(as_given(values.at(flag->info.section).at(flag->info.name)));
-  if (text_option_ != nullptr) text_option_->default_text(as_given(values.at("data").at("text")));
+  const auto show = [&config](Option& option, const nlohmann::ordered_json& value) {
+    config.origin.empty() ? option.default_text(as_given(value))
+                          : option.default_text("").help(option.text().help + " (value " + as_given(value) + ")");
+  };
+  for (const auto& flag : flags_) show(*flag->option, values.at(flag->info.section).at(flag->info.name));
+  if (text_option_ != nullptr) show(*text_option_, values.at("data").at("text"));
 }
 
 void ConfigArguments::help_shows(Options& options, const Option& positional, const std::string& otherwise,
@@ -118,14 +122,13 @@ void ConfigArguments::help_shows(Options& options, const Option& positional, con
   if (!load) load = [](const std::string& what) { return load_config(what); };
   const auto defaults = [this, &positional, otherwise, load = std::move(load)]() -> std::string {
     const std::string what = positional.given() ? positional.values().front() : otherwise;
-    const std::string name = positional.name(), others = "; with a " + name + " before --help, those of that " + name;
-    if (what.empty()) return "Defaults below: the program's own" + others;
+    const std::string name = positional.name(), others = "; with a " + name + " before --help, its values";
+    if (what.empty()) return "Below: the program's defaults" + others;
     try {
       show_defaults_of(load(what));
-      return "Defaults below: those of " + what +
-             (positional.given() ? "" : ", used if no " + name + " is given" + others);
+      return "Below: the values of " + what + (positional.given() ? "" : ", used if no " + name + " is given" + others);
     } catch (const Error& error) {
-      return "Defaults below: the program's own, since " + std::string(error.what());
+      return "Below: the program's defaults, since " + std::string(error.what());
     }
   };
   options.set_help_defaults(defaults);

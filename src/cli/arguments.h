@@ -54,8 +54,8 @@ void check_model(const ResolvedConfig& config, bool refuses_unused = true);
 class ConfigArguments {
  public:
   void add(Options& options, const std::vector<std::string>& sections);
-  /// --help shows the defaults that the command would run with: those of load(WHAT), WHAT the first argument given for
-  /// `positional`, or `otherwise`; empty: then the program's own. Without `load`: those of the config of that name.
+  /// --help shows the values that the command would run with: those of load(WHAT), WHAT the first argument given for
+  /// `positional`, or `otherwise`; empty: the program's defaults. Without `load`: those of the config of that name.
   void help_shows(Options& options, const Option& positional, const std::string& otherwise,
                   std::function<ResolvedConfig(const std::string& what)> load = {});
   /// In the order: --set, then the flags.
