@@ -296,14 +296,12 @@ bool make_folder(const fs::path& path) {
 }
 
 std::string nearest_entry(const fs::path& missing) {
-  constexpr std::size_t most_entries = 10'000;
   const fs::path folder = missing.parent_path();
   std::vector<std::string> names;
-  std::error_code failed;
-  for (fs::directory_iterator at(folder.empty() ? "." : folder, failed), end; !failed && at != end;
-       at.increment(failed))
-    if (names.size() < most_entries) names.push_back(at->path().filename().string());
-  std::ranges::sort(names);
+  try {
+    names = entries_of(folder.empty() ? "." : folder);
+  } catch (const Error&) {  // a folder that cannot be listed suggests nothing
+  }
   const auto nearest = nearest_name(missing.filename().string(), names);
   return nearest ? "; did you mean " + printable_path(folder / *nearest) + "?" : "";
 }

@@ -92,6 +92,7 @@ ProgressPrinter::ProgressPrinter(ProgressOptions options, Sink sink)
 
 void ProgressPrinter::on(const PlanEvent& event) {
   leaks_ = event.leaks;
+  guessing_ = std::log(static_cast<double>(event.vocab_size));
   max_iters_ = event.by_clock ? 0 : event.max_iters;
   finish();
   if (!options_.brief) sink_(plan_text(event, options_.is_terminal ? options_.width : 0));
@@ -169,8 +170,9 @@ std::string ProgressPrinter::eval_line(const EvalEvent& event) const {
   const std::string about = event.exact ? "" : "≈", shortly = event.leaks ? " (leaks)" : "";
   const std::string bare = "val " + about + format_fixed(event.val_loss, 4),
                     whole = "val " + about + format_loss(event.val_loss);
-  const std::string best =
-      std::isfinite(event.best_val_loss) ? "best " + about + format_fixed(event.best_val_loss, 4) : "";
+  const std::string best = event.step == 0                      ? "guessing: " + format_fixed(guessing_, 4)
+                           : std::isfinite(event.best_val_loss) ? "best " + about + format_fixed(event.best_val_loss, 4)
+                                                                : "";
   std::string new_best = "new best";
   if (options_.is_terminal) new_best.resize(std::max(new_best.size(), best.size()), ' ');
   std::vector<LinePart> parts(6);

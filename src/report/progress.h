@@ -78,6 +78,7 @@ class ProgressPrinter : public Listener {
   ProgressOptions options_;
   Sink sink_;
   bool leaks_ = false;
+  double guessing_ = 0;  ///< the loss of all symbols alike
   std::int64_t max_iters_ = 0;
   double best_ = std::numeric_limits<double>::infinity();
   SmoothedValue loss_{0.05}, tokens_per_second_{0.05};

@@ -176,25 +176,19 @@ std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   std::vector<std::string> choices;
   const double val = corpus.data().val_fraction, test = corpus.data().test_fraction;
+  if (val == 0) return "set data.val_fraction above 0, such as 0.1";
   const bool documents = corpus.documents() > 0;
   const bool limited = (corpus.val().size() < needed && corpus.val_tokens() >= needed) ||
                        (corpus.test().size() < needed && corpus.test_tokens() >= needed);
   if (limited)
     choices.push_back("set data.max_val_tokens to " + std::to_string(needed) + " or more");
-  else if (documents && val == 0)
-    choices.push_back("set data.val_fraction above 0, such as 0.1");
   else if (documents)
     choices.push_back("add documents");
   else if (const auto length = sufficient_length(needed, val, test))
     choices.push_back("use a text of at least " + std::to_string(*length) + " tokens");
   std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
   if (test > 0) shortest = std::min(shortest, corpus.test().size());
-  const std::int64_t half = corpus.all().size() / 2;
-  if (shortest >= 2) {
-    choices.push_back("set model.block_size to " + std::to_string(shortest - 1) + " or less");
-  } else if (half >= 2 && test == 0 && !limited && !documents) {
-    choices.push_back("set data.val_fraction to 0.5 and model.block_size to " + std::to_string(half - 1) + " or less");
-  }
+  if (shortest >= 2) choices.push_back("set model.block_size to " + std::to_string(shortest - 1) + " or less");
   if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size(), test);
       fraction && !limited && !documents)
     choices.push_back("set data.val_fraction to " + *fraction);

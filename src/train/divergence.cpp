@@ -70,8 +70,8 @@ void DivergenceCheck::diverged(const std::string& what) const {
   const std::string kept =
       last.empty() ? "no checkpoint had been saved yet" : "the last good checkpoint is " + last.string();
   const std::string clip = learner_.config.grad_clip > 0 ? "" : ", or set train.grad_clip = 1";
-  throw Error(ExitCode::diverged, "training diverged: ", what, "; ", kept,
-              "; lower train.learning_rate = ", learner_.config.learning_rate, clip);
+  throw Error(ExitCode::diverged, "training diverged; lower train.learning_rate = ", learner_.config.learning_rate,
+              clip, ": ", what, "; ", kept);
 }
 
 LossTrend followed_by(const LossTrend& trend, double loss) {

@@ -31,14 +31,13 @@ std::string said_when_poisoned(const std::filesystem::path& run_folder, std::int
 
 TEST_CASE_METHOD(TestFolder, "a step, an evaluation and a save of weights that are NaN end the run, and save nothing") {
   const std::string kept =
-      "; the last good checkpoint is " + (path() / "checkpoints/step-00000005.safetensors").string() + ";";
-  CHECK_THAT(said_when_poisoned(path(), 7),
-             Catch::Contains("training diverged: step 8 has loss nan after a mean of ") &&
-                 Catch::Contains(" and gradient norm nan (its windows start at ") && Catch::Contains(kept));
-  CHECK_THAT(said_when_poisoned(path(), 10),
-             Catch::Contains("training diverged: the validation loss after 10 steps is nan" + kept));
-  CHECK_THAT(said_when_poisoned(path(), 8, 8),
-             Catch::Contains("training diverged: after 8 steps some weights are not finite" + kept));
+      "; the last good checkpoint is " + (path() / "checkpoints/step-00000005.safetensors").string();
+  CHECK_THAT(said_when_poisoned(path(), 7), Catch::StartsWith("training diverged; lower train.learning_rate = ") &&
+                                                Catch::Contains(": step 8 has loss nan after a mean of ") &&
+                                                Catch::Contains(" and gradient norm nan (its windows start at ") &&
+                                                Catch::Contains(kept));
+  CHECK_THAT(said_when_poisoned(path(), 10), Catch::Contains(": the validation loss after 10 steps is nan" + kept));
+  CHECK_THAT(said_when_poisoned(path(), 8, 8), Catch::Contains(": after 8 steps some weights are not finite" + kept));
   CHECK(last_checkpoint(path()).state.step == 5);
 }
 

@@ -164,9 +164,7 @@ void note_documents(const LoadedRun& run, const std::vector<StreamedText>& sampl
   if (run.checkpoint.vocabulary.document() < 0) return;
   const std::int64_t cut =
       std::ranges::count_if(samples, [](const StreamedText& sample) { return !sample.ended() && !sample.stopped(); });
-  if (cut > 0)
-    log_note(cut, " of ", format_count(std::ssize(samples), "document"),
-             cut == 1 ? " was cut off by --tokens; raise it" : " were cut off by --tokens; raise it");
+  if (cut > 0) log_note("--tokens cut off ", cut, " of ", format_count(std::ssize(samples), "document"), "; raise it");
 }
 
 /// The options of this sample. Error usage if two contradict each other; an option without effect is noted.
@@ -198,7 +196,8 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
   const bool documents = vocabulary.document() >= 0;
   std::vector<std::int64_t> said = {run.checkpoint.state.start_symbol};
   if (at_terminal)
-    log_note("the model ", completes ? "completes" : "answers", " each line and remembers those before; Ctrl-D ends");
+    log_note("the model ", completes ? "completes" : "answers", " each line",
+             documents ? " by itself" : line_of("; it sees the last ", run.context(), " characters"), "; Ctrl-D ends");
   StandardInputLines lines;
   std::string line;
   for (std::uint64_t turn = 0;; ++turn) {
@@ -238,11 +237,8 @@ void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
 }
 
 void check_new(const Arguments& arguments, const LoadedRun& run) {
-  if (!arguments.fresh) return;
-  if (run.checkpoint.vocabulary.document() < 0)
+  if (arguments.fresh && run.checkpoint.vocabulary.document() < 0)
     throw Error(ExitCode::usage, "--new is for runs whose text has documents (train --documents lines, for example)");
-  if (arguments.interactive != Interactive::none)
-    throw Error(ExitCode::usage, "--new does not go with --interactive; leave one out");
 }
 
 /// As many documents as asked for that the run's text does not have, of as many as it takes to find them.
@@ -337,8 +333,10 @@ void add_sample(Options& options) {
           "writes after the line's end. complete: it writes the rest of the line, up to a newline unless --stop says "
           "otherwise")
       .alone_means("answer");
-  options.flag("--new", arguments.fresh,
-               "of a run whose text has documents: write --num_samples documents that the text does not have");
+  options
+      .flag("--new", arguments.fresh,
+            "of a run whose text has documents: write --num_samples documents that the text does not have")
+      .excludes(options.find("--interactive"));
   add_counts_option(options, arguments.counts);
   arguments.config.add(options, {"sample"});
   add_weights_options(options, arguments);

@@ -17,6 +17,8 @@ namespace {
 
 /// The part from which shared text is worth mentioning: it moves a loss by a hundredth.
 constexpr double little = 0.005;
+/// Less than that is shown as 0.
+constexpr double least_shown = 0.00005;
 
 /// The part of the scored text that also appears in the train split.
 double shared_part(const Figures& figures) {
@@ -84,7 +86,7 @@ std::string counts_line(const Figures& figures) {
            tokens_text(learning.tokens, figures.units) + " of the train split, where the network's loss is " +
            format_fixed(learning.network_loss, 4) + ", since it was trained on them.\n";
   }
-  if (figures.leaks || !figures.baselines || knows_the_text(figures) ||
+  if (figures.leaks || !figures.baselines || knows_the_text(figures) || figures.loss < least_shown ||
       figures.baselines->ngram > figures.loss + worth_mixing)
     return "";
   return "--counts (eval, sample) mixes in counts of the training text, for a lower loss.\n";
@@ -106,10 +108,11 @@ std::string speed_line(const Figures& figures) {
          " a second.\n";
 }
 
-/// "beats PPMd (1.4062) by 0.0200", or the contrary.
+/// "beats PPMd (1.4062) by 0.0200", or the contrary; no winner by less than is shown.
 std::string beside(double loss, const std::string& rival, double its_loss) {
-  return (loss < its_loss ? "beats " : "is behind ") + rival + " (" + format_fixed(its_loss, 4) + ") by " +
-         format_fixed(std::abs(its_loss - loss), 4);
+  const std::string by = format_fixed(std::abs(its_loss - loss), 4),
+                    its = rival + " (" + format_fixed(its_loss, 4) + ")";
+  return by == "0.0000" ? "is level with " + its : (loss < its_loss ? "beats " : "is behind ") + its + " by " + by;
 }
 
 /// Counted n-grams in the windows of the network; with any context where it is mixed with counts, which have any too.
@@ -126,9 +129,10 @@ std::string frozen_line(const Figures& figures) {
 std::string adaptive_line(const Figures& figures) {
   const double ppmd = *figures.baselines->ppmd;
   if (figures.adapted) return "Adapting to the text, it " + beside(figures.loss, "PPMd", ppmd) + ".";
-  const std::string name = "PPMd (" + format_fixed(ppmd, 4) + "), a compressor that learns as it reads,",
-                    by = " by " + format_fixed(std::abs(ppmd - figures.loss), 4) + ".";
-  return figures.loss < ppmd ? "It beats " + name + by : name + " is ahead" + by;
+  const std::string name = "PPMd (" + format_fixed(ppmd, 4) + "), a compressor that learns as it reads",
+                    by = format_fixed(std::abs(ppmd - figures.loss), 4) + ".";
+  if (by == "0.0000.") return "It is level with " + name + ".";
+  return figures.loss < ppmd ? "It beats " + name + ", by " + by : name + ", is ahead by " + by;
 }
 
 /// Whether it beats the strongest rival of each class; where it adapts, the network as it was trained is the frozen
@@ -143,7 +147,8 @@ std::vector<std::string> verdict(const Figures& figures) {
 
 /// Where a rival is ahead that learns from the text.
 std::string adapt_line(const Figures& figures) {
-  if (figures.adapted || verdict(figures).size() < 2 || figures.loss < *figures.baselines->ppmd) return "";
+  if (figures.adapted || verdict(figures).size() < 2 || figures.loss < *figures.baselines->ppmd + least_shown)
+    return "";
   return "--adapt --counts (eval, score) make this model learn too.\n";
 }
 
