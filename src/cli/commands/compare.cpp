@@ -56,13 +56,6 @@ struct Arguments : TrainingArguments {
   bool test() const { return split == "test"; }
 };
 
-/// Ends long work when a signal asks for it.
-Heartbeat until_stopped() {
-  return [](double) {
-    if (stopping_signal() != 0) throw Interrupted{};
-  };
-}
-
 // ---- What is compared.
 
 /// Whether a word names a run, or one checkpoint of it, rather than a preset or a config's file.
@@ -146,8 +139,8 @@ Json earlier_results(const fs::path& out) {
 /// Numbers of seeds for which a verdict was shown, in order; with those of now at the end, if they are new.
 std::vector<std::int64_t> looks_with(const Json& earlier, std::int64_t seeds) {
   std::vector<std::int64_t> looks;
-  if (earlier.is_object() && earlier.contains("looks") && earlier["looks"].is_array())
-    for (const Json& look : earlier["looks"])
+  if (earlier.is_object())
+    for (const Json& look : earlier.value("looks", Json::array()))
       if (look.is_number_integer()) looks.push_back(look.get<std::int64_t>());
   if (seeds > 1 && std::ranges::count(looks, seeds) == 0) looks.push_back(seeds);
   return looks;
@@ -236,15 +229,12 @@ std::int64_t threads_of_child(const Arguments& arguments, const PlannedRun& run,
 
 /// `chargpt resume RUN`: this very program, even if its file was replaced since it started.
 std::unique_ptr<ChildProcess> start_child(const Arguments& arguments, const PlannedRun& run, std::int64_t jobs) {
-  const bool notices = run.number == 1 || arguments.output.verbose, line = jobs == 1;
-  const ChildVoice voice = arguments.output.quiet ? ChildVoice::silent
-                           : notices              ? (line ? ChildVoice::all : ChildVoice::notices)
-                                                  : (line ? ChildVoice::line : ChildVoice::silent);
+  const bool line = jobs == 1 && !arguments.output.quiet;
   std::vector<std::string> words{"/proc/self/exe", "resume"};
   const auto add = [&words](const std::string& option, const std::string& value) {
     words.push_back("--" + option + "=" + value);
   };
-  add("planned", std::string(enum_name(voice)));
+  add("planned", line ? "shown" : "hidden");
   add("device", arguments.device.device);
   add("threads", std::to_string(threads_of_child(arguments, run, jobs)));
   add("engine", arguments.engine);
@@ -252,8 +242,10 @@ std::unique_ptr<ChildProcess> start_child(const Arguments& arguments, const Plan
   // A first run that failed, or that patience ended, has only a part of the shares.
   const Ending first = run.replays.empty() ? Ending::unknown : ending_of_run(run.replays);
   if (first == Ending::seconds || first == Ending::finished) add("replays", run.replays.string());
-  if (arguments.output.verbose) words.emplace_back("--verbose");
-  if (voice == ChildVoice::silent || voice == ChildVoice::line) words.emplace_back("--quiet");
+  if (arguments.output.verbose)
+    words.emplace_back("--verbose");
+  else if (arguments.output.quiet || run.number > 1)  // notices of one run are enough
+    words.emplace_back("--quiet");
   words.insert(words.end(), {"--", run.folder.string()});
   if (line && repaints(STDERR_FILENO)) log_note(run_heading(run));
   return std::make_unique<ChildProcess>(words);
@@ -278,10 +270,7 @@ class Collector {
     return {.start = [this](const PlannedRun& run) { return start_child(arguments_, run, jobs_); },
             .ended = [this](const PlannedRun& run, Ending ending, bool reused) { score(run, ending, reused); },
             .failed = [this](const PlannedRun& run, int code) { fail(run, code); },
-            .waiting =
-                [](std::int64_t runs) {
-                  log_note("other processes train the last ", format_count(runs, "run"), ": waiting");
-                }};
+            .waiting = [](std::int64_t runs) { log_note("other processes train ", format_count(runs, "run")); }};
   }
 
   /// Children at once: no more than there are runs, which share the threads.
@@ -307,8 +296,10 @@ class Collector {
     SeedRun seed{.seed = run.seed(), .ended = ending, .run = run.folder, .failure = "training diverged"};
     if (ending != Ending::diverged) {
       std::vector<std::string> notices;
-      const ScoringOptions options{
-          .test = arguments_.test(), .threads = arguments_.device.threads, .heartbeat = until_stopped()};
+      const auto until_stopped = [](double) {
+        if (stopping_signal() != 0) throw Interrupted{};
+      };
+      const ScoringOptions options{arguments_.test(), arguments_.device.threads, until_stopped};
       try {
         seed = score_run(run.name, run.folder, corpus_, options, notices).seed;
       } catch (const Error& error) {

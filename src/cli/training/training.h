@@ -12,18 +12,18 @@
 
 namespace chargpt {
 
-/// What a child of compare shows on stderr beside errors: nothing, its repainted line, its notices, or both.
-CHARGPT_ENUM(ChildVoice, none, silent, line, notices, all);
+/// Whether a child of compare shows its repainted line; none: the process is not one.
+CHARGPT_ENUM(ChildLine, none, shown, hidden);
 
 struct TrainingArguments {
   OutputArguments output;
   DeviceArguments device;
   ConfigArguments config;
   std::string engine = "auto";
-  double rank_timeout = 60;             ///< s
-  ChildVoice voice = ChildVoice::none;  ///< none: not a child of compare
+  double rank_timeout = 60;  ///< s
+  ChildLine child_line = ChildLine::none;
 
-  bool is_child() const { return voice != ChildVoice::none; }
+  bool is_child() const { return child_line != ChildLine::none; }
 };
 
 /// --engine, device, output and config options.
