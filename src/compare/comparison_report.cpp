@@ -366,10 +366,9 @@ std::string verdict(const Comparison& comparison) {
     return name + " has a lower loss than " + other + ", by " + by +
            "; one seed cannot show whether that is luck: train several of each (--seeds)";
   const std::string test = "p = " + p_text(*difference.p) + ", level " + Json(comparison.look.level).dump();
-  const auto seeds = std::ssize(best.runs.seeds);
   if (*difference.p > comparison.look.level)
     return name + " has a lower loss than " + other + " " + seeds_ahead(best, next) + ", by " + by +
-           ", which may be chance (" + test + ")" + advice(comparison, difference, seeds);
+           ", which may be chance (" + test + ")" + advice(comparison, difference, std::ssize(best.runs.seeds));
   if (!clock_remarks(results).empty())
     return name + " has a lower loss than " + other + ", by " + by + " (" + test +
            "), but the clock did not give both equal conditions (below), so neither is called ahead";
