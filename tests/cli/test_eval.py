@@ -45,11 +45,11 @@ class EvalTest(ProgramTest):
         ngram, ppmd = frozen["baselines"]["ngram"], frozen["baselines"]["ppmd"]["loss"]
         self.assertEqual([figures["class"] for figures in (frozen, counts, adapts)], ["frozen", "frozen", "adaptive"])
         first, second = frozen["verdict"]
-        self.assertEqual(first, f"Frozen, in windows of 16 that begin every 8: behind counted {ngram['order']}-grams ({ngram['loss_in_windows']:.4f}) by "
+        self.assertEqual(first, f"It is behind counted {ngram['order']}-grams in windows of 16 that begin every 8 ({ngram['loss_in_windows']:.4f}) by "
                                 f"{frozen['loss'] - ngram['loss_in_windows']:.4f}.")
-        self.assertEqual(second, f"PPMd ({ppmd:.4f}), which learns from the text it scores, is ahead by {frozen['loss'] - ppmd:.4f}.")
-        self.assertEqual(counts["verdict"][0], f"Frozen: beats counted {ngram['order']}-grams ({ngram['loss']:.4f}) by {ngram['loss'] - counts['loss']:.4f}.")
-        self.assertEqual(adapts["verdict"], [first, f"Adapting to the text: behind PPMd ({ppmd:.4f}) by {adapts['loss'] - ppmd:.4f}."])
+        self.assertEqual(second, f"PPMd ({ppmd:.4f}), a compressor that learns as it reads, is ahead by {frozen['loss'] - ppmd:.4f}.")
+        self.assertEqual(counts["verdict"][0], f"It beats counted {ngram['order']}-grams ({ngram['loss']:.4f}) by {ngram['loss'] - counts['loss']:.4f}.")
+        self.assertEqual(adapts["verdict"], [first.replace("It", "As trained, it"), f"Adapting to the text, it is behind PPMd ({ppmd:.4f}) by {adapts['loss'] - ppmd:.4f}."])
 
     def test_counts_and_learning_lower_the_loss_of_one_run_and_of_several_and_leave_the_weights(self):
         before = files(self.folder / "a/checkpoints")

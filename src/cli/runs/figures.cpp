@@ -122,7 +122,8 @@ std::string frozen_line(const Figures& figures) {
   const double loss = figures.adapted ? *figures.network_loss : figures.loss;
   if (figures.mixture != nullptr && !figures.adapted) return "It " + beside(loss, name, baselines.ngram) + ".";
   const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
-  return "It " + beside(loss, name + " " + windows_of(figures), baselines.ngram_in_windows) +
+  return (figures.adapted ? "As trained, it " : "It ") +
+         beside(loss, name + " " + windows_of(figures), baselines.ngram_in_windows) +
          (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
 }
 
