@@ -93,4 +93,3 @@ TEST_CASE_METHOD(WholeRun, "without checksums, damaged parts never crash their r
   damage_all(whole.metadata().at("vocabulary"), 10,
              [](const std::string& text) { Vocabulary::from_json(parse_strict_json(text, "v"), "v"); });
 }
-

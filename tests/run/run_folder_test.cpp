@@ -117,4 +117,3 @@ TEST_CASE_METHOD(TestFolder, "a folder of results is never a run's, and one proc
   mark_run(path() / "a");
   CHECK_THROWS_WITH(ResultsFolder(path() / "a", /*alone=*/false), Catch::Contains("contains a run"));
 }
-

@@ -64,4 +64,3 @@ TEST_CASE_METHOD(WorkingFolder, "the newest run is the one that began last, and 
   make_run("runs/zz", 40);
   CHECK(newest_run() == "runs/third.old-fashioned");
 }
-

@@ -85,4 +85,3 @@ TEST_CASE("a run goes on with its own device, engine and threads where nothing e
   CHECK(resumed(then) == "auto, auto, 0");
   CHECK(resumed(then, "cpu") == "cpu, auto, 0");
 }
-
