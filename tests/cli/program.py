@@ -72,7 +72,7 @@ def shelf():
 
 def make_run(target, words, text=None):
     """Puts the run of a training command at `target`. It is trained once for all tests. `text`: the file that the command names by its name alone."""
-    key = repr([words, target.name, os.environ.get("ATEN_CPU_CAPABILITY"), text and (text.name, text.read_bytes())])
+    key = repr([command(*words), target.name, os.environ.get("ATEN_CPU_CAPABILITY"), text and (text.name, text.read_bytes())])
     kept = shelf() / hashlib.sha256(key.encode()).hexdigest()[:16]
     if not kept.exists():
         with tempfile.TemporaryDirectory(prefix="made-", dir=shelf()) as folder:
