@@ -1,5 +1,6 @@
 """Drives the built program as a user would: command line in, stdout, stderr and exit code out."""
 
+import atexit
 import fcntl
 import functools
 import hashlib
@@ -53,18 +54,20 @@ def command(*arguments):
     return [PROGRAM, *map(str, arguments), *engine]
 
 
-MADE = pathlib.Path(PROGRAM).parent / "trained_runs"
-
-
 @functools.lru_cache(maxsize=1)
 def shelf():
-    """Where the runs of this program are kept for all tests; those of another program go."""
+    """Where the runs of this program are kept for all tests; those of another program go. An installed program has them for one process alone."""
+    build = pathlib.Path(PROGRAM).parent
+    if not (build / "CMakeCache.txt").exists():
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-test-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
     digest = hashlib.sha256()
-    for path in (PROGRAM, pathlib.Path(PROGRAM).with_name("chargpt-torch.so")):
-        digest.update(pathlib.Path(path).read_bytes() if os.path.exists(path) else b"")
-    kept = MADE / digest.hexdigest()[:16]
+    for path in (build / pathlib.Path(PROGRAM).name, build / "chargpt-torch.so"):
+        digest.update(path.read_bytes() if path.exists() else b"")
+    kept = build / "trained_runs" / digest.hexdigest()[:16]
     kept.mkdir(parents=True, exist_ok=True)
-    for other in MADE.iterdir():
+    for other in kept.parent.iterdir():
         if other != kept:
             shutil.rmtree(other, ignore_errors=True)
     return kept
