@@ -203,16 +203,9 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
   std::int64_t id = 0;
   for (const char32_t character : bytes ? byte_characters() : vocabulary.code_points())
     vocab[utf8_of(character)] = id++;
-  Ordered added = Ordered::array(), before;
+  Ordered before;
   if (document >= 0) {
-    vocab[document_token] = document;
-    added.push_back({{"id", document},
-                     {"content", document_token},
-                     {"single_word", false},
-                     {"lstrip", false},
-                     {"rstrip", false},
-                     {"normalized", false},
-                     {"special", true}});
+    vocab[document_token] = document;  // not an added token, which would be looked for in texts
     const Ordered begin = {{"SpecialToken", {{"id", document_token}, {"type_id", 0}}}};
     const Ordered text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
     const Ordered other = {{"Sequence", {{"id", "B"}, {"type_id", 0}}}};
@@ -230,7 +223,7 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
   return {{"version", "1.0"},
           {"truncation", nullptr},
           {"padding", nullptr},
-          {"added_tokens", added},
+          {"added_tokens", Ordered::array()},
           {"normalizer", nullptr},
           {"pre_tokenizer", bytes ? both : split},
           {"post_processor", before},

@@ -11,8 +11,8 @@
 namespace chargpt {
 
 /// Each symbol is a word of its own: nothing is normalised, merged or cleaned up, and a character that is not in the
-/// vocabulary is an error ("Missing [UNK] token"). The id between documents is a special token, document_token, that is
-/// put before each text.
+/// vocabulary is an error ("Missing [UNK] token"). The id between documents, document_token, is put before each text;
+/// no text contains it, as texts are cut into single characters.
 nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary);
 
 /// What other programs call the id between documents, which begins and ends a text.

@@ -65,8 +65,7 @@ void leave_out_idle(std::vector<OwnTensor>& parameters, const ModelConfig& their
 ResolvedConfig imported_config(const Json& options, const fs::path& folder, const std::string& source) {
   Json sections = {{"model", options}};
   const std::string name = name_of_path(folder);
-  constexpr std::size_t longest = 100;  // name that a config can have
-  const bool usable = !name.empty() && name.size() <= longest && printable(name, 4 * longest) == name;
+  const bool usable = !name.empty() && name.size() <= max_name_bytes && printable(name, 4 * max_name_bytes) == name;
   sections["name"] = usable ? name : "imported";
   sections["data"] = {{"text", "unknown:imported"}};  // no file, so that it is asked for where one is needed
   try {

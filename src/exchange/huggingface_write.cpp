@@ -71,7 +71,8 @@ Json tokenizer_config_json(const ExportedModel& model) {
   Json json = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                {"clean_up_tokenization_spaces", false},
                {"model_max_length", model.options().block_size}};
-  if (model.vocabulary().document() >= 0) json["bos_token"] = json["eos_token"] = document_token;
+  if (model.vocabulary().document() >= 0)  // a text that has the token's name has its characters
+    json.update({{"bos_token", document_token}, {"eos_token", document_token}, {"split_special_tokens", true}});
   return json;
 }
 

@@ -77,13 +77,17 @@ CHARGPT_API int chargpt_open_memory(const void* bytes, size_t size, const struct
 CHARGPT_API void chargpt_close(chargpt_model* model);
 
 /* Valid while the model is open; "" or 0 for a NULL model. */
-CHARGPT_API const char* chargpt_checkpoint(const chargpt_model* model); /* its folder */
+CHARGPT_API const char* chargpt_checkpoint(const chargpt_model* model); /* its file */
 CHARGPT_API const char* chargpt_config(const chargpt_model* model);     /* of the run, as JSON */
 CHARGPT_API const char* chargpt_notices(const chargpt_model* model);    /* lines on how it was opened; mostly "" */
 CHARGPT_API int64_t chargpt_step(const chargpt_model* model);           /* updates it was trained for */
 CHARGPT_API int64_t chargpt_parameters(const chargpt_model* model);
 CHARGPT_API int64_t chargpt_block_size(const chargpt_model* model);      /* most characters it sees at once, T */
 CHARGPT_API int64_t chargpt_vocabulary_size(const chargpt_model* model); /* V */
+/* The id after which a text begins: of a newline, in models of documents the one between them, else the most frequent.
+ * It precedes an empty prompt, the first character that chargpt_score scores, and every text of a model of documents.
+ */
+CHARGPT_API int64_t chargpt_start_symbol(const chargpt_model* model);
 
 /* The UTF-8 of one id, or the byte of a model that was trained on bytes: 1 to 4 bytes into `text`; none for the id
  * between documents. */
@@ -122,7 +126,7 @@ CHARGPT_API int chargpt_generate(const chargpt_model* model, const struct chargp
                                  chargpt_on_text on_text, void* context);
 
 /* Loss of each character of a text, in nats, as `chargpt score` has them: from half a window to a window of characters
- * before it. A model of documents takes the whole text as the beginning of one. */
+ * before it; the first follows the start symbol. A model of documents takes the whole text as the beginning of one. */
 CHARGPT_API int chargpt_score(const chargpt_model* model, const char* text, size_t length, enum chargpt_unknown unknown,
                               float* losses, size_t capacity, size_t* count);
 
@@ -130,7 +134,7 @@ CHARGPT_API int chargpt_score(const chargpt_model* model, const char* text, size
 CHARGPT_API int chargpt_logits(const chargpt_model* model, const char* text, size_t length,
                                enum chargpt_unknown unknown, float* logits, size_t capacity);
 
-/* Logits of what follows each of 1 to block_size ids, which begin a window: (count, V). */
+/* Logits of what follows each of 1 to block_size ids, which begin a window, without a start symbol: (count, V). */
 CHARGPT_API int chargpt_logits_of_ids(const chargpt_model* model, const int64_t* ids, size_t count, float* logits,
                                       size_t capacity);
 

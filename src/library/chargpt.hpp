@@ -81,6 +81,7 @@ class Model {
   std::int64_t parameters() const { return chargpt_parameters(get()); }
   std::int64_t block_size() const { return chargpt_block_size(get()); }
   std::int64_t vocabulary_size() const { return chargpt_vocabulary_size(get()); }
+  std::int64_t start_symbol() const { return chargpt_start_symbol(get()); }
 
   std::string symbol(std::int64_t id) const {
     char text[4];

@@ -228,14 +228,12 @@ SampleConfig sample_of(const chargpt_generate_options& options) {
   check_range("top_p", options.top_p, 0.0, 1.0);
   check_range("min_p", options.min_p, 0.0, 1.0);
   check_range<std::int64_t>("sample", options.sample, 0, 1'000'000'000'000);
-  SampleConfig sample;
-  sample.tokens = options.tokens;
-  sample.num_samples = 1;
-  sample.temperature = options.temperature;
-  sample.top_k = options.top_k;
-  sample.top_p = options.top_p;
-  sample.min_p = options.min_p;
-  return sample;
+  return {.tokens = options.tokens,
+          .num_samples = 1,
+          .temperature = options.temperature,
+          .top_k = options.top_k,
+          .top_p = options.top_p,
+          .min_p = options.min_p};
 }
 
 std::vector<std::string> stops_of(const chargpt_generate_options& options) {
@@ -333,6 +331,11 @@ std::int64_t chargpt_block_size(const chargpt_model* model) {
 
 std::int64_t chargpt_vocabulary_size(const chargpt_model* model) {
   return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.inference.vocab_size(); });
+}
+
+std::int64_t chargpt_start_symbol(const chargpt_model* model) {
+  return fact_of(model, std::int64_t{0},
+                 [](const chargpt_model& whole) { return whole.checkpoint.state.start_symbol; });
 }
 
 int chargpt_symbol(const chargpt_model* model, std::int64_t id, char text[4], std::size_t* length) {

@@ -147,12 +147,23 @@ class PageFileTest(ProgramTest):
 
     def test_several_runs_stand_beside_each_other_with_what_they_differ_in(self):
         self.train("other", "ladder/bigram", 10)
-        page = self.json("page", "run", "other", "--output", "both.html")["page"]
+        self.write("base.json", {"extends": "ladder/bigram", "model": {"rope_base": 5}})  # which has no effect
+        self.write("idle.json", {"extends": "base.json"})
+        self.train("idle", "idle.json")
+        self.train("sees", "ladder/average")
+        page = self.json("page", "run", "other", "idle", "sees", "--output", "both.html")["page"]
         runs = data_of(self.folder / page)["runs"]
-        self.assertEqual([run["name"] for run in runs], ["run", "other"])
-        self.assertEqual(runs[0]["differs"], [])
+        self.assertEqual([run["name"] for run in runs], ["run", "other", "idle", "sees (leaks)"])
+        self.assertEqual(runs[0]["differs"] + runs[2]["differs"], [])
         self.assertEqual(runs[1]["differs"], ["train.max_iters 20 -> 10"])
         self.assertTrue(self.succeed("page", "run", "other").out.startswith("run/page.html, "))  # by default in the first
+
+    @needs_node
+    def test_each_of_many_runs_has_a_line_of_its_own(self):
+        drawing = (pathlib.Path(__file__).parents[2] / "src/page/browser/drawing.js").read_text()
+        code = drawing + "\nfor (let i = 0; i < 24; ++i) console.log(color(i), dash(i));"
+        lines = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=True).stdout.splitlines()
+        self.assertEqual((len(lines), len(set(lines)), len({line.split()[0] for line in lines})), (24, 24, 6))
 
     def test_what_the_clock_decided_is_no_difference_of_two_runs(self):
         self.train("timed", "ladder/bigram", 20, "--max_seconds", "600")

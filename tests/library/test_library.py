@@ -41,7 +41,7 @@ class LibraryTest(unittest.TestCase):
 
     def test_the_examples_build_with_cmake_and_say_what_the_program_says(self):
         build = self.folder / "build"
-        run("cmake", "-S", self.examples, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "-S", self.examples, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_CXX_FLAGS=-pedantic-errors")
         run("cmake", "--build", build)
         for write in ("write", "write_static"):
             self.assertEqual(run(build / write, RUN, TEXT), self.sampled(TEXT, 200), write)

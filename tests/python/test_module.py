@@ -87,6 +87,9 @@ class ModuleTest(unittest.TestCase):
         both = program("sample", RUN, "--prompt", "the ", *words, "--num-samples", 2, "--stop", "e", "--quiet").stdout
         ours = ["the " + "".join(self.model.generate("the ", **options, sample=sample, stop="e")) for sample in (0, 1)]
         self.assertEqual(both.rstrip("\n"), "\n---\n".join(ours))
+        self.assertEqual(["the " + text for text in self.model.generate("the ", **options, stop="e", samples=2)], ours)
+        many = list(self.model.generate(tokens=5, sample=3, samples=9))
+        self.assertEqual(many[8], "".join(self.model.generate(tokens=5, sample=11)))
 
     @needs("numpy")
     def test_it_scores_what_the_program_scores(self):
@@ -95,6 +98,8 @@ class ModuleTest(unittest.TestCase):
         expected = scored["losses"] if "losses" in scored else [one["loss"] for one in scored["scores"]]
         self.assertEqual(self.model.score(text, unknown="skip").tolist(), expected)
         self.assertEqual(self.model.score("").shape, (0,))
+        for after, scored in (("the ", "end"), ("the end", ""), ("", "the")):
+            self.assertEqual(self.model.score(scored, after=after).tolist(), self.model.score(after + scored).tolist()[len(after):])
         self.assertEqual(self.model.score("the ☺", unknown="skip").tolist(), self.model.score("the ").tolist())  # ☺ has three bytes
 
     @needs("numpy")
@@ -102,12 +107,28 @@ class ModuleTest(unittest.TestCase):
         logits = self.model.logits("of the ")
         self.assertEqual(logits.shape, (7, self.model.vocabulary_size))
         self.assertTrue((logits == self.model.logits(self.model.encode("of the "))).all())
-        self.assertEqual(self.model.decode([logits[-1].argmax()]), "".join(self.model.generate("of the ", tokens=1, temperature=0)))
+        alone = self.model.logits("of the ", after=None)
+        self.assertEqual(self.model.decode([alone[-1].argmax()]), "".join(self.model.generate("of the ", tokens=1, temperature=0)))
+        self.assertLess(abs(self.model.logits("the ", after="of ") - logits[3:]).max(), 1e-5)
+        import numpy
+        losses = numpy.log(numpy.exp(logits).sum(1))[:-1] - logits[range(6), self.model.encode("f the ")]
+        self.assertLess(abs(self.model.score("of the ")[1:] - losses).max(), 1e-5)  # both after the start symbol
         for ids in (0.5, [0.5], [[1, 2]], None):
             with self.assertRaises(TypeError):
                 self.model.logits(ids)
         for ids in ([], [-1], [self.model.vocabulary_size], [0] * (self.model.block_size + 1)):
-            self.assertEqual(self.refusal(lambda ids=ids: self.model.logits(ids))[1], 2)
+            self.assertEqual(self.refusal(lambda ids=ids: self.model.logits(ids, after=None))[1], 2)
+
+    @needs("numpy")
+    def test_attention_and_figures_are_those_of_the_program(self):
+        import numpy
+        shown = json.loads(program("attention", RUN, "--prompt", "the end", "--json").stdout)
+        self.assertEqual(self.model.attention("the end").tolist(), numpy.array(shown["weights"], numpy.float32).tolist())
+        run = chargpt.train(run="r", max_iters=2, **SMALL)
+        for model, options in ((self.model, {"text": TEXT}), (run.load(), {"split": "train"}), (run.load(weights="trained"), {"counts": True})):
+            words = [f"--{name}" if value is True else f"--{name}={value}" for name, value in options.items()]
+            self.assertEqual(model.evaluate(**options)["loss"], json.loads(program("eval", model.checkpoint, *words, "--json").stdout)["loss"])
+        self.assertEqual(self.refusal(lambda: self.model.evaluate(split="none"))[1], 2)
 
     def test_a_model_says_what_it_is(self):
         self.assertEqual((self.model.step, self.model.block_size, self.model.config["model"]["n_embd"]), (20, 24, 16))

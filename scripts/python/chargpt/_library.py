@@ -42,7 +42,7 @@ def _library() -> Any:
     for name in ("checkpoint", "config", "notices"):
         function = getattr(library, f"chargpt_{name}")
         function.argtypes, function.restype = [c_void_p], c_char_p
-    for name in ("step", "parameters", "block_size", "vocabulary_size"):
+    for name in ("step", "parameters", "block_size", "vocabulary_size", "start_symbol"):
         function = getattr(library, f"chargpt_{name}")
         function.argtypes, function.restype = [c_void_p], c_int64
     text: list[Any] = [c_void_p, c_char_p, c_size_t, c_int]
@@ -53,6 +53,7 @@ def _library() -> Any:
     library.chargpt_generate_defaults.argtypes = [c_void_p, POINTER(_GenerateOptions)]
     library.chargpt_generate.argtypes = [c_void_p, POINTER(_GenerateOptions), _OnText, c_void_p]
     library.chargpt_score.argtypes = [*text, POINTER(c_float), c_size_t, POINTER(c_size_t)]
+    library.chargpt_attention.argtypes = [*text, POINTER(c_float), c_size_t, *[POINTER(c_int64)] * 3]
     library.chargpt_logits_of_ids.argtypes = [c_void_p, POINTER(c_int64), c_size_t, POINTER(c_float), c_size_t]
     return library
 
@@ -104,8 +105,9 @@ class _Opened(c_void_p):
 class Model:
     """A trained model, opened by load(). Threads may share it; a fork must open its own."""
 
-    def __init__(self, opened: _Opened) -> None:
+    def __init__(self, opened: _Opened, weights: str) -> None:
         self._opened: _Opened | None = opened
+        self._weights = weights
         library = _library()
         self.checkpoint: str = os.fsdecode(library.chargpt_checkpoint(opened))
         self.config: dict[str, Any] = json.loads(library.chargpt_config(opened))
@@ -113,6 +115,7 @@ class Model:
         self.parameters: int = library.chargpt_parameters(opened)
         self.block_size: int = library.chargpt_block_size(opened)
         self.vocabulary_size: int = library.chargpt_vocabulary_size(opened)
+        self.start_symbol: int = library.chargpt_start_symbol(opened)
 
     def __repr__(self) -> str:
         return f"<chargpt.Model of {self.checkpoint}, {self.parameters:,} parameters>"
@@ -129,10 +132,11 @@ class Model:
 
     def generate(self, prompt: str | bytes = "", *, tokens: int | None = None, temperature: float | None = None, top_k: int | None = None,
                  top_p: float | None = None, min_p: float | None = None, seed: int = 1337, sample: int = 0,
-                 stop: str | Sequence[str] = (), unknown: str = "error") -> Iterator[str]:
+                 samples: int | None = None, stop: str | Sequence[str] = (), unknown: str = "error") -> Iterator[str]:
         """What follows the prompt, piece by piece as it is written; the text of `chargpt sample` with the same options.
 
-        None: the run's own value. sample: its number, each of which has a random stream of its own.
+        None: the run's own value. sample: its number, each of which has a random stream of its own. samples: so many from that number on,
+        each whole, in order, and written at the same time.
         """
         opened = self._in_use()
         options = _GenerateOptions(size=ctypes.sizeof(_GenerateOptions))
@@ -146,28 +150,56 @@ class Model:
                 setattr(options, name, _number(value, name, kind))
         stops = [_c_string(one, "stop") for one in ([stop] if isinstance(stop, (str, bytes)) else stop)]
         options.stops, options.stop_count = (c_char_p * len(stops))(*stops), len(stops)
-        return _stream(opened, options)
+        return _stream(opened, options) if samples is None else _texts(opened, options, _number(samples, "samples", c_int64))
 
-    def score(self, text: str | bytes, *, unknown: str = "error") -> NDArray[numpy.float32]:
-        """The loss of each character in nats, as `chargpt score` has it."""
+    def score(self, text: str | bytes, *, after: str | bytes = "", unknown: str = "error") -> NDArray[numpy.float32]:
+        """The loss of each character in nats, as `chargpt score` has it.
+
+        The text begins after `after`, and that after the start symbol of the run: a newline, or what is between its documents.
+        """
         import numpy
 
-        data, count = _bytes(text, "text"), c_size_t()
+        opened, data, count = self._in_use(), _bytes(after, "after") + _bytes(text, "text"), c_size_t()
+        before = len(self.encode(after, unknown=unknown)) if after else 0
         losses = numpy.empty(len(data), numpy.float32)
-        _call_long("score", self._in_use(), data, len(data), _unknown(unknown), losses.ctypes.data_as(POINTER(c_float)), len(data), ctypes.byref(count))
-        return losses[:count.value]
+        _call_long("score", opened, data, len(data), _unknown(unknown), losses.ctypes.data_as(POINTER(c_float)), len(data), ctypes.byref(count))
+        return losses[before:count.value]
 
-    def logits(self, ids: str | Sequence[int] | NDArray[Any]) -> NDArray[numpy.float32]:
-        """(T, V): what the model expects after each of 1 to block_size ids, or characters of a str, which begin a window."""
+    def attention(self, text: str | bytes, *, unknown: str = "error") -> NDArray[numpy.float32]:
+        """(layers, heads, T, T): how much each of the text's last characters attends to each; in models of documents T counts the one's beginning."""
         import numpy
 
+        data, sizes = _bytes(text, "text"), [c_int64(), c_int64(), c_int64()]
+        call = functools.partial(_call_long, "attention", self._in_use(), data, len(data), _unknown(unknown))
+        call(None, 0, *map(ctypes.byref, sizes))
+        layers, heads, T = (size.value for size in sizes)
+        weights = numpy.empty((layers, heads, T, T), numpy.float32)
+        call(weights.ctypes.data_as(POINTER(c_float)), weights.size, *map(ctypes.byref, sizes))
+        return weights
+
+    def evaluate(self, **options: Any) -> dict[str, Any]:
+        """The exact loss of a split, beside its baselines: `chargpt eval --json`, whose options are named as there: text="new.txt", split="test", ..."""
+        from ._program import _output, _words
+
+        self._in_use()
+        figures: dict[str, Any] = json.loads(_output("eval", _words({"weights": self._weights, **options}, self.checkpoint), progress=False))
+        return figures
+
+    def logits(self, ids: str | Sequence[int] | NDArray[Any], *, after: str | bytes | None = "") -> NDArray[numpy.float32]:
+        """(T, V): what the model expects after each of these ids, or characters of a str, which begin after `after` as in score().
+
+        None: the window begins with them, as with a prompt of generate(). At most block_size ids in all.
+        """
+        import numpy
+
+        before = [] if after is None else [self.start_symbol, *self.encode(after)]
         given = numpy.asarray(self.encode(ids) if isinstance(ids, str) else ids)
         if given.ndim != 1 or given.size and given.dtype.kind not in "iu":
             raise TypeError("ids must be a str or one sequence of integers")
-        given = numpy.ascontiguousarray(given, numpy.int64)
+        given = numpy.concatenate([before, given]).astype(numpy.int64)
         logits = numpy.empty((given.size, self.vocabulary_size), numpy.float32)
         _call_long("logits_of_ids", self._in_use(), given.ctypes.data_as(POINTER(c_int64)), given.size, logits.ctypes.data_as(POINTER(c_float)), logits.size)
-        return logits
+        return logits[len(before):]
 
     def encode(self, text: str | bytes, *, unknown: str = "error") -> list[int]:
         """The ids of a text."""
@@ -201,7 +233,7 @@ def load(run: Union[str, os.PathLike[str]], *, checkpoint: str = "best", weights
     _call_long("open", _c_string(os.fsencode(run), "run"), ctypes.byref(options), ctypes.byref(opened))
     for line in _library().chargpt_notices(opened).decode("utf-8", "replace").splitlines():
         warnings.warn(line, stacklevel=2)
-    return Model(opened)
+    return Model(opened, weights)
 
 
 def _stream(opened: _Opened, options: _GenerateOptions) -> Iterator[str]:
@@ -235,6 +267,19 @@ def _stream(opened: _Opened, options: _GenerateOptions) -> Iterator[str]:
                 pieces.get(timeout=0.01)
             except queue.Empty:
                 pass
+
+
+def _texts(opened: _Opened, options: _GenerateOptions, samples: int) -> Iterator[str]:
+    """Whole texts, in order; as many are written at the same time as there are processors."""
+    for first in range(0, samples, os.cpu_count() or 1):
+        streams = []
+        for number in range(first, min(first + (os.cpu_count() or 1), samples)):
+            own = _GenerateOptions.from_buffer_copy(options)
+            own.sample += number
+            setattr(own, "source", options)  # which has what the pointers point to
+            streams.append(_stream(opened, own))
+        begun = [next(stream, "") for stream in streams]
+        yield from (piece + "".join(stream) for piece, stream in zip(begun, streams))
 
 
 def _bytes(text: str | bytes, what: str) -> bytes:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
 Path = Union[str, "os.PathLike[str]"]
-_FLAGS = ("overwrite", "verbose")  # options without a value
+_FLAGS = ("counts", "overwrite", "verbose")  # options without a value
 _REPEATED = ("text", "set", "teacher")  # options that may be given several times; another's list is one value
 _OF_THE_TERMINAL = ("dry_run", "help", "json", "markdown", "quiet")  # options that change what is printed
 # Columns that come first and last in a data frame: a narrow display leaves out those in the middle.

@@ -9,7 +9,10 @@ int main(int argc, char** argv) try {
   std::cerr << model.parameters() << " parameters, " << model.vocabulary_size() << " symbols, step " << model.step()
             << "\n";
   std::cout << prompt;
-  model.generate({.prompt = prompt, .tokens = 200}, [](std::string_view piece) {
+  chargpt::GenerateOptions options;
+  options.prompt = prompt;
+  options.tokens = 200;
+  model.generate(options, [](std::string_view piece) {
     std::cout << piece << std::flush;
     return true;
   });
