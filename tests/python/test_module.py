@@ -88,8 +88,7 @@ class ModuleTest(unittest.TestCase):
         ours = ["the " + "".join(self.model.generate("the ", **options, sample=sample, stop="e")) for sample in (0, 1)]
         self.assertEqual(both.rstrip("\n"), "\n---\n".join(ours))
         self.assertEqual(["the " + text for text in self.model.generate("the ", **options, stop="e", samples=2)], ours)
-        many = list(self.model.generate(tokens=5, sample=3, samples=9))
-        self.assertEqual(many[8], "".join(self.model.generate(tokens=5, sample=11)))
+        self.assertEqual([*self.model.generate(tokens=5, sample=3, samples=9)][8], "".join(self.model.generate(tokens=5, sample=11)))
 
     @needs("numpy")
     def test_it_scores_what_the_program_scores(self):
@@ -125,10 +124,9 @@ class ModuleTest(unittest.TestCase):
         shown = json.loads(program("attention", RUN, "--prompt", "the end", "--json").stdout)
         self.assertEqual(self.model.attention("the end").tolist(), numpy.array(shown["weights"], numpy.float32).tolist())
         run = chargpt.train(run="r", max_iters=2, **SMALL)
-        for model, options in ((self.model, {"text": TEXT}), (run.load(), {"split": "train"}), (run.load(weights="trained"), {"counts": True})):
+        for model, options in ((self.model, {"text": TEXT, "unknown": "skip"}), (run.load(), {"split": "train"}), (run.load(weights="trained"), {"counts": True})):
             words = [f"--{name}" if value is True else f"--{name}={value}" for name, value in options.items()]
             self.assertEqual(model.evaluate(**options)["loss"], json.loads(program("eval", model.checkpoint, *words, "--json").stdout)["loss"])
-        self.assertEqual(self.refusal(lambda: self.model.evaluate(split="none"))[1], 2)
 
     def test_a_model_says_what_it_is(self):
         self.assertEqual((self.model.step, self.model.block_size, self.model.config["model"]["n_embd"]), (20, 24, 16))

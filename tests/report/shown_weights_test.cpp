@@ -31,7 +31,6 @@ TEST_CASE("invisible symbols are shown as signs") {
   CHECK(visible_symbol("\x1b") == "·");
   CHECK(visible_symbol("x") == "x");
   CHECK(visible_symbol("\u0e49") == "◌\u0e49");
-  CHECK(visible_symbol("\u200d") == "·");
 }
 
 TEST_CASE("a picture has a frame for each map, a square for each weight worth showing, and no markup from symbols") {

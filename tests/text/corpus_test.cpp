@@ -217,8 +217,6 @@ TEST_CASE("splits shorter than a window are refused with figures and ways out") 
                  "0.11"));
   CHECK(refusal(corpus_of(hundred, 0.0), 20) ==
         short_of(21, "100 tokens, 100 to train on and 0", "set data.val_fraction above 0, such as 0.1"));
-  CHECK(refusal(corpus_of("ab", 0.5), 20) ==
-        short_of(21, "2 tokens, 1 to train on and 1", "use a text of at least 42 tokens"));
   CHECK(refusal(corpus_of("0123456789", 1e-13), 4) ==
         short_of(5, "10 tokens, 10 to train on and 0", "set data.val_fraction to 0.41"));
   const auto limited = [&](std::int64_t most) {
