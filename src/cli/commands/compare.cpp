@@ -439,7 +439,6 @@ void compare_existing(const Arguments& arguments) {
   comparison.look = look_of(0);
   if (folder) write_file_atomically(folder->path() / "compare.json", json_text(to_json(comparison)));
   show(arguments, comparison);
-  if (folder) log_note("saved in ", folder->path().string());
 }
 
 void run_compare(const Arguments& arguments) {
