@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -233,10 +233,8 @@ std::vector<std::string> lacks_for_sharing(const fs::path& folder) {
   std::vector<std::string> lacks;
   try {
     const RunLock lock(probe);
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(is_locked(probe) ? 0 : 1);
-    int status = 0;
-    if (child < 0 || ::waitpid(child, &status, 0) != child || status != 0)
+    constexpr int is_locked_there = 1;  // says flock(1), of util-linux
+    if (ChildProcess({"/usr/bin/flock", "-n", (probe / lock_name).string(), "/bin/true"}).wait() != is_locked_there)
       lacks.emplace_back("another process does not see a lock, so only one process at a time may work there");
   } catch (const Error& error) {
     lacks.emplace_back(error.what());
