@@ -114,7 +114,7 @@ class PageArithmeticTest(unittest.TestCase):
 
     def test_half_precision_sampling_and_the_window(self):
         script = """
-          const assert = require("assert"), {Model, Reader, softmax, choose, floatOfHalf} = require(process.argv[1]);
+          const assert = require("assert"), {Reader, softmax, choose, floatOfHalf} = require(process.argv[1]);
           assert.deepStrictEqual([0, 1, 0x8001, 0x03ff, 0x0400, 0x3c00, 0x7bff].map(floatOfHalf),
                                  [0, 2 ** -24, -(2 ** -24), 1023 * 2 ** -24, 2 ** -14, 1, 65504]);
           const pick = (logits, settings, at) => choose(logits, {temperature: 1, topK: 0, topP: 1, ...settings}, () => at);
@@ -125,15 +125,14 @@ class PageArithmeticTest(unittest.TestCase):
           assert.strictEqual(softmax(halves)[0], 0.5);
           assert.deepStrictEqual([0, 0.5, 0.51].map((topP) => pick(halves, {topP}, 0.9999)), [0, 0, 1]);
           assert.deepStrictEqual([0.66, 0.67].map((at) => pick(halves, {topP: 0.51}, at)), [0, 1]);  // of the two that are kept, 2/3 and 1/3
-          // Where a position says no more than how far apart tokens are, the oldest may go.
-          const slides = (position) => Object.assign(Object.create(Model.prototype), {projects: true, config: {position}}).slides;
-          assert.deepStrictEqual(["learned", "sinusoidal", "rope", "none"].map(slides), [false, false, true, true]);
-          const kept = (block) => {
-            const reader = new Reader({config: {block_size: block}, slides: false, emptyCache: () => [], step: () => ({})});
+          const kept = (block, position) => {
+            const reader = new Reader({config: {block_size: block, position}, projects: true, layers: 0, step: () => ({})});
             for (let id = 0; id <= block; ++id) reader.read(id);
             return [reader.ids.length, reader.position];
           };
-          assert.deepStrictEqual([31, 32].map(kept), [[31, 31], [17, 17]]);  // below 32 all but the oldest
+          assert.deepStrictEqual([31, 32].map((block) => kept(block, "learned")), [[31, 31], [17, 17]]);  // below 32 all but the oldest
+          // Where a position says no more than how far apart tokens are, the oldest may go.
+          assert.deepStrictEqual(["sinusoidal", "rope", "none"].map((position) => kept(32, position)), [[17, 17], [32, 33], [32, 33]]);
         """
         model = pathlib.Path(__file__).parents[2] / "src/page/browser/model.js"
         done = subprocess.run([NODE, "-e", script, model], capture_output=True, text=True, check=False)
