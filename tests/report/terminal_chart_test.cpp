@@ -29,11 +29,11 @@ void check_size(const std::string& chart, std::size_t columns, std::size_t rows)
 TEST_CASE("a curve falls from the upper left to the lower right") {
   CHECK(terminal_chart({falling()}, {.columns = 30, .rows = 9}) ==
         "4 ┤⠉⠒⠤⣀⡀\n"
-        "  │     ⠈⠑⠒⠤⢄⡀\n"
-        "  │           ⠈⠑⠒⠤⢄⡀\n"
-        "  │                 ⠈⠑⠒⠤⢄⡀\n"
-        "  │                       ⠈⠑⠒\n"
-        "2 ┤\n"
+        "  │    ⠈⠑⠢⠤⣀\n"
+        "  │         ⠉⠒⠢⢄⡀\n"
+        "  │             ⠈⠉⠒⠤⣀⡀\n"
+        "  │                  ⠈⠑⠢⢄⣀\n"
+        "2 ┤                       ⠉⠒⠤⣀\n"
         "  └┬────────────┬────────────┬\n"
         "   0           10           20\n"
         "   ⣀⡠⠤ train\n");
