@@ -409,7 +409,6 @@ std::vector<std::string> explanations(const Comparison& comparison) {
   std::vector<std::string> lines = {
       "each run is scored with its final weights (averaged ones with train.ema): this split did not choose them"};
   const std::size_t seeds = comparison.results[0].runs.seeds.size();
-  if (seeds == 1) lines.emplace_back("no intervals: one seed does not show how much seeds differ");
   if (seeds > 1)
     lines.push_back("±: half of a 95 % interval over other seeds on this text (Student's t over " +
                     std::to_string(seeds) + " seeds, paired); std: standard deviation over seeds");

@@ -150,9 +150,15 @@ bool run_all(const std::vector<PlannedRun>& runs, const Corpus& corpus, const Ru
 
 Ending ending_of_run(const fs::path& run) {
   if (ending_in_metrics(run) == Ending::diverged) return Ending::diverged;
-  if (list_checkpoints(run).empty()) return Ending::unknown;
-  const Ending ending = load_checkpoint(run, "last").state.ended;
-  return ending == Ending::stopped ? Ending::unknown : ending;
+  const std::vector<fs::path> checkpoints = list_checkpoints(run);
+  if (checkpoints.empty()) return Ending::unknown;
+  try {
+    const Ending ending = load_checkpoint(checkpoints.back(), "last").state.ended;  // and no earlier one
+    return ending == Ending::stopped ? Ending::unknown : ending;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::data) return Ending::unknown;  // damaged: resume uses the one before it
+    throw;
+  }
 }
 
 ResolvedConfig config_of_run_folder(const fs::path& run) {

@@ -41,9 +41,11 @@ void add_lowest(SeedRun& seed, const RunState& last, const Corpus& corpus, std::
 }  // namespace
 
 TrainedRun score_run(const std::string& name, const fs::path& place, const Corpus& corpus,
-                     const ScoringOptions& options, std::vector<std::string>& notices) {
-  const Checkpoint scored = load_checkpoint(place, "last", /*with_optimizer=*/false, &notices);
+                     const ScoringOptions& options) {
   const auto [run, checkpoint] = run_place(place, "");
+  const std::vector<fs::path> all =
+      checkpoint.empty() && !run.empty() ? list_checkpoints(run) : std::vector<fs::path>();
+  const Checkpoint scored = load_checkpoint(all.empty() ? place : all.back(), "last");  // and no earlier one
   const RunState last = run.empty() || checkpoint.empty() ? scored.state : load_checkpoint(run, "last").state;
   const Config& config = scored.config.config;
   const InferenceModel model(scored, scored.averaged.empty() ? Weights::trained : Weights::averaged);

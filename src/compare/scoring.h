@@ -19,10 +19,10 @@ struct ScoringOptions {
 };
 
 /// `place`: a run folder, whose last checkpoint is scored, or the file of a checkpoint; averaged weights where there
-/// are some. Notices of loading go to `notices`. Errors: diverged for a loss that is not finite; those of
-/// load_checkpoint and split_loss.
+/// are some. Errors: diverged for a loss that is not finite; data for a damaged checkpoint, whatever is before it;
+/// those of load_checkpoint and split_loss.
 TrainedRun score_run(const std::string& name, const std::filesystem::path& place, const Corpus& corpus,
-                     const ScoringOptions& options, std::vector<std::string>& notices);
+                     const ScoringOptions& options);
 
 /// Tokens of the scored split that also occur in the train split, as a sentence; empty for few or none.
 std::string shared_text_remark(const Corpus& corpus, bool test);

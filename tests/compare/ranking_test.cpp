@@ -91,7 +91,7 @@ TEST_CASE("times of runs that shared the machine are marked in table, JSON and r
 
 TEST_CASE("one seed has no interval, and its table no columns for one") {
   const Comparison one = rank_configs({config_of("a", {1.0f}), config_of("b", {2.0f})});
-  CHECK(any_has(explanations(one), "no intervals: one seed does not show how much seeds differ"));
+  CHECK_FALSE(any_has(explanations(one), "interval"));
   for (const std::size_t columns : {0, 80}) {
     const std::string table = to_table(one).text(columns);
     CHECK(table.find("2.0000      1.0000") != table.npos);  // above best

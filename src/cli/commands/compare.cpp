@@ -295,18 +295,16 @@ class Collector {
   void score(const PlannedRun& run, Ending ending, bool reused) {
     SeedRun seed{.seed = run.seed(), .ended = ending, .run = run.folder, .failure = "training diverged"};
     if (ending != Ending::diverged) {
-      std::vector<std::string> notices;
       const auto until_stopped = [](double) {
         if (stopping_signal() != 0) throw Interrupted{};
       };
       const ScoringOptions options{arguments_.test(), arguments_.device.threads, until_stopped};
       try {
-        seed = score_run(run.name, run.folder, corpus_, options, notices).seed;
+        seed = score_run(run.name, run.folder, corpus_, options).seed;
       } catch (const Error& error) {
         if (error.code() != ExitCode::diverged) throw;
         seed.failure = error.what();
       }
-      log_loading(notices);
     }
     const std::string result = seed.failed() ? seed.failure : arguments_.split + " " + format_loss(seed.loss);
     const bool early = seed.ended == Ending::patience;
@@ -427,13 +425,11 @@ void compare_existing(const Arguments& arguments) {
   if (arguments.test() && corpus.test_tokens() == 0)
     throw Error(ExitCode::usage, "--split test: these runs have no test split (data.test_fraction)");
   std::vector<TrainedRun> runs;
-  std::vector<std::string> notices, remarks;
+  std::vector<std::string> remarks;
   for (const std::string& name : arguments.presets) {
-    runs.push_back(
-        score_run(name, name, corpus, {.test = arguments.test(), .threads = arguments.device.threads}, notices));
+    runs.push_back(score_run(name, name, corpus, {.test = arguments.test(), .threads = arguments.device.threads}));
     log_note(name, ", step ", format_count(runs.back().seed.step), ": ", format_loss(runs.back().seed.loss));
   }
-  log_loading(notices);
   Comparison comparison = ranked(arguments, group_by_config(std::move(runs), remarks), corpus);
   comparison.notes.insert(comparison.notes.end(), remarks.begin(), remarks.end());
   comparison.look = look_of(0);
