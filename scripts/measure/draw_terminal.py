@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws what a terminal shows after a command as an SVG picture (the one in README.md).
 
-    scripts/measure/draw_terminal.py --out data/pictures/first-run.svg --rows 40 -- build/chargpt train default
+    scripts/measure/draw_terminal.py --out data/pictures/first-run.svg --rows 50 -- build/chargpt train default
 
 The command runs in tmux, in a window of the given size; what stands there when it ends is drawn, colours included.
 """
