@@ -18,17 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A machine that is shared makes fewer steps in the same seconds, and not equally fewer.
-void check_jobs(const Variant& variant, std::int64_t jobs) {
-  const double seconds = variant.options.config.train.max_seconds;
-  if (jobs > 1 && seconds > 0)
-    throw Error(ExitCode::usage, "--jobs ", jobs,
-                " cannot be combined with train.max_seconds = ", nlohmann::ordered_json(seconds).dump(), " of ",
-                variant.name(),
-                ": runs that share the machine make different numbers of steps. Use --max-iters or --max-epochs, or "
-                "remove --jobs");
-}
-
 bool same_text(const Corpus& a, const Corpus& b) {
   return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() &&
          a.train().size() == b.train().size() && a.val().size() == b.val().size() && a.test().size() == b.test().size();
@@ -67,8 +56,7 @@ std::string length_of(const Config& config, std::int64_t train_tokens) {
 
 }  // namespace
 
-std::vector<PlannedRun> planned_runs(const std::vector<Variant>& variants, std::int64_t seeds, const fs::path& out,
-                                     std::int64_t jobs) {
+std::vector<PlannedRun> planned_runs(const std::vector<Variant>& variants, std::int64_t seeds, const fs::path& out) {
   std::vector<PlannedRun> all;
   const auto seed_folder = [](const Variant& variant, std::int64_t seed) {
     return one_word(variant.name()) + "-seed" + std::to_string(seed);
@@ -76,7 +64,6 @@ std::vector<PlannedRun> planned_runs(const std::vector<Variant>& variants, std::
   const std::int64_t first = variants.front().options.config.train.seed, total = seeds * std::ssize(variants);
   for (std::int64_t seed = first; seed < first + seeds; ++seed)
     for (std::size_t i = 0; i < variants.size(); ++i) {
-      check_jobs(variants[i], jobs);
       const bool replays = variants[i].options.config.train.max_seconds > 0 && seed != first;
       all.push_back({.config = i,
                      .name = variants[i].name(),
@@ -88,6 +75,16 @@ std::vector<PlannedRun> planned_runs(const std::vector<Variant>& variants, std::
       apply_overrides(all.back().options, std::vector<Override>{{"train.seed", std::to_string(seed), "--seed"}});
     }
   return all;
+}
+
+void check_jobs(const std::vector<Variant>& variants, std::int64_t jobs) {
+  for (const Variant& variant : variants)
+    if (const double seconds = variant.options.config.train.max_seconds; jobs > 1 && seconds > 0)
+      throw Error(ExitCode::usage, "--jobs ", jobs,
+                  " cannot be combined with train.max_seconds = ", nlohmann::ordered_json(seconds).dump(), " of ",
+                  variant.name(),
+                  ": runs that share the machine make different numbers of steps. Use --max-iters or --max-epochs, or "
+                  "remove --jobs");
 }
 
 Corpus common_text(const std::vector<Variant>& variants, const fs::path& out, const ReadingProgress& reading) {

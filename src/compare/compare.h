@@ -18,9 +18,13 @@
 namespace chargpt {
 
 /// Seed by seed, all configs with the first seed first, in OUT/<config>-seed<seed>. Under max_seconds runs of later
-/// seeds replay the shares of time of the config's first. `jobs`: error usage for more than one beside max_seconds.
+/// seeds replay the shares of time of the config's first.
 std::vector<PlannedRun> planned_runs(const std::vector<Variant>& variants, std::int64_t seeds,
-                                     const std::filesystem::path& out, std::int64_t jobs);
+                                     const std::filesystem::path& out);
+
+/// Error usage for several jobs beside max_seconds: a machine that is shared makes fewer steps in the same seconds, and
+/// not equally fewer.
+void check_jobs(const std::vector<Variant>& variants, std::int64_t jobs);
 
 /// The text that all configs train on: where the config names it, or where a run in `out` keeps it. Error usage where
 /// the configs' texts, units or splits differ, or a model does not fit; else as load_corpus.

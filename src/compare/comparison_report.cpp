@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "report/format.h"
@@ -13,12 +14,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* missing = "–";
+constexpr double speed_tolerance = 0.1;  ///< of equal conditions under a clock
 
-/// Over the seeds that have not failed; nullopt if all have.
+/// Over the seeds after the first `skipped` that have not failed; nullopt if all have.
 template <class Figure>
-std::optional<double> mean_over(const ConfigRuns& runs, Figure SeedRun::*figure) {
+std::optional<double> mean_over(const ConfigRuns& runs, Figure SeedRun::*figure, std::size_t skipped = 0) {
   double sum = 0, count = 0;
-  for (const SeedRun& run : runs.seeds) {
+  for (const SeedRun& run : std::span(runs.seeds).subspan(skipped)) {
     if (run.failed()) continue;
     sum += static_cast<double>(run.*figure);
     ++count;
@@ -173,13 +175,10 @@ std::string training_remark(const Comparison& comparison) {
 /// The clock gave the config's first run its number of steps, and the later ones repeat it. Empty if all trained at
 /// about the same speed, or there is nothing to compare.
 std::string clock_remark(const ConfigRuns& runs) {
-  constexpr double tolerated = 0.1;
   if (!runs.by_clock || runs.seeds.size() < 2 || runs.seeds.front().failed()) return "";
-  ConfigRuns later = runs;
-  later.seeds.erase(later.seeds.begin());
   const double first = runs.seeds.front().tokens_per_second;
-  const double others = mean_over(later, &SeedRun::tokens_per_second).value_or(first);
-  if (std::abs(first / others - 1) <= tolerated) return "";
+  const double others = mean_over(runs, &SeedRun::tokens_per_second, 1).value_or(first);
+  if (std::abs(first / others - 1) <= speed_tolerance) return "";
   return runs.config + ": its first run, which set the number of steps, trained " + format_short(first) +
          " tokens/s and the others " + format_short(others) + "; the machine was not equally fast";
 }
@@ -192,11 +191,10 @@ double training_seconds(const ConfigRuns& runs) {
 
 /// Two configs under a clock that gave one of them clearly more steps than its speed explains; else empty.
 std::string unequal_time(const ConfigRuns& one, const ConfigRuns& other) {
-  constexpr double tolerated = 0.1;
   const double first = training_seconds(one), second = training_seconds(other);
   if (!one.by_clock || !other.by_clock || first <= 0 || second <= 0) return "";
   const double ratio = first / second;
-  if (std::max(ratio, 1 / ratio) <= 1 + tolerated) return "";
+  if (std::max(ratio, 1 / ratio) <= 1 + speed_tolerance) return "";
   return "the clock gave " + one.config + " " + format_fixed(ratio, 2) + " times the training of " + other.config +
          ", speeds taken into account";
 }

@@ -50,17 +50,32 @@ void refuse_another_run(const PlannedRun& run, const Corpus& corpus) {
   if (begun) refuse_other_text(run, corpus);
 }
 
-/// Gives the run its folder, config and text, unless it has begun.
-void prepare(const PlannedRun& run, const Corpus& corpus) {
+/// The lock of the run's folder, which is made; none where another process has it.
+std::optional<RunLock> lock_of(const fs::path& run) {
   std::error_code failed;
-  fs::create_directories(run.folder, failed);
-  if (failed) throw Error(ExitCode::io, "cannot make the folder ", run.folder.string(), ": ", failed.message());
+  fs::create_directories(run, failed);
+  if (failed) throw Error(ExitCode::io, "cannot make the folder ", run.string(), ": ", failed.message());
+  try {
+    return RunLock(run);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::busy) throw;
+    return std::nullopt;
+  }
+}
+
+/// Gives the run its folder, config and text, unless it has begun. False where another process works in the folder: it
+/// may be about to remove what is half-written there.
+bool prepare(const PlannedRun& run, const Corpus& corpus) {
+  const auto begun = [&run] { return !list_checkpoints(run.folder).empty(); };
   refuse_another_run(run, corpus);
+  std::optional<RunLock> lock;
+  if (!begun() && !(lock = lock_of(run.folder))) return false;
   mark_run(run.folder);
-  if (!list_checkpoints(run.folder).empty()) return;
+  if (begun()) return true;  // by another process in the meantime, perhaps
   if (const std::string line = keep_text(run.folder, corpus, Keep::shared); !line.empty())
     throw Error(ExitCode::usage, line, "; write it into a file and give that");
   write_file_atomically(run.folder / "config.json", json_text(to_json(run.options)));
+  return true;
 }
 
 struct Running {
@@ -94,8 +109,8 @@ class Runner {
     const auto next = std::ranges::find_if_not(waiting_, [](const PlannedRun* run) { return is_locked(run->folder); });
     if (next == waiting_.end()) return false;
     const PlannedRun& run = **next;
+    if (!prepare(run, corpus_)) return false;
     waiting_.erase(next);
-    prepare(run, corpus_);
     if (const Ending ending = ending_of_run(run.folder); ending != Ending::unknown) {
       hooks_.ended(run, ending, /*reused=*/true);
       return true;

@@ -25,6 +25,7 @@ constexpr double allowed_of_first_steps = 1e-4;
 /// Losses by step and name: NaN for one that is null, as those that are not finite are.
 using Losses = std::map<std::pair<std::int64_t, std::string>, double>;
 
+/// Up to step `last`.
 Losses losses_of(const fs::path& run, std::int64_t last, std::string& complaint) {
   Losses losses;
   MetricsReader reader(run / "metrics.jsonl");
@@ -39,6 +40,14 @@ Losses losses_of(const fs::path& run, std::int64_t last, std::string& complaint)
   };
   reader.read([&losses] { losses.clear(); }, take);
   complaint = reader.complaint();
+  return losses;
+}
+
+Losses losses_to_repeat(const fs::path& run, std::int64_t last, std::string& complaint) {
+  Losses losses = losses_of(run, last, complaint);
+  if (losses.empty())
+    throw Error(ExitCode::data, run / "metrics.jsonl",
+                " contains no losses of the steps to repeat: there is nothing to compare");
   return losses;
 }
 
@@ -89,15 +98,18 @@ std::string words(const Difference& difference) {
 
 }  // namespace
 
+std::string check_losses(const fs::path& run, std::int64_t last) {
+  std::string complaint;
+  losses_to_repeat(run, last, complaint);
+  return complaint;
+}
+
 /// Weights that differ where no loss does are not rounding: the losses would show it. Nor is a loss that differs before
 /// weights that do not: it was changed in the file.
 SameTraining compare_trainings(const fs::path& run, const fs::path& again, std::int64_t last) {
   SameTraining same;
   std::string ignored;
-  const Losses then = losses_of(run, last, same.complaint), now = losses_of(again, last, ignored);
-  if (then.empty())
-    throw Error(ExitCode::data, run / "metrics.jsonl",
-                " contains no losses of the steps to repeat: there is nothing to compare");
+  const Losses then = losses_to_repeat(run, last, same.complaint), now = losses_of(again, last, ignored);
   std::optional<Difference> other_bits, other_figure, beyond_rounding;
   for (const auto& [place, loss] : then) {
     const auto found = now.find(place);

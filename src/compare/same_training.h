@@ -32,6 +32,10 @@ struct SameTraining {
   std::string complaint = {};                   ///< on lines of `run`'s metrics.jsonl that are not JSON
 };
 
+/// The complaint on `run`'s metrics.jsonl that compare_trainings() would have. Error data if it has no losses up to
+/// step `last`.
+std::string check_losses(const std::filesystem::path& run, std::int64_t last);
+
 /// Compares up to step `last` of `run` with the training in `again`. Errors: data if `run` has no losses there; those
 /// of load_checkpoint.
 SameTraining compare_trainings(const std::filesystem::path& run, const std::filesystem::path& again, std::int64_t last);

@@ -86,7 +86,7 @@ std::string plan_text(const PlanEvent& plan, std::size_t width) {
 }
 
 ProgressPrinter::ProgressPrinter(ProgressOptions options, Sink sink)
-    : options_(options), sink_(options.quiet ? Sink([](std::string_view) {}) : std::move(sink)) {
+    : options_(options), sink_(options.quiet && !options.brief ? Sink([](std::string_view) {}) : std::move(sink)) {
   if (options_.width == 0) options_.width = 80;
 }
 
@@ -128,7 +128,7 @@ void ProgressPrinter::on(const SampleEvent& event) {
 }
 
 void ProgressPrinter::on(const NoticeEvent& event) {
-  if (options_.silent || (event.detail && !options_.verbose)) return;
+  if (options_.quiet || (event.detail && !options_.verbose)) return;
   const std::string_view prefix = "chargpt: ";
   const std::string lines =
       fitted(line_for_terminal(event.line), prefix.size(), options_.is_terminal ? options_.width : 0);

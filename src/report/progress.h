@@ -17,10 +17,9 @@ struct ProgressOptions {
   bool is_terminal = false;  ///< repaint one line; otherwise plain lines, at least 5 s apart
   bool color = false;
   std::size_t width = 80;  ///< columns of the terminal; 0: unknown, taken as 80
-  bool quiet = false;      ///< nothing at all: errors go through the log
-  bool brief = false;      ///< only the repainted line and, unless `silent`, notices
-  bool silent = false;
-  bool verbose = false;  ///< also checkpoints, samples and details
+  bool quiet = false;      ///< nothing at all, or if `brief` the repainted line: errors go through the log
+  bool brief = false;      ///< only the repainted line and notices
+  bool verbose = false;    ///< also checkpoints, samples and details
 };
 
 /// Mean of the last values, newer ones counting more: weight `rate` (1 - rate)^age, corrected for the short start as in

@@ -31,7 +31,7 @@ struct Configs : TestFolder {
 
 TEST_CASE_METHOD(Configs,
                  "runs are planned seed by seed, with the first config's seed in place of every config's own") {
-  const auto runs = planned_runs({variant("ladder/a", R"("seed": 50)"), variant("b c", R"("seed": 7)")}, 2, "out", 1);
+  const auto runs = planned_runs({variant("ladder/a", R"("seed": 50)"), variant("b c", R"("seed": 7)")}, 2, "out");
   REQUIRE(runs.size() == 4);
   CHECK(run_heading(runs[0]) == "run 1 of 4: ladder/a, seed 50");
   CHECK(run_heading(runs[3]) == "run 4 of 4: b c, seed 51");
@@ -44,12 +44,12 @@ TEST_CASE_METHOD(Configs,
 
 TEST_CASE_METHOD(Configs, "under a clock later seeds replay the config's first, and runs train one after the other") {
   const std::vector<Variant> variants{variant("a", R"("max_seconds": 7)"), variant("b")};
-  const auto runs = planned_runs(variants, 3, "out", 1);
+  const auto runs = planned_runs(variants, 3, "out");
   CHECK(runs[0].replays.empty());
   CHECK(runs[2].replays == "out/a-seed1337");
   CHECK(runs[4].replays == "out/a-seed1337");
   CHECK(runs[3].replays.empty());  // b has no clock
-  CHECK_THAT(message_of(ExitCode::usage, [&] { planned_runs(variants, 3, "out", 2); }),
+  CHECK_THAT(message_of(ExitCode::usage, [&] { check_jobs(variants, 2); }),
              Catch::Contains("--jobs 2 cannot be combined with train.max_seconds = 7.0 of a"));
 }
 

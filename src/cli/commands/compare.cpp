@@ -352,7 +352,7 @@ bool train_missing(const Arguments& arguments, const std::vector<Variant>& varia
                    const fs::path& out, Collector& collector) {
   const RunsOptions options{.jobs = collector.jobs(), .stop = &stop_on_signals(arguments.output.quiet)};
   try {
-    return run_all(planned_runs(variants, arguments.seeds, out, arguments.jobs), corpus, options, collector.hooks());
+    return run_all(planned_runs(variants, arguments.seeds, out), corpus, options, collector.hooks());
   } catch (const Interrupted&) {
     return false;
   }
@@ -360,7 +360,7 @@ bool train_missing(const Arguments& arguments, const std::vector<Variant>& varia
 
 void compare_configs(const Arguments& arguments) {
   const std::vector<Variant> variants = variants_of(arguments);
-  planned_runs(variants, arguments.seeds, arguments.out, arguments.jobs);  // refuses jobs before a text is read
+  check_jobs(variants, arguments.jobs);
   const Corpus corpus = text_of(arguments, variants);
   if (arguments.dry_run) return print_plans(arguments, variants, corpus);
   const bool alone = std::ranges::any_of(variants, [](const Variant& variant) {

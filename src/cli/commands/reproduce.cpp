@@ -130,7 +130,7 @@ void reproduce(const Arguments& arguments) {
 
   refuse_occupied(arguments.again, /*overwrite=*/{});
   TrainerOptions options = options_to_resume(trainer_options(arguments, {}), last.state);
-  const std::string complaint = compare_trainings(run, run, last.state.step).complaint;  // before hours of training
+  const std::string complaint = check_losses(run, last.state.step);  // before hours of training
   if (!complaint.empty()) log_warning(complaint);
   StopAt stop(last.state, *options.stop);
   options.stop = &stop.stop();

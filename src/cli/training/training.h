@@ -12,7 +12,7 @@
 
 namespace chargpt {
 
-/// Whether a child of compare shows its repainted line; none: the process is not one.
+/// Whether a child of compare shows its repainted line; none: it is not a child of compare.
 CHARGPT_ENUM(ChildLine, none, shown, hidden);
 
 struct TrainingArguments {
