@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/characters.h"
-#include "base/error.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "evaluate/split_loss.h"
@@ -30,10 +29,6 @@ std::vector<MeanLoss> named(std::span<const MeanOf> means, const auto& name_of) 
     if (const auto& [sum, count] = means[i]; count > 0)
       found.push_back({name_of(i), sum / static_cast<double>(count), count});
   return found;
-}
-
-TokenView view_of(const std::vector<std::uint32_t>& ids, std::int64_t document = TokenView::no_document) {
-  return {ids.data(), sizeof ids[0], std::ssize(ids), document};
 }
 
 /// Means by the number of characters seen: none, 1, 2, 3 to 4, 5 to 8, ...
@@ -74,65 +69,59 @@ std::size_t class_of(const std::string& symbol) {
 
 }  // namespace
 
-std::vector<std::uint32_t> scored_text(std::span<const std::int64_t> ids, std::int64_t start_symbol) {
-  if (ids.empty()) throw Error(ExitCode::data, "the text is empty; scoring needs at least one character");
-  std::vector<std::uint32_t> all = {static_cast<std::uint32_t>(start_symbol)};
-  all.insert(all.end(), ids.begin(), ids.end());
-  return all;
+BegunText::BegunText(std::int64_t start_symbol, TokenView part) : part_(part) {
+  if (part.document() != TokenView::no_document) return;
+  ids_ = {static_cast<std::uint32_t>(start_symbol)};
+  part.each_run([this](std::span<const std::int64_t> run) { ids_.insert(ids_.end(), run.begin(), run.end()); });
 }
 
-std::vector<float> text_losses(WindowScorer& scorer, std::span<const std::int64_t> ids, std::int64_t start_symbol,
-                               std::int64_t block_size, const Heartbeat& heartbeat, std::int64_t document) {
-  const std::vector<std::uint32_t> all = scored_text(ids, start_symbol);
-  return split_loss(scorer, view_of(all, document), block_size, half_window(block_size), heartbeat).losses;
+BegunText::BegunText(std::int64_t start_symbol, std::span<const std::int64_t> ids)
+    : ids_{static_cast<std::uint32_t>(start_symbol)} {
+  ids_.insert(ids_.end(), ids.begin(), ids.end());
 }
 
-std::vector<float> adaptive_text_losses(Predictor& predictor, std::span<const std::int64_t> ids,
-                                        std::int64_t start_symbol, std::int64_t block_size, const Heartbeat& heartbeat,
-                                        std::int64_t document) {
-  const std::vector<std::uint32_t> all = scored_text(ids, start_symbol);
-  return adaptive_loss(predictor, view_of(all, document), block_size, 0, heartbeat).losses;
+TokenView BegunText::tokens() const {
+  return ids_.empty() ? part_ : TokenView(ids_.data(), sizeof ids_[0], std::ssize(ids_));
 }
 
-std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const std::int64_t> ids,
-                                        std::int64_t block_size, const Heartbeat& heartbeat) {
-  const std::int64_t windows = (std::ssize(ids) - 1) / block_size;
+std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, TokenView text, std::int64_t block_size,
+                                        const Heartbeat& heartbeat) {
+  const std::int64_t windows = (text.size() - 2) / block_size;
   if (windows < 1) return {};
-  const std::vector<std::uint32_t> all(ids.begin(), ids.begin() + windows * block_size + 1);
-  const std::vector<float> losses = split_loss(scorer, view_of(all), block_size, 0, heartbeat).losses;
+  const std::vector<float> losses =
+      split_loss(scorer, text.slice(1, windows * block_size + 1), block_size, 0, heartbeat).losses;
   MeansByContext means;
   for (std::int64_t i = 0; i < std::ssize(losses); ++i)
     means.add(i % block_size + 1, losses[static_cast<std::size_t>(i)]);
   return means.means();
 }
 
-std::vector<MeanLoss> losses_by_place(std::span<const std::int64_t> ids, std::span<const float> losses,
-                                      std::int64_t document) {
+std::vector<MeanLoss> losses_by_place(TokenView text, std::span<const float> losses) {
   MeansByContext means;
   std::int64_t seen = 0;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    means.add(seen, losses[i]);
-    seen = ids[i] == document ? 0 : seen + 1;
+  for (std::int64_t i = 0; i < std::ssize(losses); ++i) {
+    means.add(seen, losses[static_cast<std::size_t>(i)]);
+    seen = text[i + 1] == text.document() ? 0 : seen + 1;
   }
   return means.means();
 }
 
-std::vector<MeanLoss> losses_by_class(std::span<const std::int64_t> ids, std::span<const float> losses,
-                                      const Vocabulary& vocabulary) {
+std::vector<MeanLoss> losses_by_class(TokenView text, std::span<const float> losses, const Vocabulary& vocabulary) {
   std::array<MeanOf, class_names.size()> means;
-  for (std::size_t i = 0; i < ids.size(); ++i) means[class_of(vocabulary.symbol(ids[i]))].add(losses[i]);
+  for (std::int64_t i = 0; i < std::ssize(losses); ++i)
+    means[class_of(vocabulary.symbol(text[i + 1]))].add(losses[static_cast<std::size_t>(i)]);
   return named(means, [](std::size_t kind) { return std::string(class_names[kind]); });
 }
 
-std::vector<LineLoss> losses_by_line(std::span<const std::int64_t> ids, std::span<const float> losses,
-                                     std::int64_t line_end, std::int64_t document) {
+std::vector<LineLoss> losses_by_line(TokenView text, std::span<const float> losses, std::int64_t line_end) {
   std::vector<LineLoss> lines;
-  const auto ends_line = [&](std::int64_t id) { return id == line_end || id == document; };
-  for (std::size_t begin = 0, end = 0; begin < ids.size(); begin = end) {
-    while (end < ids.size() && !ends_line(ids[end])) ++end;
-    end = std::min(end + 1, ids.size());
-    lines.push_back({std::ssize(lines) + 1, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end),
-                     mean_loss(losses.subspan(begin, end - begin))});
+  std::int64_t begin = 0;
+  for (std::int64_t end = 1; end <= std::ssize(losses); ++end) {
+    const std::int64_t id = text[end];  // the last of [begin, end)
+    if (id != line_end && id != text.document() && end < std::ssize(losses)) continue;
+    const auto line = losses.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    lines.push_back({std::ssize(lines) + 1, begin, end, mean_loss(line)});
+    begin = end;
   }
   return lines;
 }

@@ -7,26 +7,25 @@
 #include <vector>
 
 #include "base/heartbeat.h"
+#include "base/token_view.h"
 #include "network/window_scorer.h"
-#include "predict/predictor.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {
 
-/// `ids` behind the symbol that they are predicted from. Errors: data for no ids.
-std::vector<std::uint32_t> scored_text(std::span<const std::int64_t> ids, std::int64_t start_symbol);
+/// A part of a text behind the symbol that its first character is predicted from, so that each of its characters has a
+/// loss. A text with documents begins with that symbol already.
+class BegunText {
+ public:
+  /// `part` must outlive it where it has documents.
+  BegunText(std::int64_t start_symbol, TokenView part);
+  BegunText(std::int64_t start_symbol, std::span<const std::int64_t> ids);
+  TokenView tokens() const;
 
-/// Losses in nats, one for each of `ids`, the first one's from `start_symbol`: windows of block_size, each of which
-/// begins half a window after the one before, so that every id but the first ones is predicted from block_size / 2 to
-/// block_size others, as far as its document reaches back. `document`: the id between documents; -1: there is none.
-/// Errors: data for no ids.
-std::vector<float> text_losses(WindowScorer& scorer, std::span<const std::int64_t> ids, std::int64_t start_symbol,
-                               std::int64_t block_size, const Heartbeat& heartbeat = {}, std::int64_t document = -1);
-
-/// The same, the predictor learning from each window's targets before it sees the next.
-std::vector<float> adaptive_text_losses(Predictor& predictor, std::span<const std::int64_t> ids,
-                                        std::int64_t start_symbol, std::int64_t block_size,
-                                        const Heartbeat& heartbeat = {}, std::int64_t document = -1);
+ private:
+  TokenView part_;
+  std::vector<std::uint32_t> ids_;
+};
 
 /// The mean loss of some of a text's characters.
 struct MeanLoss {
@@ -35,28 +34,26 @@ struct MeanLoss {
   std::int64_t characters = 0;
 };
 
-/// By the number of characters that were seen before: 1, 2, 3 to 4, 5 to 8, ... Windows without overlap. Shorter than a
-/// window: none.
-std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const std::int64_t> ids,
-                                        std::int64_t block_size, const Heartbeat& heartbeat = {});
+// Below, losses[i] is that of the text's token i + 1, in nats, as split_loss() has them.
 
-/// The same where a text has documents, from their beginning on, by the losses of text_losses(): none, 1, 2, 3 to 4,
-/// ...
-std::vector<MeanLoss> losses_by_place(std::span<const std::int64_t> ids, std::span<const float> losses,
-                                      std::int64_t document);
+/// By the number of characters that were seen before: 1, 2, 3 to 4, 5 to 8, ... Windows without overlap of the text
+/// behind its first token. Shorter than a window: none.
+std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, TokenView text, std::int64_t block_size,
+                                        const Heartbeat& heartbeat = {});
+
+/// The same where a text has documents, from their beginning on: none, 1, 2, 3 to 4, ...
+std::vector<MeanLoss> losses_by_place(TokenView text, std::span<const float> losses);
 
 /// By kind of character: the kinds of base/utf8.h, spaces, line ends, ends of documents. Kinds that do not occur are
 /// left out.
-std::vector<MeanLoss> losses_by_class(std::span<const std::int64_t> ids, std::span<const float> losses,
-                                      const Vocabulary& vocabulary);
+std::vector<MeanLoss> losses_by_class(TokenView text, std::span<const float> losses, const Vocabulary& vocabulary);
 
-/// A line of the text, its end included, which may be that of a document: ids [begin, end).
+/// A line of the text, its end included, which may be that of a document: losses [begin, end).
 struct LineLoss {
   std::int64_t number = 0, begin = 0, end = 0;  ///< number: 1 for the first
   double loss = 0;                              ///< mean of its characters
 };
 
-std::vector<LineLoss> losses_by_line(std::span<const std::int64_t> ids, std::span<const float> losses,
-                                     std::int64_t line_end, std::int64_t document = -1);
+std::vector<LineLoss> losses_by_line(TokenView text, std::span<const float> losses, std::int64_t line_end);
 
 }  // namespace chargpt

@@ -17,6 +17,7 @@
 #include "base/quote.h"
 #include "config/describe.h"
 #include "config/load.h"
+#include "evaluate/split_loss.h"
 #include "evaluate/text_score.h"
 #include "kernels/processor.h"
 #include "library/chargpt.h"
@@ -381,8 +382,9 @@ int chargpt_score(const chargpt_model* model, const char* text, std::size_t leng
     check_room(losses, capacity, ids.size());
     if (losses == nullptr || ids.empty()) return;
     const auto predictor = model->predictor();
-    std::ranges::copy(text_losses(*predictor, ids, model->checkpoint.state.start_symbol, model->inference.block_size()),
-                      losses);
+    const BegunText begun(model->checkpoint.state.start_symbol, ids);
+    const std::int64_t block_size = predictor->block_size();
+    std::ranges::copy(split_loss(*predictor, begun.tokens(), block_size, half_window(block_size)).losses, losses);
   });
 }
 

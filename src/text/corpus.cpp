@@ -99,7 +99,7 @@ ArrangedDocuments documents_of(std::span<const TextBytes> texts, const DataConfi
   }
   if (whole.symbols == 0)
     throw Error(ExitCode::data, names_of(texts), texts.size() == 1 ? " is empty" : " are empty",
-                "; a text needs characters to learn from");
+                "; a text needs characters");
   if (!has_documents(data)) return whole;
   marks.assign(marks.size(), 0);
   ArrangedDocuments arranged = arrange_documents(files, data, units, marks);

@@ -48,15 +48,6 @@ class DocumentsTest(ProgramTest):
         self.assertEqual([one["character"] for one in scored["scores"]], list("kata") + [""] + list("mi") + [""])
         for text in ("some.txt", "reversed.txt"):
             self.assertAlmostEqual(self.json("eval", "run", "--text", text)["loss"], scored["loss"], places=5)
-        (self.folder / "several").mkdir()
-        self.write("several/a.txt", "kata")
-        self.write("several/b.txt", "mi\n")
-        self.assertEqual(self.json("score", "run", "several")["scores"], scored["scores"])
-        self.write("unknown.txt", "ka\nZi\nmiZ\n")
-        told = self.succeed("score", "run", "unknown.txt", "--unknown", "skip", "--json")
-        self.assertEqual([one["character"] for one in told.json["scores"]], ["k", "a", "", "i", "", "m", "i", ""])
-        self.assertIn("unknown.txt has 1 character that the model has never seen: 'Z' (U+005A) at 3 (2 times); they are left out\n", told.err)
-        self.assertEqual(told.err.count("never seen"), 1)
 
     def test_with_few_documents_counts_are_scored_by_the_same_parts(self):
         self.write("few.txt", "\n".join(" ".join(self.names[i::40]) for i in range(40)))

@@ -21,22 +21,30 @@ class CountingScorer : public WindowScorer {
   }
 };
 
-TEST_CASE("a text's characters are predicted from the start symbol on, then from half a window at least") {
-  CountingScorer scorer;
-  const std::vector<float> losses = text_losses(scorer, Ids{1, 2, 3, 4, 5, 6, 7}, 9, 4);
-  // windows begin at the start symbol, at 2 and at 4
-  CHECK(losses == std::vector<float>{1.09F, 2.09F, 3.09F, 4.09F, 3.02F, 4.02F, 3.04F});
-  // half of 5 is 2: windows begin at the start symbol, at 2 and at 4
-  CHECK(text_losses(scorer, Ids{1, 2, 3, 4, 5, 6, 7}, 9, 5) ==
-        std::vector<float>{1.09F, 2.09F, 3.09F, 4.09F, 5.09F, 4.02F, 5.02F});
-  CHECK(text_losses(scorer, Ids{1, 2, 3}, 9, 1) == std::vector<float>{1.09F, 1.01F, 1.02F});
-  CHECK(text_losses(scorer, Ids{1}, 9, 4) == std::vector<float>{1.09F});
-  CHECK_THROWS_AS(text_losses(scorer, Ids{}, 9, 4), Error);
+using Stored = std::vector<std::uint8_t>;
+
+TokenView view(const Stored& ids, std::int64_t document = TokenView::no_document) {
+  return {ids.data(), 1, std::ssize(ids), document};
+}
+
+TEST_CASE("a text's first character is predicted from the start symbol; one with documents begins with it") {
+  const Ids ids = {1, 2, 3};
+  const Stored whole = {1, 2, 3}, documents = {9, 1, 9};
+  const auto begun = [](const BegunText& text) {
+    Ids all(static_cast<std::size_t>(text.tokens().size()));
+    text.tokens().copy(0, text.tokens().size(), all.data());
+    return all;
+  };
+  CHECK(begun(BegunText(9, ids)) == Ids{9, 1, 2, 3});
+  CHECK(begun(BegunText(9, view(whole))) == Ids{9, 1, 2, 3});
+  CHECK(begun(BegunText(9, view(documents, 9))) == Ids{9, 1, 9});
+  CHECK(BegunText(9, view(documents, 9)).tokens().document() == 9);
 }
 
 TEST_CASE("losses by context are means over windows, in ranges that end at powers of two") {
   CountingScorer scorer;
-  const std::vector<MeanLoss> means = losses_by_context(scorer, Ids(13, 0), 6);
+  const Stored text(14, 0);
+  const std::vector<MeanLoss> means = losses_by_context(scorer, view(text), 6);
   REQUIRE(means.size() == 4);
   CHECK(means[0].of == "1");
   CHECK(means[1].of == "2");
@@ -45,13 +53,13 @@ TEST_CASE("losses by context are means over windows, in ranges that end at power
   CHECK(means[2].loss == 3.5);
   CHECK(means[3].loss == 5.5);
   CHECK(means[3].characters == 4);
-  CHECK(losses_by_context(scorer, Ids(6, 0), 6).empty());
+  CHECK(losses_by_context(scorer, view(text).slice(0, 7), 6).empty());
 }
 
 TEST_CASE("in a text of documents losses are by what was seen of the document, and lines end where it does") {
   const std::vector<float> losses = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  const Ids ids = {1, 1, 1, 1, 9, 1, 0, 1, 9};  // 9: the end of a document, 0 of a line
-  const std::vector<MeanLoss> means = losses_by_place(ids, losses, 9);
+  const Stored text = {9, 1, 1, 1, 1, 9, 1, 0, 1, 9};  // 9: between documents, 0: the end of a line
+  const std::vector<MeanLoss> means = losses_by_place(view(text, 9), losses);
   REQUIRE(means.size() == 4);
   CHECK(means[0].of == "0");
   CHECK(means[0].loss == 3.5);  // 1 and 6
@@ -60,32 +68,33 @@ TEST_CASE("in a text of documents losses are by what was seen of the document, a
   CHECK(means[3].loss == 6);  // 4, 5 and 9
   CHECK(means[3].characters == 3);
   std::vector<std::int64_t> ends;
-  for (const LineLoss& line : losses_by_line(ids, losses, 0, 9)) ends.push_back(line.end);
+  for (const LineLoss& line : losses_by_line(view(text, 9), losses, 0)) ends.push_back(line.end);
   CHECK(ends == Ids{5, 7, 9});
 }
 
 TEST_CASE("losses by kind of character and by line") {
   const Vocabulary vocabulary = Vocabulary::of_characters({U'\n', U' ', U'!', U'7', U'A', U'b', U'é'});
-  const Ids ids = {4, 5, 5, 0, 6, 1};  // "Abb\né "
+  const Stored text = {0, 4, 5, 5, 0, 6, 1};  // "Abb\né " behind a start symbol
   const std::vector<float> losses = {1, 2, 4, 8, 16, 32};
   std::vector<std::string> kinds;
-  for (const MeanLoss& mean : losses_by_class(ids, losses, vocabulary)) kinds.push_back(mean.of);
+  for (const MeanLoss& mean : losses_by_class(view(text), losses, vocabulary)) kinds.push_back(mean.of);
   CHECK(kinds == std::vector<std::string>{"small letters", "capital letters", "spaces", "line ends"});
-  CHECK(losses_by_class(ids, losses, vocabulary).front().loss == Approx(22.0 / 3));
+  CHECK(losses_by_class(view(text), losses, vocabulary).front().loss == Approx(22.0 / 3));
   const Vocabulary edges = Vocabulary::of_characters(
       {U'\t', U'\n', U'\r', U' ', U'/', U'0', U'9', U':', U'@', U'A', U'Z', U'[', U'`', U'a', U'z', U'{', U'\u007f'});
-  Ids all(17);
-  std::iota(all.begin(), all.end(), 0);
+  Stored all(18);  // one more in front
+  std::iota(all.begin() + 1, all.end(), 0);
   std::vector<std::int64_t> counts;
-  for (const MeanLoss& mean : losses_by_class(all, std::vector<float>(17), edges)) counts.push_back(mean.characters);
+  for (const MeanLoss& mean : losses_by_class(view(all), std::vector<float>(17), edges))
+    counts.push_back(mean.characters);
   CHECK(counts == Ids{2, 2, 2, 8, 1, 2});
   const Vocabulary more = Vocabulary::of_characters({U'ł', U'ż', U'\u0301', U'Ω', U'٣', U'☺', U'日'});
-  all.resize(7);
+  all.resize(8);
   kinds.clear();
-  for (const MeanLoss& mean : losses_by_class(all, std::vector<float>(7), more)) kinds.push_back(mean.of);
+  for (const MeanLoss& mean : losses_by_class(view(all), std::vector<float>(7), more)) kinds.push_back(mean.of);
   CHECK(kinds == std::vector<std::string>{"small letters", "capital letters", "other letters", "digits",
                                           "combining marks", "other characters"});
-  const std::vector<LineLoss> lines = losses_by_line(ids, losses, 0);
+  const std::vector<LineLoss> lines = losses_by_line(view(text), losses, 0);
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].end == 4);
   CHECK(lines[0].loss == 3.75);

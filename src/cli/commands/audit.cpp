@@ -69,14 +69,14 @@ std::int64_t document_of(const LoadedRun& run) {
 }
 
 /// They end where a document does, with its end as their last id.
-Texts samples_of(const Arguments& arguments, LoadedRun& run, const Heartbeat& heartbeat) {
+Texts samples_of(const Arguments& arguments, const LoadedRun& run, const Heartbeat& heartbeat) {
   // No filters, whatever the run's config says.
   const SampleConfig sample{
       .tokens = arguments.tokens, .num_samples = arguments.samples, .temperature = arguments.temperature};
   Texts texts(static_cast<std::size_t>(arguments.samples));
   const double all = static_cast<double>(arguments.samples) * static_cast<double>(arguments.tokens);
   double done = 0;
-  generate(run.predictor(), {run.checkpoint.state.start_symbol}, sample, static_cast<std::uint64_t>(arguments.seed),
+  generate(*run.network, {run.checkpoint.state.start_symbol}, sample, static_cast<std::uint64_t>(arguments.seed),
            [&](std::int64_t index, std::int64_t id) {
              texts[static_cast<std::size_t>(index)].push_back(id);
              heartbeat(++done / all);
@@ -128,7 +128,7 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
   return texts;
 }
 
-Audit audit(const Arguments& arguments, LoadedRun& run, const Corpus& corpus) {
+Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus) {
   Audit result;
   WorkLine line(arguments.output);
   result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
@@ -139,9 +139,9 @@ Audit audit(const Arguments& arguments, LoadedRun& run, const Corpus& corpus) {
   result.shared = shared_tokens(corpus.val(), corpus.train());
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
-  result.train_loss = sampled_loss(run.predictor(), WindowCut(corpus.train(), run.model->block_size()), windows,
+  result.train_loss = sampled_loss(*run.network, WindowCut(corpus.train(), run.model->block_size()), windows,
                                    line.heartbeat("measuring the loss on the train split"));
-  result.val_loss = sampled_loss(run.predictor(), WindowCut(corpus.val(), run.model->block_size()), windows,
+  result.val_loss = sampled_loss(*run.network, WindowCut(corpus.val(), run.model->block_size()), windows,
                                  line.heartbeat("measuring the loss on the validation split"));
   return result;
 }
@@ -266,7 +266,7 @@ void print_for_people(const Audit& audit, const std::string& unit, const std::st
 
 void run_audit(const Arguments& given) {
   Arguments arguments = given;
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   if (leaks(run.config().model))
     throw Error(ExitCode::usage, "this model leaks: it was trained to see what it had to predict, and cannot write");
   const bool documents = document_of(run) >= 0;

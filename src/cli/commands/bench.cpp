@@ -148,10 +148,10 @@ struct Times {
   std::int64_t tokens = 0;
 };
 
-Times measure_sample(LoadedRun& run, const SampleConfig& sample) {
+Times measure_sample(const LoadedRun& run, const SampleConfig& sample) {
   Times times;
   const double begin = steady_seconds();
-  generate(run.predictor(), {run.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t, std::int64_t id) {
+  generate(*run.network, {run.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t, std::int64_t id) {
     if (++times.tokens == 1) times.first = steady_seconds() - begin;
     return id != run.checkpoint.vocabulary.document();
   });
@@ -164,7 +164,7 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   if (!is_run_or_checkpoint(folder))
     throw Error(ExitCode::usage, "bench sample measures a trained model; give a run's folder in place of '" +
                                      printable(arguments.subject) + "'");
-  LoadedRun run = load_run(folder, /*which=*/"", {.machine = arguments.machine, .context = arguments.context});
+  const LoadedRun run = load_run(folder, /*which=*/"", {.machine = arguments.machine, .context = arguments.context});
   SampleConfig sample = config_to_sample(run, arguments.config).config.sample;
   if (arguments.batch > 0) sample.num_samples = arguments.batch;
   sample.tokens = std::max<std::int64_t>(1, sample.tokens);

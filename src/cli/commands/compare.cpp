@@ -16,7 +16,7 @@
 #include "cli/failure.h"
 #include "cli/output.h"
 #include "cli/process.h"
-#include "cli/runs/loaded_run.h"
+#include "cli/runs/joined_runs.h"
 #include "cli/runs/run_text.h"
 #include "cli/training/training.h"
 #include "cli/version.h"

@@ -9,7 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/runs/loaded_run.h"
+#include "cli/runs/joined_runs.h"
 #include "cli/version.h"
 #include "config/describe.h"
 #include "config/load.h"

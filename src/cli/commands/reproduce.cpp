@@ -52,14 +52,14 @@ Checkpoint last_of_whole_run(const fs::path& run) {
 /// changed.
 void check_figures(const fs::path& run, const Corpus& corpus) {
   constexpr double rounding = 1e-4;
-  LoadedRun best = load_run(run.string(), "best");
+  const LoadedRun best = load_run(run.string(), "best");
   const Json figures = kept_figures(best.checkpoint);
   if (!figures.is_object() || !figures.value("loss", Json()).is_number()) return;
   const auto beat = [](double) {
     if (stopping_signal() != 0) throw Interrupted{};
   };
   const double claimed = figures["loss"];
-  const double loss = measure(best, validation_of(corpus, best), beat).loss;
+  const double loss = measure(*best.network, validation_of(corpus, best), beat).loss;
   if (!(std::abs(loss - claimed) <= rounding))
     throw Error(ExitCode::data, run / run_mark, " has a loss of ", format_fixed(claimed, 4),
                 ", but the weights of step ", best.checkpoint.state.step, " have ", format_fixed(loss, 4),

@@ -13,7 +13,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/runs/loaded_run.h"
+#include "cli/runs/joined_runs.h"
 #include "cli/runs/run_text.h"
 #include "cli/standard_input.h"
 #include "config/refused.h"
@@ -77,8 +77,8 @@ std::string prompt_text(const Arguments& arguments) {
 
 /// Prompt ids, with what begins a document before them; without a prompt a start symbol that is not printed: newline,
 /// or else the most frequent symbol.
-std::vector<std::int64_t> prompt_ids(const Arguments& arguments, LoadedRun& run, std::string& shown) {
-  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+std::vector<std::int64_t> prompt_ids(const Arguments& arguments, JoinedRuns& runs, std::string& shown) {
+  const Vocabulary& vocabulary = runs.first().checkpoint.vocabulary;
   const std::string text = prompt_text(arguments);
   const std::string what = !arguments.prompt_file.empty() ? arguments.prompt_file
                            : arguments.dash               ? std::string("standard input")
@@ -87,8 +87,8 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, LoadedRun& run,
   std::vector<std::int64_t> ids = vocabulary.encode(text, what, arguments.unknown, &notice);
   tell(notice);
   shown = vocabulary.decode(ids);
-  note_long_prompt(ids.size(), run.context());
-  if (ids.empty() || vocabulary.document() >= 0) ids.insert(ids.begin(), run.checkpoint.state.start_symbol);
+  note_long_prompt(ids.size(), runs.context());
+  if (ids.empty() || vocabulary.document() >= 0) ids.insert(ids.begin(), runs.first().checkpoint.state.start_symbol);
   return ids;
 }
 
@@ -134,9 +134,9 @@ class StreamedText {
   std::int64_t tokens_ = 0;
 };
 
-void print_samples(const Arguments& arguments, LoadedRun& run, const std::string& prompt,
+void print_samples(const Arguments& arguments, JoinedRuns& runs, const std::string& prompt,
                    const std::vector<StreamedText>& samples) {
-  const std::string of_documents = between_documents(run.config().data);
+  const std::string of_documents = between_documents(runs.first().config().data);
   const std::string between = of_documents.empty() ? "\n---\n" : of_documents;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (arguments.output.json) {
@@ -145,7 +145,7 @@ void print_samples(const Arguments& arguments, LoadedRun& run, const std::string
       add_text(line, "text", samples[i].text());
       line["tokens"] = samples[i].tokens();
       line["seed"] = arguments.seed;
-      add_checkpoints(line, run);
+      add_checkpoints(line, runs);
       print_json(line, /*indent=*/-1);
       continue;
     }
@@ -160,16 +160,16 @@ bool is_new(const StreamedText& sample, const std::string& prompt, const Corpus&
 }
 
 /// How many documents were not written to their end.
-void note_documents(const LoadedRun& run, const std::vector<StreamedText>& samples) {
-  if (run.checkpoint.vocabulary.document() < 0) return;
+void note_documents(const JoinedRuns& runs, const std::vector<StreamedText>& samples) {
+  if (runs.first().checkpoint.vocabulary.document() < 0) return;
   const std::int64_t cut =
       std::ranges::count_if(samples, [](const StreamedText& sample) { return !sample.ended() && !sample.stopped(); });
   if (cut > 0) log_note("--tokens cut off ", cut, " of ", format_count(std::ssize(samples), "document"), "; raise it");
 }
 
 /// The options of this sample. Error usage if two contradict each other; an option without effect is noted.
-SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
-  const ResolvedConfig config = config_to_sample(run, arguments.config);
+SampleConfig sample_options(const Arguments& arguments, const JoinedRuns& runs) {
+  const ResolvedConfig config = config_to_sample(runs.first(), arguments.config);
   SampleConfig sample = config.config.sample;
   if (arguments.greedy && is_override(config, "sample.temperature") && sample.temperature != 0)
     throw Error(ExitCode::usage, "--greedy is --temperature 0, and --temperature ",
@@ -189,15 +189,15 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
 /// A conversation: each line of standard input continues what was said before, as far as the context reaches. To
 /// answer, the model writes after the line's end until a stop string, or as many characters as asked for; to complete,
 /// it writes after the line's last character, and the whole line is printed. Turn i draws from the stream of seed + i.
-void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sample,
+void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& sample,
               const std::vector<std::string>& stop) {
   const bool at_terminal = isatty(STDIN_FILENO) != 0, completes = arguments.interactive == Interactive::complete;
-  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  const Vocabulary& vocabulary = runs.first().checkpoint.vocabulary;
   const bool documents = vocabulary.document() >= 0;
-  std::vector<std::int64_t> said = {run.checkpoint.state.start_symbol};
+  std::vector<std::int64_t> said = {runs.first().checkpoint.state.start_symbol};
   if (at_terminal)
     log_note("the model ", completes ? "completes" : "answers", " each line",
-             documents ? " by itself" : line_of("; it sees the last ", run.context(), " characters"), "; Ctrl-D ends");
+             documents ? " by itself" : line_of("; it sees the last ", runs.context(), " characters"), "; Ctrl-D ends");
   StandardInputLines lines;
   std::string line;
   for (std::uint64_t turn = 0;; ++turn) {
@@ -215,14 +215,14 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
     }
     if (completes) print_text(line);
     StreamedText text(vocabulary, stop, /*live=*/true);
-    generate(run.predictor(), said, sample, static_cast<std::uint64_t>(arguments.seed) + turn,
+    generate(runs.predictor(), said, sample, static_cast<std::uint64_t>(arguments.seed) + turn,
              [&](std::int64_t, std::int64_t id) {
                if (id != vocabulary.document()) said.push_back(id);
                return text.add(id);
              });
     text.finish();
     if (!text.text().ends_with('\n')) print_text("\n");
-    const auto most = static_cast<std::ptrdiff_t>(run.context());
+    const auto most = static_cast<std::ptrdiff_t>(runs.context());
     if (std::ssize(said) > most) said.erase(said.begin(), said.end() - most);
   }
   if (at_terminal) print_text("\n");
@@ -236,17 +236,17 @@ void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
     throw Error(ExitCode::usage, "--interactive goes with neither --json nor more than one sample; leave them out");
 }
 
-void check_new(const Arguments& arguments, const LoadedRun& run) {
-  if (arguments.fresh && run.checkpoint.vocabulary.document() < 0)
+void check_new(const Arguments& arguments, const JoinedRuns& runs) {
+  if (arguments.fresh && runs.first().checkpoint.vocabulary.document() < 0)
     throw Error(ExitCode::usage, "--new is for runs whose text has documents (train --documents lines, for example)");
 }
 
 /// As many documents as asked for that the run's text does not have, of as many as it takes to find them.
-void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfig sample,
+void write_new_documents(const Arguments& arguments, JoinedRuns& runs, SampleConfig sample,
                          const std::vector<std::string>& stop, const std::vector<std::int64_t>& ids,
                          const std::string& prompt) {
   constexpr std::int64_t fewest_at_once = 16, most_for_each = 100;
-  const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
+  const Corpus corpus = text_of_run(runs.first(), runs.first().config().data, arguments.output);
   const KnownDocuments known(corpus.all());
   const std::int64_t wanted = sample.num_samples, most = most_for_each * (wanted + fewest_at_once);
   sample.num_samples = std::max(wanted, fewest_at_once);
@@ -258,50 +258,49 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
     const auto add = [&](std::int64_t index, std::int64_t id) {
       return samples[static_cast<std::size_t>(index - written)].add(id);
     };
-    generate(run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed), add, written);
+    generate(runs.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed), add, written);
     for (StreamedText& text : samples) {
       text.finish();
       if (std::ssize(kept) < wanted && is_new(text, prompt, corpus, known)) kept.push_back(std::move(text));
     }
   }
   if (!arguments.output.json && !kept.empty()) print_text(prompt + kept.front().text());
-  print_samples(arguments, run, prompt, kept);
+  print_samples(arguments, runs, prompt, kept);
   log_note(format_count(std::ssize(kept), "new document"), ", of ", written, " written");
 }
 
-void mix_with_counts(const Arguments& arguments, LoadedRun& run) {
-  refuse_counts_without_text(run);
-  check_one_text(run, ", so they share no training split; leave out --counts");
-  const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
+void mix_with_counts(const Arguments& arguments, JoinedRuns& runs) {
+  refuse_counts(runs);
+  const Corpus corpus = text_of_run(runs.first(), runs.first().config().data, arguments.output);
   WorkLine line(arguments.output);
-  run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
+  runs.mix_with_counts(corpus, line.heartbeat("counting the training text"));
 }
 
 void run_sample(const Arguments& arguments) {
   const std::vector<std::string> stop = stop_strings(arguments);
   refuse_words(arguments.runs);
-  LoadedRun run = load_runs(arguments);
-  const SampleConfig sample = sample_options(arguments, run);
+  JoinedRuns runs = load_runs(arguments);
+  const SampleConfig sample = sample_options(arguments, runs);
   check_interactive(arguments, sample);
-  check_new(arguments, run);
-  if (arguments.counts) mix_with_counts(arguments, run);
-  if (run.leaks())
+  check_new(arguments, runs);
+  if (arguments.counts) mix_with_counts(arguments, runs);
+  if (runs.leaks())
     log_note("this model leaks: it was trained to see the symbols that it had to predict, so it cannot write");
-  if (arguments.interactive != Interactive::none) return converse(arguments, run, sample, stop);
+  if (arguments.interactive != Interactive::none) return converse(arguments, runs, sample, stop);
   std::string prompt;
-  const std::vector<std::int64_t> ids = prompt_ids(arguments, run, prompt);
+  const std::vector<std::int64_t> ids = prompt_ids(arguments, runs, prompt);
 
-  if (arguments.fresh) return write_new_documents(arguments, run, sample, stop, ids, prompt);
+  if (arguments.fresh) return write_new_documents(arguments, runs, sample, stop, ids, prompt);
   std::vector<StreamedText> samples;
   for (std::int64_t i = 0; i < sample.num_samples; ++i)
-    samples.emplace_back(run.checkpoint.vocabulary, stop, i == 0 && !arguments.output.json);
+    samples.emplace_back(runs.first().checkpoint.vocabulary, stop, i == 0 && !arguments.output.json);
   if (!arguments.output.json) print_text(prompt);
   const double start = steady_seconds();
-  generate(run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
+  generate(runs.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
            [&](std::int64_t index, std::int64_t id) { return samples[static_cast<std::size_t>(index)].add(id); });
   for (StreamedText& text : samples) text.finish();
-  print_samples(arguments, run, prompt, samples);
-  note_documents(run, samples);
+  print_samples(arguments, runs, prompt, samples);
+  note_documents(runs, samples);
   std::int64_t tokens = 0;
   for (const StreamedText& text : samples) tokens += text.tokens();
   const double seconds = steady_seconds() - start;

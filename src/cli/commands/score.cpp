@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -11,19 +10,13 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/names.h"
 #include "base/utf8.h"
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/process.h"
-#include "cli/runs/adaptation.h"
-#include "cli/runs/figures.h"
-#include "cli/runs/loaded_run.h"
+#include "cli/runs/prepare.h"
 #include "cli/runs/run_text.h"
-#include "cli/standard_input.h"
 #include "evaluate/shared_text.h"
-#include "evaluate/split_loss.h"
 #include "evaluate/text_score.h"
 #include "page/page.h"
 #include "predict/filters.h"
@@ -32,137 +25,73 @@
 #include "report/log.h"
 #include "report/table.h"
 #include "report/terminal.h"
-#include "run/checkpoint.h"
 #include "run/run_files.h"
 #include "run/run_name.h"
-#include "text/documents.h"
-#include "text/encode.h"
-#include "text/text_bytes.h"
 #include "text/text_listing.h"
 
 namespace chargpt {
 
 namespace {
 
-constexpr std::uint64_t most_scored_bytes = std::uint64_t{1} << 30;
-
-struct Arguments : JoinedArguments {
+struct Arguments : ScoringArguments {
   std::string file, html;
   std::int64_t show = 2000, candidates = 0;
-  AdaptArguments adapt;
 };
 
-/// What was scored, and all that is said of it.
+/// A text with its losses, and all that is said of it.
 struct Score {
   std::string name;
-  std::vector<std::int64_t> ids;
+  BegunText text;
   std::vector<float> losses;
   double mean = 0;
-  std::vector<MeanLoss> by_context, by_class;
-  std::vector<LineLoss> lines;
+  std::vector<MeanLoss> by_context = {}, by_class = {};
+  std::vector<LineLoss> lines = {};
+
+  std::int64_t size() const { return std::ssize(losses); }
+  std::vector<std::int64_t> ids(std::int64_t begin, std::int64_t end) const {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(end - begin));
+    text.tokens().copy(begin + 1, end - begin, all.data());
+    return all;
+  }
 };
 
-/// The files of the text, checked for characters that the model does not know.
-std::vector<TextBytes> texts_of(const Arguments& arguments, const LoadedRun& run) {
-  const DataConfig& data = run.config().data;
-  const TextListing listing = list_texts({arguments.file}, data.units);
-  for (const std::string& notice : listing.notices) log_note(notice);
-  if (listing.bytes() > most_scored_bytes)
-    throw Error(ExitCode::data, arguments.file, " is larger than ", most_scored_bytes, " bytes, the limit here");
-  tell_terminal(listing.names);
-  std::vector<TextBytes> texts;
-  CharacterMarks marks(code_point_limit);
-  for (const TextFile& file : listing.files) {
-    texts.push_back(read_text(file, {}, most_prompt_bytes));
-    if (data.units == Units::characters) mark_characters(texts.back(), marks);
-  }
-  tell(unknown_characters(texts, marks, data, run.checkpoint.vocabulary, arguments.unknown));
-  return texts;
-}
-
-/// Of the file, of standard input, or of the run's own validation split.
-void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
-  if (arguments.file.empty()) {
-    const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
-    score.name = "the validation split";
-    score.ids.resize(static_cast<std::size_t>(corpus.val().size()));
-    corpus.val().copy(0, corpus.val().size(), score.ids.data());
-    if (corpus.documents() > 0) score.ids.erase(score.ids.begin());  // what a document begins with is given
-    return;
-  }
-  score.name = arguments.file == standard_input_name ? "standard input" : arguments.file;
-  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
-  for (const TextBytes& text : texts_of(arguments, run))
-    for (const std::string_view document : documents_of(text.bytes, run.config().data)) {
-      const std::vector<std::int64_t> ids = vocabulary.encode(document, score.name, arguments.unknown);
-      score.ids.insert(score.ids.end(), ids.begin(), ids.end());
-      if (vocabulary.document() >= 0) score.ids.push_back(vocabulary.document());
-    }
-  if (score.ids.empty()) throw Error(ExitCode::data, score.name + " has no characters to score");
-}
-
-/// By what --adapt and --counts make of the network.
-std::vector<float> losses_of(const Arguments& arguments, LoadedRun& run, const Score& score, WorkLine& line) {
-  if (arguments.adapt.adaptation) run.adapt(*arguments.adapt.adaptation);
-  if (arguments.counts)
-    run.mix_with_counts(text_of_run(run, run.config().data, arguments.output),
-                        line.heartbeat("counting the training text"));
-  const std::int64_t first = run.checkpoint.state.start_symbol, document = run.checkpoint.vocabulary.document(),
-                     block_size = run.block_size();
-  const Heartbeat heartbeat = line.heartbeat("scoring the text");
-  return arguments.adapt.adaptation
-             ? adaptive_text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document)
-             : text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document);
-}
-
 /// Says so if the text is one that the model was trained on.
-void note_training_text(const Arguments& arguments, const LoadedRun& run, const Score& score) {
-  constexpr std::int64_t most_searched = 50'000'000;  // tokens of the training text: some seconds
-  if (arguments.file.empty() || !run.others().empty() || run.checkpoint.state.data.tokens > most_searched) return;
-  try {
-    const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
-    const std::vector<std::uint32_t> ids(score.ids.begin(), score.ids.end());
-    const TokenView text(ids.data(), sizeof ids[0], std::ssize(ids), run.checkpoint.vocabulary.document());
-    const double part = static_cast<double>(shared_tokens(text, corpus.train())) / static_cast<double>(std::ssize(ids));
-    if (const std::string line = shared_text_line(part, run.config().data.units); !line.empty()) log_note(line);
-  } catch (const Error& error) {
-    log_detail(error.what());  // the training text is not at hand
-  }
+void note_training_text(const Prepared& prepared) {
+  const Corpus* const trained_on = prepared.trained_on();
+  if (prepared.scored.held_out || trained_on == nullptr) return;
+  const TokenView text = prepared.scored.tokens;
+  const auto shared = static_cast<double>(shared_tokens(text, trained_on->train()));
+  tell(shared_text_line(shared / static_cast<double>(text.size()), prepared.scored.units));
 }
 
-Score measure(const Arguments& arguments, LoadedRun& run) {
-  Score score;
-  read_text(arguments, run, score);
-  note_training_text(arguments, run, score);
-  const std::int64_t block_size = run.block_size();
-  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
-  WorkLine line(arguments.output);
-  score.losses = losses_of(arguments, run, score, line);
-  score.mean = mean_loss(score.losses);
-  if (!std::isfinite(score.mean))
-    throw Error(ExitCode::diverged, "the loss of ", score.name,
-                " is not a finite number, so the model's weights have diverged; choose others with --checkpoint");
+Score measure(Prepared& prepared, const std::string& name, WorkLine& line) {
+  JoinedRuns& runs = prepared.runs;
+  const Vocabulary& vocabulary = prepared.corpus.vocabulary();
+  BegunText text(runs.first().checkpoint.state.start_symbol, prepared.scored.tokens);
+  SplitLoss loss = score(prepared, text.tokens(), line.heartbeat("scoring the text"));
+  Score score{.name = name, .text = std::move(text), .losses = std::move(loss.losses), .mean = loss.mean};
+  const TokenView tokens = score.text.tokens();
   if (vocabulary.document() >= 0)
-    score.by_context = losses_by_place(score.ids, score.losses, vocabulary.document());
-  else if (!arguments.adapt.adaptation && !arguments.counts)  // these know the text before the window too
-    score.by_context = losses_by_context(run.predictor(), score.ids, block_size, line.heartbeat("scoring by context"));
-  score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
-  score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'), vocabulary.document());
+    score.by_context = losses_by_place(tokens, score.losses);
+  else if (!prepared.adapted && runs.mixture() == nullptr)  // these know the text before the window too
+    score.by_context =
+        losses_by_context(runs.predictor(), tokens, runs.block_size(), line.heartbeat("scoring by context"));
+  score.by_class = losses_by_class(tokens, score.losses, vocabulary);
+  score.lines = losses_by_line(tokens, score.losses, vocabulary.id_of('\n'));
   return score;
 }
 
-/// The most probable ids in place of each character of the text, best first, by the same windows as text_losses().
-std::vector<nlohmann::ordered_json> candidates_of(LoadedRun& run, const Score& score, std::int64_t count) {
-  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
-  const std::vector<std::uint32_t> text = scored_text(score.ids, run.checkpoint.state.start_symbol);
-  const TokenView tokens(text.data(), sizeof text[0], std::ssize(text), vocabulary.document());
-  const WindowCut windows(tokens, run.block_size(), half_window(run.block_size()));
-  const auto V = static_cast<std::size_t>(run.model->vocab_size());
+/// The most probable ids in place of each character of the text, best first, by the windows that it is scored in.
+std::vector<nlohmann::ordered_json> candidates_of(Prepared& prepared, const Score& score, std::int64_t count) {
+  const Vocabulary& vocabulary = prepared.corpus.vocabulary();
+  const TokenView tokens = score.text.tokens();
+  const WindowCut windows(tokens, prepared.runs.block_size(), prepared.scored.stride);
+  const auto V = static_cast<std::size_t>(vocabulary.size());
   std::vector<nlohmann::ordered_json> all;
   for (std::int64_t i = 0; i < windows.count(); ++i) {
     const WindowCut::Window window = windows[i];
     std::vector<float> logits(static_cast<std::size_t>(window.length) * V);  // (T, V)
-    run.predictor().logits({.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length}, logits);
+    prepared.runs.predictor().logits({.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length}, logits);
     for (std::int64_t t = window.from; t < window.to; ++t) {
       nlohmann::ordered_json& best = all.emplace_back(nlohmann::ordered_json::array());
       const std::span<const float> row = std::span(logits).subspan(static_cast<std::size_t>(t) * V, V);
@@ -185,40 +114,38 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
 }
 
 /// What may fail is done before the document begins.
-void print_as_json(const Arguments& arguments, LoadedRun& run, const Score& score) {
+void print_as_json(const Arguments& arguments, Prepared& prepared, const Score& score) {
   nlohmann::ordered_json json = {{"text", score.name}};
-  add_checkpoints(json, run);
-  json.update({{"characters", score.ids.size()},
+  add_checkpoints(json, prepared.runs);
+  json.update({{"characters", score.size()},
                {"loss", score.mean},
-               {"block_size", run.block_size()},
-               {"leaks", run.leaks()},
-               {"class", arguments.adapt.adaptation ? "adaptive" : "frozen"},
-               {"counts", run.mixture != nullptr},
+               {"block_size", prepared.runs.block_size()},
+               {"leaks", prepared.runs.leaks()},
+               {"class", prepared.adapted ? "adaptive" : "frozen"},
+               {"counts", arguments.counts},
                {"by_context", to_json(score.by_context)},
                {"by_class", to_json(score.by_class)},
                {"losses", score.losses}});
-  if (const auto& adaptation = arguments.adapt.adaptation)
-    json["adaptation"] = to_json(AdaptationChoice{.adaptation = *adaptation});
+  if (prepared.adapted) json["adaptation"] = to_json(*prepared.adapted);
   std::vector<nlohmann::ordered_json> candidates;
-  if (arguments.candidates > 0) candidates = candidates_of(run, score, arguments.candidates);
-  print_json_with_list(json, "scores", score.ids.size(), [&](std::size_t i) {
+  if (arguments.candidates > 0) candidates = candidates_of(prepared, score, arguments.candidates);
+  const TokenView tokens = score.text.tokens();
+  print_json_with_list(json, "scores", score.losses.size(), [&](std::size_t i) {
     nlohmann::ordered_json one;
-    add_text(one, "character", run.checkpoint.vocabulary.symbol(score.ids[i]));
+    add_text(one, "character", prepared.corpus.vocabulary().symbol(tokens[static_cast<std::int64_t>(i) + 1]));
     one["loss"] = score.losses[i];
     if (arguments.candidates > 0) one["candidates"] = candidates[i];
     return one;
   });
 }
 
-std::string decode(const LoadedRun& run, const Score& score, std::int64_t begin, std::int64_t end) {
-  return run.checkpoint.vocabulary.decode({score.ids.begin() + begin, score.ids.begin() + end});
-}
-
 /// Of a model of bytes, those of one character are one symbol, whose loss is their sum.
-std::vector<ScoredSymbol> symbols_of(const LoadedRun& run, const Score& score, std::int64_t begin, std::int64_t end) {
+std::vector<ScoredSymbol> symbols_of(const Vocabulary& vocabulary, const Score& score, std::int64_t begin,
+                                     std::int64_t end) {
   std::vector<ScoredSymbol> symbols;
+  const TokenView tokens = score.text.tokens();
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::string symbol = run.checkpoint.vocabulary.symbol(score.ids[static_cast<std::size_t>(i)]);
+    const std::string symbol = vocabulary.symbol(tokens[i + 1]);
     const double loss = score.losses[static_cast<std::size_t>(i)];
     const bool begun = !symbols.empty() && begins_character(symbols.back().symbol);
     const std::string longer = begun ? symbols.back().symbol + symbol : "";
@@ -231,25 +158,27 @@ std::vector<ScoredSymbol> symbols_of(const LoadedRun& run, const Score& score, s
 }
 
 /// The lines of the first `show` characters, each after its mean loss.
-void print_text_lines(const Arguments& arguments, const LoadedRun& run, const Score& score, bool color) {
+void print_text_lines(const Arguments& arguments, const Vocabulary& vocabulary, const Score& score, bool color) {
   for (const LineLoss& line : score.lines) {
     if (line.begin >= arguments.show) break;
     std::int64_t end = std::min(line.end, arguments.show);
-    while (end > line.begin && std::string("\r\n").find(decode(run, score, end - 1, end)) != std::string::npos) --end;
-    const std::string shown =
-        color ? colored_by_surprise(symbols_of(run, score, line.begin, end)) : decode(run, score, line.begin, end);
+    while (end > line.begin &&
+           std::string("\r\n").find(vocabulary.decode(score.ids(end - 1, end))) != std::string::npos)
+      --end;
+    const std::string shown = color ? colored_by_surprise(symbols_of(vocabulary, score, line.begin, end))
+                                    : vocabulary.decode(score.ids(line.begin, end));
     std::printf("%5s  ", format_fixed(line.loss, 2).c_str());
     color ? void(std::fwrite(shown.data(), 1, shown.size(), stdout)) : print_text(shown);
     std::printf("\n");
   }
-  if (const std::int64_t more = std::ssize(score.ids) - arguments.show; more > 0)
+  if (const std::int64_t more = score.size() - arguments.show; more > 0)
     std::printf("... %s; --show takes another number\n",
-                format_count(more, "more " + unit_word(run.checkpoint.vocabulary.units())).c_str());
+                format_count(more, "more " + unit_word(vocabulary.units())).c_str());
   std::printf("\n");
 }
 
 /// The five lines of at least 10 characters with the highest mean.
-void print_worst_lines(const LoadedRun& run, const Score& score) {
+void print_worst_lines(const Vocabulary& vocabulary, const Score& score) {
   std::vector<LineLoss> long_ones;
   std::ranges::copy_if(score.lines, std::back_inserter(long_ones),
                        [](const LineLoss& line) { return line.end - line.begin >= 10; });
@@ -260,7 +189,7 @@ void print_worst_lines(const LoadedRun& run, const Score& score) {
   const std::size_t shown_columns = columns == 0 ? most : std::clamp(columns, before + 20, before + most) - before;
   std::printf("hardest lines\n");
   for (const LineLoss& line : std::span(long_ones).first(5)) {
-    std::string shown = decode(run, score, line.begin, std::min(line.end, line.begin + 200));
+    std::string shown = vocabulary.decode(score.ids(line.begin, std::min(line.end, line.begin + 200)));
     while (shown.ends_with('\n') || shown.ends_with('\r')) shown.pop_back();
     std::printf("%5s  line %lld: ", format_fixed(line.loss, 2).c_str(), static_cast<long long>(line.number));
     print_text(first_columns(shown, shown_columns));
@@ -277,50 +206,50 @@ void print_means(const char* heading, const std::vector<MeanLoss>& means) {
   std::printf("\n");
 }
 
-void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& score) {
-  const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
-  if (run.leaks()) std::printf("%s\n", leaks_label);
-  print_text_lines(arguments, run, score, color);
-  print_worst_lines(run, score);
-  const bool documents = run.checkpoint.vocabulary.document() >= 0;
-  print_means(documents ? "characters of its document before" : "characters seen before", score.by_context);
+void print_for_people(const Arguments& arguments, const Prepared& prepared, const Score& score) {
+  const Vocabulary& vocabulary = prepared.corpus.vocabulary();
+  if (prepared.runs.leaks()) std::printf("%s\n", leaks_label);
+  print_text_lines(arguments, vocabulary, score, uses_color(arguments.output.color, STDOUT_FILENO));
+  print_worst_lines(vocabulary, score);
+  print_means(vocabulary.document() >= 0 ? "characters of its document before" : "characters seen before",
+              score.by_context);
   print_means("kind", score.by_class);
-  print_lines("loss " + format_loss(score.mean) + ": " +
-              format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name + ", " +
-              windows_text(run.block_size(), half_window(run.block_size())) +
-              (run.others().empty() ? "" : ", by " + std::to_string(arguments.runs.size()) + " models as one") +
-              (arguments.adapt.adaptation
-                   ? ", adapting " + to_text({.adaptation = *arguments.adapt.adaptation}, run.config().data.units)
-                   : "") +
-              "\n");
+  print_lines("loss " + format_loss(score.mean) + ": " + tokens_text(score.size(), vocabulary.units()) + " of " +
+              score.name + ", " + windows_text(prepared.runs.block_size(), prepared.scored.stride) +
+              (prepared.runs.are_several() ? ", by " + std::to_string(arguments.runs.size()) + " models as one" : "") +
+              (prepared.adapted ? ", adapting " + to_text(*prepared.adapted, vocabulary.units()) : "") + "\n");
 }
 
-/// Error usage where several runs have no one validation split to be scored, or no one train split to count.
-void check_texts(const Arguments& arguments, LoadedRun& run) {
-  if (arguments.file.empty()) check_one_text(run, "; to score them together, give a new text FILE");
-  if (arguments.counts) refuse_counts_without_text(run);
-  if (arguments.counts) check_one_text(run, ", so they share no training split; leave out --counts");
+void write_html(const Arguments& arguments, const Vocabulary& vocabulary, const Score& score) {
+  std::vector<ScoredSymbol> symbols = symbols_of(vocabulary, score, 0, score.size());
+  for (ScoredSymbol& symbol : symbols)
+    if (symbol.symbol.empty()) symbol.symbol = "\n";  // the end of a document
+  write_page(arguments.html,
+             text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " + unit_word(vocabulary.units()),
+                       symbols));
+  log_note("wrote " + arguments.html);
 }
 
-void run_score(const Arguments& arguments) {
+void run_score(const Arguments& given) {
+  constexpr std::int64_t most_searched = 50'000'000;  // tokens of the training text: some seconds
+  Arguments arguments = given;
   if (arguments.candidates > 0 && !arguments.output.json)
     throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
   if (arguments.candidates > 0 && arguments.adapt.adaptation)
     throw Error(ExitCode::usage, "--candidates needs fixed weights; leave out --adapt");
-  LoadedRun run = load_runs(arguments);
-  check_texts(arguments, run);
-  const Score score = measure(arguments, run);
-  if (!arguments.html.empty()) {
-    std::vector<ScoredSymbol> symbols = symbols_of(run, score, 0, std::ssize(score.ids));
-    for (ScoredSymbol& symbol : symbols)
-      if (symbol.symbol.empty()) symbol.symbol = "\n";  // the end of a document
-    write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " +
-                                             unit_word(run.config().data.units),
-                                         symbols));
-    log_note("wrote " + arguments.html);
-  }
-  if (arguments.output.json) return print_as_json(arguments, run, score);
-  print_for_people(arguments, run, score);
+  if (!arguments.file.empty()) arguments.text = {arguments.file};
+  WorkLine line(arguments.output);
+  Prepared prepared = prepare(arguments, line, /*least=*/1, most_searched);
+  prepared.scored.stride = half_window(prepared.runs.block_size());
+  note_training_text(prepared);
+  const std::string name = arguments.file.empty()                  ? "the validation split"
+                           : arguments.file == standard_input_name ? "standard input"
+                                                                   : arguments.file;
+  const Score score = measure(prepared, name, line);
+  line.clear();
+  if (!arguments.html.empty()) write_html(arguments, prepared.corpus.vocabulary(), score);
+  if (arguments.output.json) return print_as_json(arguments, prepared, score);
+  print_for_people(arguments, prepared, score);
 }
 
 /// Whether the last word is FILE, not a run. A word that stands alone is taken as a run unless it is a file; one that
@@ -344,10 +273,7 @@ void add_score(Options& options) {
   options.add("--html", arguments.html, "also write the coloured text as a web page").value_name("FILE");
   options.add("--candidates", arguments.candidates, "with --json: the most probable characters at each place")
       .non_negative();
-  add_counts_option(options, arguments.counts);
-  add_adapt_option(options, arguments.adapt, AdaptTakes::rate);
-  add_unknown_option(options, arguments.unknown, "characters");
-  add_model_arguments(options, arguments);
+  add_scoring_arguments(options, arguments, AdaptTakes::rate);
 }
 
 }  // namespace chargpt

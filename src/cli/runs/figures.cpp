@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/output.h"
 #include "evaluate/shared_text.h"
+#include "network/model_types.h"
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 
@@ -44,9 +45,10 @@ std::string model_row(const Figures& figures) {
 
 /// "the first 1,000,000 of 20,000,000 that are held out (data.max_val_tokens), …"
 std::string scored_line(const Figures& figures) {
-  std::string line = tokens_text(figures.tokens, figures.units) + ", each scored once, " + windows_of(figures) + "\n";
+  std::string line =
+      tokens_text(figures.tokens, figures.scored.units) + ", each scored once, " + windows_of(figures) + "\n";
   if (figures.scored.part_of > 0)
-    line += "They are only the first of " + tokens_text(figures.scored.part_of, figures.units) +
+    line += "They are only the first of " + tokens_text(figures.scored.part_of, figures.scored.units) +
             " held out (data.max_val_tokens).\n";
   return line;
 }
@@ -54,16 +56,16 @@ std::string scored_line(const Figures& figures) {
 /// Says so if the baselines cover only a part of the text.
 std::string baseline_line(const Figures& figures) {
   if (!figures.baselines || figures.baselines->measured >= figures.tokens) return "";
-  return "The baselines cover only the first " + tokens_text(figures.baselines->measured, figures.units) + ".\n";
+  return "The baselines cover only the first " + tokens_text(figures.baselines->measured, figures.scored.units) + ".\n";
 }
 
 std::string shared_line(const Figures& figures) {
   const double part = shared_part(figures);
   if (part < little) return "";
   if (!figures.scored.held_out)
-    return shared_text_line(part, figures.units) + "; do not compare it with the baselines.\n";
+    return shared_text_line(part, figures.scored.units) + "; do not compare it with the baselines.\n";
   const std::string split = figures.scored.split == "test" ? "test split" : "validation split";
-  return shared_text_line(part, figures.units, "the " + split, "train split") + ".\n";
+  return shared_text_line(part, figures.scored.units, "the " + split, "train split") + ".\n";
 }
 
 /// "by tenths of the split: ▂▁▃…, 1.41 to 1.78 nats per character": how much the loss varies along the text.
@@ -72,7 +74,7 @@ std::string tenths_line(const Figures& figures) {
   if (tenths.size() < 2) return "";
   const auto [least, most] = std::ranges::minmax(tenths);
   return "by tenths of the text: " + sparkline(tenths, most) + " from " + format_fixed(least, 4) + " to " +
-         format_fixed(most, 4) + " nats per " + unit_word(figures.units) + "\n";
+         format_fixed(most, 4) + " nats per " + unit_word(figures.scored.units) + "\n";
 }
 
 /// What the counts have added, or would add.
@@ -83,10 +85,10 @@ std::string counts_line(const Figures& figures) {
     if (learning.tokens == 0) return "";
     return "The weights of the mixture, network " + format_fixed(figures.mixture->weights().network, 2) +
            " and counts " + format_fixed(figures.mixture->weights().counts, 2) + ", come from the last " +
-           tokens_text(learning.tokens, figures.units) + " of the train split, where the network's loss is " +
+           tokens_text(learning.tokens, figures.scored.units) + " of the train split, where the network's loss is " +
            format_fixed(learning.network_loss, 4) + ", since it was trained on them.\n";
   }
-  if (figures.leaks || !figures.baselines || knows_the_text(figures) || figures.loss < least_shown ||
+  if (figures.scored.leaks || !figures.baselines || knows_the_text(figures) || figures.loss < least_shown ||
       figures.baselines->ngram > figures.loss + worth_mixing)
     return "";
   return "--counts (eval, sample) mixes in counts of the training text, for a lower loss.\n";
@@ -96,15 +98,15 @@ std::string counts_line(const Figures& figures) {
 std::string adapted_line(const Figures& figures) {
   if (!figures.adapted) return "";
   return "Adapting: after each window " + std::string(figures.members.empty() ? "the network" : "each network") +
-         " learned from the " + unit_word(figures.units) + "s just scored, " +
-         to_text(*figures.adapted, figures.units) + ".\n";
+         " learned from the " + unit_word(figures.scored.units) + "s just scored, " +
+         to_text(*figures.adapted, figures.scored.units) + ".\n";
 }
 
 /// Of several models as one.
 std::string speed_line(const Figures& figures) {
   if (figures.members.empty()) return "";
   return "Scored in " + format_duration(figures.seconds) + ", " +
-         tokens_text(std::llround(static_cast<double>(figures.tokens) / figures.seconds), figures.units) +
+         tokens_text(std::llround(static_cast<double>(figures.tokens) / figures.seconds), figures.scored.units) +
          " a second.\n";
 }
 
@@ -139,7 +141,7 @@ std::string adaptive_line(const Figures& figures) {
 /// Whether it beats the strongest rival of each class; where it adapts, the network as it was trained is the frozen
 /// one.
 std::vector<std::string> verdict(const Figures& figures) {
-  if (figures.leaks)
+  if (figures.scored.leaks)
     return {"This model leaks: a position sees its own target, so its loss says nothing about prediction."};
   if (!figures.baselines || knows_the_text(figures)) return {};
   if (!figures.baselines->ppmd) return {frozen_line(figures)};
@@ -155,7 +157,12 @@ std::string adapt_line(const Figures& figures) {
 
 /// `all`: tokens held out.
 Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t all, const LoadedRun& run) {
-  Scored scored{.tokens = tokens, .split = split, .held_out = true, .checkpoint = run.checkpoint.path.string()};
+  Scored scored{.tokens = tokens,
+                .split = split,
+                .held_out = true,
+                .checkpoint = run.checkpoint.path.string(),
+                .units = run.config().data.units,
+                .leaks = leaks(run.config().model)};
   if (!run.checkpoint.averaged.empty()) scored.weights = enum_name(run.model->weights());
   if (tokens.size() < all) scored.part_of = all;
   return scored;
@@ -190,33 +197,29 @@ Scored test_of(const Corpus& corpus, const LoadedRun& run) {
   return held_out_part("test", corpus.test(), corpus.test_tokens(), run);
 }
 
-void check_finite(const SplitLoss& loss, const Scored& scored) {
+void check_finite(const SplitLoss& loss, const std::string& checkpoint) {
   if (std::isfinite(loss.mean)) return;
   const auto bad = std::ranges::count_if(loss.losses, [](float value) { return !std::isfinite(value); });
-  throw Error(ExitCode::diverged, scored.checkpoint, " gives no finite loss for ", format_count(bad), " of ",
+  throw Error(ExitCode::diverged, checkpoint, " gives no finite loss for ", format_count(bad), " of ",
               format_count(loss.tokens), " tokens, so its weights have diverged; choose another with --checkpoint");
 }
 
-Figures measure(LoadedRun& run, const Scored& scored, const Heartbeat& heartbeat) {
+Figures measure(Predictor& networks, const Scored& scored, const Heartbeat& heartbeat) {
   const double begun = steady_seconds();
-  const SplitLoss loss = split_loss(run.trained(), scored.tokens, run.block_size(), scored.stride, heartbeat);
-  return measured(run, scored, loss, steady_seconds() - begun, heartbeat);
+  const SplitLoss loss = split_loss(networks, scored.tokens, networks.block_size(), scored.stride, heartbeat);
+  return measured(networks, scored, loss, steady_seconds() - begun, heartbeat);
 }
 
-Figures measured(LoadedRun& run, const Scored& scored, const SplitLoss& loss, double seconds,
+Figures measured(Predictor& networks, const Scored& scored, const SplitLoss& loss, double seconds,
                  const Heartbeat& heartbeat) {
-  check_finite(loss, scored);
-  const std::int64_t block_size = run.block_size();
-  Figures figures;
-  figures.seconds = seconds;
-  figures.scored = scored;
-  figures.loss = loss.mean;
-  figures.tenths = tenths_of(loss.losses, scored.tokens);
-  figures.tokens = loss.tokens;
-  figures.block_size = block_size;
-  figures.units = run.config().data.units;
-  figures.leaks = run.leaks();
-  if (block_size > 64) figures.loss_windows_64 = split_loss(run.trained(), scored.tokens, 64, 0, heartbeat).mean;
+  check_finite(loss, scored.checkpoint);
+  Figures figures{.scored = scored,
+                  .loss = loss.mean,
+                  .tenths = tenths_of(loss.losses, scored.tokens),
+                  .tokens = loss.tokens,
+                  .block_size = networks.block_size(),
+                  .seconds = seconds};
+  if (figures.block_size > 64) figures.loss_windows_64 = split_loss(networks, scored.tokens, 64, 0, heartbeat).mean;
   return figures;
 }
 
@@ -247,11 +250,11 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                                  {"split", scored.split},
                                  {"block_size", figures.block_size},
                                  {"stride", scored.stride},
-                                 {"units", enum_name(figures.units)},
+                                 {"units", enum_name(figures.scored.units)},
                                  {"class", figures.adapted ? "adaptive" : "frozen"}};
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
-  if (figures.leaks) json["leaks"] = true;
+  if (figures.scored.leaks) json["leaks"] = true;
   if (figures.mixture != nullptr) {
     const MixtureLearning& learning = figures.mixture->learning();
     json["counts"] = {{"counted_tokens", learning.counted},
@@ -279,14 +282,14 @@ nlohmann::ordered_json to_json(const Figures& figures) {
 
 void print_summary(const Figures& figures, std::int64_t step) {
   std::string lines = "validation loss " + format_loss(figures.loss) + " at step " + format_count(step) + ", of " +
-                      tokens_text(figures.tokens, figures.units) + " that it has not seen\n";
+                      tokens_text(figures.tokens, figures.scored.units) + " that it has not seen\n";
   for (const std::string& line : verdict(figures)) lines += line + "\n";
   if (figures.baselines && !figures.baselines->ppmd) lines += "PPMd: chargpt eval shows it\n";
   print_lines(lines + shared_line(figures));
 }
 
 void print_figures(const Figures& figures) {
-  const std::string per = figures.units == Units::bytes ? "/byte" : "/char";
+  const std::string per = figures.scored.units == Units::bytes ? "/byte" : "/char";
   Table table({"", "nats" + per, "bits" + per});
   add_loss(table, model_row(figures), figures.network_loss.value_or(figures.loss));
   if (figures.loss_windows_64)

@@ -10,6 +10,7 @@
 #include "cli/runs/loaded_run.h"
 #include "evaluate/baseline.h"
 #include "evaluate/split_loss.h"
+#include "predict/mixture.h"
 #include "report/table.h"
 
 namespace chargpt {
@@ -34,6 +35,8 @@ struct Scored {
   std::int64_t stride = 0;   ///< of overlapping windows; 0: no overlap
   std::string checkpoint{};  ///< for messages
   std::string weights{};     ///< trained or averaged, if there are both
+  Units units = Units::characters;
+  bool leaks = false;  ///< the model sees what it is to predict
 };
 /// The validation split of the text that a run was trained on; its test split.
 Scored validation_of(const Corpus& corpus, const LoadedRun& run);
@@ -44,32 +47,30 @@ struct Figures {
   double loss = 0;             ///< nats per token
   std::vector<double> tenths;  ///< loss by tenths of the split, in order
   std::int64_t tokens = 0, block_size = 0;
-  Units units = Units::characters;
-  std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
-  bool leaks = false;
+  std::optional<double> loss_windows_64 = {};  ///< if block_size > 64: the same split in windows of 64, no overlap
   /// One of several models that are scored as one.
   struct Member {
     std::string name;
     double loss = 0;
   };
-  std::vector<Member> members;              ///< none: it is one model
-  double seconds = 0;                       ///< that scoring `loss` took
-  std::optional<double> network_loss;       ///< of the network as it was trained, where `loss` is not its own
-  const Mixture* mixture = nullptr;         ///< if it is mixed with counts; the run's
-  std::optional<AdaptationChoice> adapted;  ///< if it learns from the text that it scores
-  std::optional<Baselines> baselines;       ///< absent if the training text is not at hand
+  std::vector<Member> members = {};              ///< none: it is one model
+  double seconds = 0;                            ///< that scoring `loss` took
+  std::optional<double> network_loss = {};       ///< of the network as it was trained, where `loss` is not its own
+  const Mixture* mixture = nullptr;              ///< if it is mixed with counts
+  std::optional<AdaptationChoice> adapted = {};  ///< if it learns from the text that it scores
+  std::optional<Baselines> baselines = {};       ///< absent if the training text is not at hand
 };
 
-/// Of the run's networks as they were trained; without baselines. Error diverged, naming the checkpoint, for a loss
-/// that is not finite.
-Figures measure(LoadedRun& run, const Scored& scored, const Heartbeat& heartbeat);
+/// Of networks as they were trained; without baselines. Error diverged, naming the checkpoint, for a loss that is not
+/// finite.
+Figures measure(Predictor& networks, const Scored& scored, const Heartbeat& heartbeat);
 
 /// The same of a loss that was computed already, in so many seconds.
-Figures measured(LoadedRun& run, const Scored& scored, const SplitLoss& loss, double seconds,
+Figures measured(Predictor& networks, const Scored& scored, const SplitLoss& loss, double seconds,
                  const Heartbeat& heartbeat);
 
 /// Error diverged, naming the checkpoint, for a loss that is not finite.
-void check_finite(const SplitLoss& loss, const Scored& scored);
+void check_finite(const SplitLoss& loss, const std::string& checkpoint);
 
 /// A row of a table of losses: nats, and bits beside them.
 void add_loss(Table& table, const std::string& name, double nats);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -36,30 +34,6 @@ void announce(const Checkpoint& checkpoint, Weights used) {
            loss(state.val_loss), ", averaged ", loss(state.averaged_val_loss), ")");
 }
 
-/// "'é' (U+00E9) is a symbol of a alone"; empty where the vocabularies are equal.
-std::string vocabulary_difference(const std::string& name, const Vocabulary& one, const std::string& other_name,
-                                  const Vocabulary& other) {
-  if (one == other) return "";
-  if (one.units() != other.units())
-    return line_of(name, " has ", enum_name(one.units()), " and ", other_name, " ", enum_name(other.units()));
-  for (const auto& [own, its, owner] : {std::tuple(&one, &other, &name), std::tuple(&other, &one, &other_name)})
-    if (const std::vector<std::string> characters = characters_only_in(*own, *its); !characters.empty())
-      return characters.front() + " is a symbol of " + *owner + " alone";
-  return "the text of " + (one.document() >= 0 ? name : other_name) + " alone has documents";
-}
-
-void refuse_other_symbols(const LoadedRun& first, const LoadedRun& other) {
-  const std::string difference =
-      vocabulary_difference(first.name, first.checkpoint.vocabulary, other.name, other.checkpoint.vocabulary);
-  if (!difference.empty())
-    throw Error(ExitCode::data, first.name, " and ", other.name, " have different vocabularies (", difference,
-                "); runs of one vocabulary can be averaged: train them on one text");
-}
-
-constexpr const char* runs_help =
-    "run folder, or one checkpoint file; several are one model, the mean of their probabilities (default: the "
-    "newest in runs/)";
-
 }  // namespace
 
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run) {
@@ -85,26 +59,6 @@ Option& add_run_argument(Options& options, std::string& run, const std::string& 
     if (run.empty()) run = run_left_out();
   });
   return options.add("RUN", run, help + " (default: the newest in runs/)").stands_for(run_meant);
-}
-
-Option& add_runs_argument(Options& options, std::vector<std::string>& runs) {
-  options.before_run([&runs] {
-    if (runs.empty()) runs.push_back(run_left_out());
-  });
-  return options.add("RUN", runs, runs_help).stands_for(run_meant);
-}
-
-Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
-                          bool (*is_rest)(const std::string& word, bool alone)) {
-  options.before_run([&runs, &rest, is_rest] {
-    if (!runs.empty() && is_rest(runs.back(), runs.size() == 1)) {
-      rest = runs.back();
-      runs.pop_back();
-    }
-    std::ranges::transform(runs, runs.begin(), run_meant);
-    if (runs.empty()) runs.push_back(run_left_out());
-  });
-  return options.add("RUN", runs, runs_help);
 }
 
 ResolvedConfig config_of_run(const std::string& run) {
@@ -163,56 +117,9 @@ LoadedRun::LoadedRun(std::string name_in, Checkpoint loaded, std::filesystem::pa
       checkpoint(std::move(loaded)),
       folder(std::move(folder_in)),
       model(std::make_unique<InferenceModel>(checkpoint, use.weights)),
-      network_(std::make_unique<NetworkPredictor>(*model, thread_count(use.machine.threads), use.context)) {
+      network(std::make_unique<NetworkPredictor>(*model, thread_count(use.machine.threads), use.context)) {
   announce(checkpoint, model->weights());
   flush_denormals();
-}
-
-std::vector<LoadedRun*> LoadedRun::members() {
-  std::vector<LoadedRun*> all{this};
-  for (LoadedRun& other : others_) all.push_back(&other);
-  return all;
-}
-
-bool LoadedRun::leaks() {
-  return std::ranges::any_of(members(), [](const LoadedRun* member) { return chargpt::leaks(member->config().model); });
-}
-
-std::int64_t LoadedRun::context() {
-  std::int64_t longest = mixture ? Counts::reach : 0;
-  for (const LoadedRun* member : members()) longest = std::max(longest, member->model->block_size());
-  return longest;
-}
-
-void LoadedRun::join(std::vector<LoadedRun> others) {
-  others_ = std::move(others);
-  std::vector<Predictor*> networks;
-  for (LoadedRun* member : members()) networks.push_back(member->network_.get());
-  ensemble_ = std::make_unique<Ensemble>(networks);
-}
-
-void LoadedRun::adapt(const Adaptation& adaptation) {
-  std::vector<Predictor*> networks;
-  for (LoadedRun* member : members()) {
-    member->adaptive_ = std::make_unique<AdaptiveNetwork>(*member->model, network_->threads(), adaptation);
-    networks.push_back(member->adaptive_.get());
-  }
-  if (ensemble_) adaptive_ensemble_ = std::make_unique<Ensemble>(networks);
-}
-
-void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat) {
-  mixture =
-      std::make_unique<Mixture>(adapting(), network_->threads(), checkpoint.vocabulary, corpus.train(), heartbeat);
-  const MixtureLearning& learning = mixture->learning();
-  const Units units = checkpoint.vocabulary.units();
-  if (learning.tokens == 0)
-    log_note("the training text is too short to learn how much the counts should weigh; both weigh the same");
-  if (learning.counted < corpus.train().size())
-    log_note("counted the last ", format_count(learning.counted), " of ", tokens_text(corpus.train().size(), units),
-             " of the training text");
-  if (learning.counted > Counts::most_kept)
-    log_note("the counts have room for about ", tokens_text(Counts::most_kept, units),
-             ": the rarest contexts were dropped");
 }
 
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
@@ -224,35 +131,6 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
   return {run, std::move(checkpoint), run_place(run, which).run, use};
 }
 
-void refuse_twice(const std::vector<std::string>& runs) {
-  std::set<std::filesystem::path> seen;
-  for (const std::string& given : runs) {
-    const std::filesystem::path run = run_place(given, "").run;
-    std::error_code ignored;
-    if (!seen.insert(std::filesystem::weakly_canonical(run.empty() ? std::filesystem::path(given) : run, ignored))
-             .second)
-      throw Error(ExitCode::usage, given, " is of a run given before; give each run, or one of its checkpoints, once");
-  }
-}
-
-LoadedRun load_runs(const JoinedArguments& arguments) {
-  const std::vector<std::string>& runs = arguments.runs;
-  LoadedRun first = load_run(runs.front(), arguments.checkpoint, arguments.use);
-  if (runs.size() == 1) return first;
-  std::vector<LoadedRun> others;
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    others.push_back(load_run(runs[i], arguments.checkpoint, arguments.use));
-    refuse_other_symbols(first, others.back());
-  }
-  const bool alike = std::ranges::all_of(
-      others, [&](const LoadedRun& other) { return other.model->block_size() == first.model->block_size(); });
-  first.join(std::move(others));
-  if (!alike)
-    log_note("the runs' windows differ: texts are scored in the shortest, of ", first.block_size(),
-             "; when sampling, each uses its own");
-  return first;
-}
-
 KnownText known_text(const Checkpoint& checkpoint) {
   return {checkpoint.config.config.data, checkpoint.vocabulary, checkpoint.state.data};
 }
@@ -261,33 +139,6 @@ std::string text_difference(const std::string& name, const KnownText& run, const
                             const KnownText& other) {
   const std::string difference = text_difference(run, other);
   return difference.empty() ? "" : name + " and " + other_name + " differ in their text (" + difference + ")";
-}
-
-std::string text_difference(const LoadedRun& run) {
-  std::string difference;
-  for (std::size_t i = 0; i < run.others().size() && difference.empty(); ++i) {
-    const LoadedRun& other = run.others()[i];
-    difference = text_difference(run.name, known_text(run.checkpoint), other.name, known_text(other.checkpoint));
-  }
-  return difference;
-}
-
-void check_one_text(const LoadedRun& run, const std::string& instead) {
-  if (const std::string difference = text_difference(run); !difference.empty())
-    throw Error(ExitCode::usage, difference, instead);
-}
-
-void add_checkpoints(nlohmann::ordered_json& json, LoadedRun& run) {
-  const std::vector<LoadedRun*> members = run.members();
-  if (members.size() == 1) {
-    json["checkpoint"] = checkpoint_json(run);
-    return;
-  }
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    nlohmann::ordered_json& member = json["members"][i];
-    member["run"] = members[i]->name;
-    member["checkpoint"] = checkpoint_json(*members[i]);
-  }
 }
 
 void note_long_prompt(std::size_t characters, std::int64_t block_size) {

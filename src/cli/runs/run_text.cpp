@@ -94,13 +94,6 @@ Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const s
   return std::move(found.corpus);
 }
 
-void refuse_counts_without_text(LoadedRun& run) {
-  for (const LoadedRun* member : run.members())
-    if (member->folder.empty())
-      throw Error(ExitCode::usage, "--counts counts the training text, and ", member->checkpoint.path,
-                  " is a checkpoint outside a run, which has none; use the run's folder, or leave out --counts");
-}
-
 Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output) {
   return text_of_run(run.checkpoint, data, run.folder, output, /*named=*/false);
 }

@@ -34,9 +34,6 @@ void tell(const std::string& line);
 /// The notices of a text (a byte order mark removed, say) to stderr.
 void log_notices(const Corpus& corpus);
 
-/// Error usage if counts of the training text are asked of a checkpoint outside a run, which has none.
-void refuse_counts_without_text(LoadedRun& run);
-
 /// The text that a checkpoint's run was trained on; see find_text. If it is not where the config says, a note says
 /// where it is. `named`: the user has given data.text.
 Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,

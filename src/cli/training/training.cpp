@@ -50,12 +50,12 @@ Heartbeat heartbeat_of(const Trainer& trainer, ProgressPrinter& progress, std::s
 }
 
 /// What the best checkpoint writes from the start symbol, by the options in force now: a text, or some documents.
-std::string final_sample(LoadedRun& best, SampleConfig sample) {
+std::string final_sample(const LoadedRun& best, SampleConfig sample) {
   constexpr std::int64_t documents = 10;
   const Vocabulary& vocabulary = best.checkpoint.vocabulary;
   sample.num_samples = vocabulary.document() < 0 ? 1 : documents;
   std::vector<std::string> texts(static_cast<std::size_t>(sample.num_samples));
-  generate(best.predictor(), {best.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t i, std::int64_t id) {
+  generate(*best.network, {best.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t i, std::int64_t id) {
     if (stopping_signal() != 0) throw Interrupted{};
     texts[static_cast<std::size_t>(i)] += vocabulary.symbol(id);
     return id != vocabulary.document();
@@ -64,12 +64,12 @@ std::string final_sample(LoadedRun& best, SampleConfig sample) {
   return joined(texts, between.empty() ? "\n---\n" : between);
 }
 
-Figures final_figures(const Trainer& trainer, LoadedRun& best, ProgressPrinter& progress) {
+Figures final_figures(const Trainer& trainer, const LoadedRun& best, ProgressPrinter& progress) {
   const Corpus& corpus = trainer.corpus();
   const Heartbeat evaluating = heartbeat_of(trainer, progress, "evaluating");
   const Heartbeat counting = heartbeat_of(trainer, progress, "measuring baselines");
   evaluating(0);
-  Figures figures = measure(best, validation_of(corpus, best), evaluating);
+  Figures figures = measure(*best.network, validation_of(corpus, best), evaluating);
   counting(0);
   constexpr std::int64_t most_compressed = 2'000'000;  // tokens; PPMd takes a second for them
   figures.baselines = compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, counting,
@@ -91,7 +91,7 @@ std::string overfitting_line(const RunState& state) {
 void print_result(const Trainer& trainer, const std::filesystem::path& run, bool as_json, ProgressPrinter& progress) {
   try {
     const RunState& state = trainer.state();
-    LoadedRun best(run.string(), loaded_checkpoint(run, "best"), run, {.machine = {.threads = state.threads}});
+    const LoadedRun best(run.string(), loaded_checkpoint(run, "best"), run, {.machine = {.threads = state.threads}});
     const Figures figures = final_figures(trainer, best, progress);
     nlohmann::ordered_json json = to_json(figures);
     json["checkpoint"] = {{"step", best.checkpoint.state.step}, {"path", best.checkpoint.path.string()}};

@@ -1,0 +1,159 @@
+#include "cli/runs/joined_runs.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "cli/runs/figures.h"
+#include "network/model_types.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "run/run_folder.h"
+#include "run/run_name.h"
+
+namespace chargpt {
+namespace {
+
+/// "'é' (U+00E9) is a symbol of a alone"; empty where the vocabularies are equal.
+std::string vocabulary_difference(const LoadedRun& a, const LoadedRun& b) {
+  const Vocabulary &one = a.checkpoint.vocabulary, &other = b.checkpoint.vocabulary;
+  if (one == other) return "";
+  if (one.units() != other.units())
+    return line_of(a.name, " has ", enum_name(one.units()), " and ", b.name, " ", enum_name(other.units()));
+  for (const auto& [own, its, owner] : {std::tuple(&one, &other, &a.name), std::tuple(&other, &one, &b.name)})
+    if (const std::vector<std::string> characters = characters_only_in(*own, *its); !characters.empty())
+      return characters.front() + " is a symbol of " + *owner + " alone";
+  return "the text of " + (one.document() >= 0 ? a : b).name + " alone has documents";
+}
+
+constexpr const char* runs_help =
+    "run folder, or one checkpoint file; several are one model, the mean of their probabilities (default: the "
+    "newest in runs/)";
+
+}  // namespace
+
+JoinedRuns::JoinedRuns(std::vector<LoadedRun> runs) : runs_(std::move(runs)) {
+  std::vector<Predictor*> networks;
+  for (const LoadedRun& run : runs_) networks.push_back(run.network.get());
+  trained_ = networks_ = mean_of(networks);
+}
+
+Predictor* JoinedRuns::mean_of(const std::vector<Predictor*>& predictors) {
+  if (predictors.size() == 1) return predictors.front();
+  return owned_.emplace_back(std::make_unique<Ensemble>(predictors)).get();
+}
+
+bool JoinedRuns::leaks() const {
+  return std::ranges::any_of(runs_, [](const LoadedRun& run) { return chargpt::leaks(run.config().model); });
+}
+
+std::int64_t JoinedRuns::context() const {
+  std::int64_t longest = mixture_ ? Counts::reach : 0;
+  for (const LoadedRun& run : runs_) longest = std::max(longest, run.model->block_size());
+  return longest;
+}
+
+void JoinedRuns::adapt(const Adaptation& adaptation) {
+  std::vector<Predictor*> adaptive;
+  for (const LoadedRun& run : runs_)
+    adaptive.push_back(
+        owned_.emplace_back(std::make_unique<AdaptiveNetwork>(*run.model, first().network->threads(), adaptation))
+            .get());
+  networks_ = mean_of(adaptive);
+}
+
+void JoinedRuns::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat) {
+  const Vocabulary& vocabulary = first().checkpoint.vocabulary;
+  mixture_ = std::make_unique<Mixture>(*networks_, first().network->threads(), vocabulary, corpus.train(), heartbeat);
+  const MixtureLearning& learning = mixture_->learning();
+  if (learning.tokens == 0)
+    log_note("the training text is too short to learn how much the counts should weigh; both weigh the same");
+  if (learning.counted < corpus.train().size())
+    log_note("counted the last ", format_count(learning.counted), " of ",
+             tokens_text(corpus.train().size(), vocabulary.units()), " of the training text");
+  if (learning.counted > Counts::most_kept)
+    log_note("the counts have room for about ", tokens_text(Counts::most_kept, vocabulary.units()),
+             ": the rarest contexts were dropped");
+}
+
+JoinedRuns load_runs(const JoinedArguments& arguments) {
+  std::vector<LoadedRun> runs;
+  for (const std::string& name : arguments.runs) {
+    runs.push_back(load_run(name, arguments.checkpoint, arguments.use));
+    if (const std::string difference = vocabulary_difference(runs.front(), runs.back()); !difference.empty())
+      throw Error(ExitCode::data, runs.front().name, " and ", name, " have different vocabularies (", difference,
+                  "); runs of one vocabulary can be averaged: train them on one text");
+  }
+  JoinedRuns joined(std::move(runs));
+  if (joined.context() != joined.block_size())
+    log_note("the runs' windows differ: texts are scored in the shortest, of ", joined.block_size(),
+             "; when sampling, each uses its own");
+  return joined;
+}
+
+void refuse_twice(const std::vector<std::string>& runs) {
+  std::set<std::filesystem::path> seen;
+  for (const std::string& given : runs) {
+    const std::filesystem::path run = run_place(given, "").run;
+    std::error_code ignored;
+    if (!seen.insert(std::filesystem::weakly_canonical(run.empty() ? std::filesystem::path(given) : run, ignored))
+             .second)
+      throw Error(ExitCode::usage, given, " is of a run given before; give each run, or one of its checkpoints, once");
+  }
+}
+
+std::string text_difference(const JoinedRuns& runs) {
+  const LoadedRun& first = runs.first();
+  for (const LoadedRun& other : runs.all())
+    if (const std::string difference =
+            text_difference(first.name, known_text(first.checkpoint), other.name, known_text(other.checkpoint));
+        !difference.empty())
+      return difference;
+  return "";
+}
+
+void refuse_counts(const JoinedRuns& runs) {
+  for (const LoadedRun& run : runs.all())
+    if (run.folder.empty())
+      throw Error(ExitCode::usage, "--counts counts the training text, and ", run.checkpoint.path,
+                  " is a checkpoint outside a run, which has none; use the run's folder, or leave out --counts");
+  if (const std::string difference = text_difference(runs); !difference.empty())
+    throw Error(ExitCode::usage, difference, ", so they share no training split; leave out --counts");
+}
+
+void add_checkpoints(nlohmann::ordered_json& json, const JoinedRuns& runs) {
+  if (!runs.are_several()) {
+    json["checkpoint"] = checkpoint_json(runs.first());
+    return;
+  }
+  for (std::size_t i = 0; i < runs.all().size(); ++i) {
+    json["members"][i]["run"] = runs.all()[i].name;
+    json["members"][i]["checkpoint"] = checkpoint_json(runs.all()[i]);
+  }
+}
+
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs) {
+  options.before_run([&runs] {
+    if (runs.empty()) runs.push_back(run_left_out());
+  });
+  return options.add("RUN", runs, runs_help).stands_for(run_meant);
+}
+
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
+                          bool (*is_rest)(const std::string& word, bool alone)) {
+  options.before_run([&runs, &rest, is_rest] {
+    if (!runs.empty() && is_rest(runs.back(), runs.size() == 1)) {
+      rest = runs.back();
+      runs.pop_back();
+    }
+    std::ranges::transform(runs, runs.begin(), run_meant);
+    if (runs.empty()) runs.push_back(run_left_out());
+  });
+  return options.add("RUN", runs, runs_help);
+}
+
+}  // namespace chargpt

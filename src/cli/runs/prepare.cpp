@@ -1,0 +1,130 @@
+#include "cli/runs/prepare.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/runs/run_text.h"
+#include "report/log.h"
+#include "run/checkpoints.h"
+
+namespace chargpt {
+namespace {
+
+/// data.max_val_tokens limits splits that are held out; elsewhere it has no effect and needs no mention.
+DataConfig data_of(const JoinedRuns& runs, const std::string& split) {
+  DataConfig data = runs.first().config().data;
+  if (split != "val" && split != "test") data.max_val_tokens = std::numeric_limits<std::int64_t>::max();
+  return data;
+}
+
+Corpus given_corpus(const ScoringArguments& arguments, const JoinedRuns& runs, const std::string& split) {
+  DataConfig data = data_of(runs, split);
+  data.text = arguments.text;
+  tell_terminal(data.text);
+  return load_corpus(data, runs.first().checkpoint.vocabulary, reading_progress(arguments.output), arguments.unknown);
+}
+
+/// Error usage where some of several runs have learned from what another has held out.
+void check_texts(const JoinedRuns& runs, const Corpus& corpus, const std::string& difference) {
+  if (!difference.empty() && std::ranges::any_of(runs.all(), [&](const LoadedRun& run) {
+        return run.checkpoint.state.data == corpus.fingerprint();
+      }))
+    throw Error(ExitCode::usage, difference, "; together they score only a text new to all of them");
+}
+
+/// The text that the runs have learned from: none, with the reason, where only figures beside the loss need it.
+void find_training_text(Prepared& prepared, const ScoringArguments& arguments, std::int64_t most_searched) {
+  const JoinedRuns& runs = prepared.runs;
+  const bool needed = arguments.counts || arguments.adapt.is_auto();
+  prepared.no_training_text = text_difference(runs);
+  if (prepared.own || !prepared.no_training_text.empty()) return;
+  if (!needed && runs.first().checkpoint.state.data.tokens > most_searched) return;
+  try {
+    prepared.other = text_of_run(runs.first(), data_of(runs, "train"), arguments.output);
+  } catch (const Error& error) {
+    if (needed) throw;
+    prepared.no_training_text = error.what();
+  }
+}
+
+TokenView part_of(const Prepared& prepared, const std::string& split, std::int64_t least) {
+  const Corpus& corpus = prepared.corpus;
+  const TokenView part = split == "train"  ? corpus.train()
+                         : split == "val"  ? corpus.val()
+                         : split == "test" ? corpus.test()
+                         : prepared.own    ? corpus.without_test()
+                                           : corpus.all();
+  if (part.size() < least)
+    throw Error(ExitCode::data, "the ", split, " split has ", tokens_text(part.size(), corpus.vocabulary().units()),
+                "; scoring needs at least ", least);
+  return part;
+}
+
+/// Makes the networks learn from what is scored, and mixes them with counts.
+void extend(Prepared& prepared, const ScoringArguments& arguments, WorkLine& line) {
+  JoinedRuns& runs = prepared.runs;
+  if (arguments.adapt.adaptation) {
+    prepared.adapted = AdaptationChoice{.adaptation = *arguments.adapt.adaptation};
+    if (arguments.adapt.is_auto()) {
+      prepared.adapted =
+          choose_adaptation(*runs.first().model, prepared.trained_on()->train(), runs.first().network->threads(),
+                            line.heartbeat("choosing the rate of adaptation"));
+      if (prepared.adapted->tokens == 0)
+        log_note("the train split is too short to choose a rate: using ",
+                 short_number(prepared.adapted->adaptation.rate));
+    }
+    runs.adapt(prepared.adapted->adaptation);
+  }
+  if (arguments.counts) runs.mix_with_counts(*prepared.trained_on(), line.heartbeat("counting the training text"));
+}
+
+}  // namespace
+
+void add_scoring_arguments(Options& options, ScoringArguments& arguments, AdaptTakes takes) {
+  add_counts_option(options, arguments.counts);
+  add_adapt_option(options, arguments.adapt, takes);
+  add_unknown_option(options, arguments.unknown, "characters of the text");
+  add_model_arguments(options, arguments);
+}
+
+Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t least, std::int64_t most_searched) {
+  JoinedRuns runs = load_runs(arguments);
+  if (arguments.split == "test" && runs.first().config().data.test_fraction == 0)
+    throw Error(ExitCode::data, runs.first().folder.string(),
+                " holds out no test split; train a run with --test_fraction 0.1, or score another text with --text "
+                "FILE");
+  if (arguments.counts) refuse_counts(runs);
+  const bool given = !arguments.text.empty();
+  const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
+  Corpus corpus =
+      given ? given_corpus(arguments, runs, split) : text_of_run(runs.first(), data_of(runs, split), arguments.output);
+  log_notices(corpus);
+  for (const LoadedRun& run : runs.all()) tell(kept_caution(run.checkpoint.path));
+  check_texts(runs, corpus, text_difference(runs));
+  const bool own = corpus.fingerprint() == runs.first().checkpoint.state.data;
+  Prepared prepared{.runs = std::move(runs), .corpus = std::move(corpus), .own = own};
+  find_training_text(prepared, arguments, most_searched);
+  Scored& scored = prepared.scored;
+  scored = split == "test" ? test_of(prepared.corpus, prepared.runs.first())
+                           : validation_of(prepared.corpus, prepared.runs.first());
+  scored.tokens = part_of(prepared, split, least);
+  scored.split = split;
+  scored.held_out = own && (split == "val" || split == "test");
+  scored.stride =
+      arguments.stride > 0 || !arguments.adapt.adaptation ? arguments.stride : half_window(prepared.runs.block_size());
+  if (prepared.runs.are_several()) scored.weights.clear();
+  extend(prepared, arguments, line);
+  return prepared;
+}
+
+SplitLoss score(Prepared& prepared, TokenView text, const Heartbeat& heartbeat) {
+  Predictor& predictor = prepared.runs.predictor();
+  const std::int64_t block_size = prepared.runs.block_size(), stride = prepared.scored.stride;
+  SplitLoss loss = prepared.adapted ? adaptive_loss(predictor, text, block_size, stride, heartbeat)
+                                    : split_loss(predictor, text, block_size, stride, heartbeat);
+  check_finite(loss, prepared.scored.checkpoint);
+  return loss;
+}
+
+}  // namespace chargpt
