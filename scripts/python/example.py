@@ -13,10 +13,10 @@ for piece in model.generate("The ", tokens=120, temperature=0.7):
     print(piece, end="", flush=True)
 print()
 
-# %% Where does a text surprise the model? One loss for each character, in nats.
+# %% Where does a text surprise the model? One loss for each character from the second on, in nats.
 text = "The river was low that year."
 losses = model.score(text)
-print(f"{losses.mean():.2f} nats a character; most surprising: {text[losses.argmax()]!r}")
+print(f"{losses.mean():.2f} nats a character; most surprising: {text[1 + losses.argmax()]!r}")
 
 # %% What does it expect next? Logits (T, V): a row for each character of the prompt.
 logits = model.logits("The riv")[-1]

@@ -69,27 +69,12 @@ std::size_t class_of(const std::string& symbol) {
 
 }  // namespace
 
-BegunText::BegunText(std::int64_t start_symbol, TokenView part) : part_(part) {
-  if (part.document() != TokenView::no_document) return;
-  ids_ = {static_cast<std::uint32_t>(start_symbol)};
-  part.each_run([this](std::span<const std::int64_t> run) { ids_.insert(ids_.end(), run.begin(), run.end()); });
-}
-
-BegunText::BegunText(std::int64_t start_symbol, std::span<const std::int64_t> ids)
-    : ids_{static_cast<std::uint32_t>(start_symbol)} {
-  ids_.insert(ids_.end(), ids.begin(), ids.end());
-}
-
-TokenView BegunText::tokens() const {
-  return ids_.empty() ? part_ : TokenView(ids_.data(), sizeof ids_[0], std::ssize(ids_));
-}
-
 std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, TokenView text, std::int64_t block_size,
                                         const Heartbeat& heartbeat) {
-  const std::int64_t windows = (text.size() - 2) / block_size;
+  const std::int64_t windows = (text.size() - 1) / block_size;
   if (windows < 1) return {};
   const std::vector<float> losses =
-      split_loss(scorer, text.slice(1, windows * block_size + 1), block_size, 0, heartbeat).losses;
+      split_loss(scorer, text.slice(0, windows * block_size + 1), block_size, 0, heartbeat).losses;
   MeansByContext means;
   for (std::int64_t i = 0; i < std::ssize(losses); ++i)
     means.add(i % block_size + 1, losses[static_cast<std::size_t>(i)]);

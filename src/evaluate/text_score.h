@@ -13,20 +13,6 @@
 
 namespace chargpt {
 
-/// A part of a text behind the symbol that its first character is predicted from, so that each of its characters has a
-/// loss. A text with documents begins with that symbol already.
-class BegunText {
- public:
-  /// `part` must outlive it where it has documents.
-  BegunText(std::int64_t start_symbol, TokenView part);
-  BegunText(std::int64_t start_symbol, std::span<const std::int64_t> ids);
-  TokenView tokens() const;
-
- private:
-  TokenView part_;
-  std::vector<std::uint32_t> ids_;
-};
-
 /// The mean loss of some of a text's characters.
 struct MeanLoss {
   std::string of;  ///< "capital letters", "9 to 16"
@@ -36,8 +22,8 @@ struct MeanLoss {
 
 // Below, losses[i] is that of the text's token i + 1, in nats, as split_loss() has them.
 
-/// By the number of characters that were seen before: 1, 2, 3 to 4, 5 to 8, ... Windows without overlap of the text
-/// behind its first token. Shorter than a window: none.
+/// By the number of characters that were seen before: 1, 2, 3 to 4, 5 to 8, ... Windows without overlap. Shorter than a
+/// window: none.
 std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, TokenView text, std::int64_t block_size,
                                         const Heartbeat& heartbeat = {});
 

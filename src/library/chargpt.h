@@ -85,7 +85,7 @@ CHARGPT_API int64_t chargpt_parameters(const chargpt_model* model);
 CHARGPT_API int64_t chargpt_block_size(const chargpt_model* model);      /* most characters it sees at once, T */
 CHARGPT_API int64_t chargpt_vocabulary_size(const chargpt_model* model); /* V */
 /* The id after which a text begins: of a newline, in models of documents the one between them, else the most frequent.
- * It precedes an empty prompt, the first character that chargpt_score scores, and every text of a model of documents.
+ * It precedes an empty prompt, and every text of a model of documents.
  */
 CHARGPT_API int64_t chargpt_start_symbol(const chargpt_model* model);
 
@@ -125,8 +125,8 @@ CHARGPT_API int chargpt_generate_defaults(const chargpt_model* model, struct cha
 CHARGPT_API int chargpt_generate(const chargpt_model* model, const struct chargpt_generate_options* options,
                                  chargpt_on_text on_text, void* context);
 
-/* Loss of each character of a text, in nats, as `chargpt score` has them: from half a window to a window of characters
- * before it; the first follows the start symbol. A model of documents takes the whole text as the beginning of one. */
+/* Loss of each character of a text from the second on, in nats, as `chargpt score` has them: from half a window to a
+ * window of characters before it. A model of documents takes the text as the beginning of one, and scores its first. */
 CHARGPT_API int chargpt_score(const chargpt_model* model, const char* text, size_t length, enum chargpt_unknown unknown,
                               float* losses, size_t capacity, size_t* count);
 

@@ -131,7 +131,7 @@ class Model {
     return text;
   }
 
-  /// Loss of each character, in nats.
+  /// Loss of each character from the second on, in nats; of a model of documents of the first too.
   std::vector<float> score(std::string_view text, Unknown unknown = Unknown::error) const {
     return for_each_character<float>(chargpt_score, text, unknown);
   }

@@ -18,7 +18,6 @@
 #include "config/describe.h"
 #include "config/load.h"
 #include "evaluate/split_loss.h"
-#include "evaluate/text_score.h"
 #include "kernels/processor.h"
 #include "library/chargpt.h"
 #include "network/model.h"
@@ -377,14 +376,15 @@ int chargpt_score(const chargpt_model* model, const char* text, std::size_t leng
                   float* losses, std::size_t capacity, std::size_t* count) {
   return guarded([&] {
     if (count == nullptr) throw bad_argument("count is NULL; give an address");
-    const std::vector<std::int64_t> ids = ids_of(opened(model), text, length, unknown, "the text");
-    *count = ids.size();
-    check_room(losses, capacity, ids.size());
-    if (losses == nullptr || ids.empty()) return;
+    const auto ids = prompt_of(opened(model), ids_of(opened(model), text, length, unknown, "the text"));
+    *count = ids.size() - 1;
+    check_room(losses, capacity, *count);
+    if (losses == nullptr || *count == 0) return;
     const auto predictor = model->predictor();
-    const BegunText begun(model->checkpoint.state.start_symbol, ids);
     const std::int64_t block_size = predictor->block_size();
-    std::ranges::copy(split_loss(*predictor, begun.tokens(), block_size, half_window(block_size)).losses, losses);
+    const std::vector<std::uint32_t> tokens(ids.begin(), ids.end());
+    const TokenView view(tokens.data(), sizeof tokens[0], std::ssize(tokens));
+    std::ranges::copy(split_loss(*predictor, view, block_size, half_window(block_size)).losses, losses);
   });
 }
 

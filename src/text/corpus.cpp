@@ -140,7 +140,7 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& r
     parts.documents = std::ssize(arranged.documents);
     parts.held_out = static_cast<std::int64_t>(arranged.first_test - arranged.first_val);
     parts.separator_missing = arranged.separator_missing;
-    parts.notices.push_back(description_of(arranged));
+    if (data.val_fraction + data.test_fraction > 0) parts.notices.push_back(description_of(arranged));
   }
   add_notices(texts, units, parts.notices);
   if (!unknown.empty()) parts.notices.push_back(unknown);

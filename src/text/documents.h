@@ -36,10 +36,10 @@ struct ArrangedDocuments {
   bool separator_missing = false;  ///< data.separator does not occur in the text
 };
 
-/// Sorts the documents of all files by key: the order depends on the seed and on the documents, not on their order in
-/// the text, and equal ones are neighbours. The last data.test_fraction of the ids are for the test, before them
-/// data.val_fraction for validation, each rounded to a whole document and never between equal ones. `code_points[c]`
-/// becomes 1 for each character c of a document.
+/// Sorts the documents of all files by key, unless none are held out: the order depends on the seed and on the
+/// documents, not on their order in the text, and equal ones are neighbours. The last data.test_fraction of the ids are
+/// for the test, before them data.val_fraction for validation, each rounded to a whole document and never between equal
+/// ones. `code_points[c]` becomes 1 for each character c of a document.
 ArrangedDocuments arrange_documents(std::span<const std::string_view> files, const DataConfig& data, Units units,
                                     std::vector<char>& code_points);
 

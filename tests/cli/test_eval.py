@@ -83,9 +83,9 @@ class EvalTest(ProgramTest):
         for symbol in "abcdef":
             self.write("text.txt", few[20000:20060] + symbol)
             losses.append(self.json("score", "c", "d", "text.txt", "--adapt", "--counts")["losses"])
-        self.assertAlmostEqual(sum(math.exp(-each[60]) for each in losses), 1, places=5)
+        self.assertAlmostEqual(sum(math.exp(-each[59]) for each in losses), 1, places=5)
         for each in losses:
-            self.assertEqual(each[:60], losses[0][:60])
+            self.assertEqual(each[:59], losses[0][:59])
 
     def test_score_gives_each_character_its_loss_or_that_of_the_mean_by_any_number_of_threads(self):
         for options in ([], ["--adapt"]):
@@ -106,7 +106,7 @@ class EvalTest(ProgramTest):
         self.assertEqual([member["loss"] for member in both["members"]], [figures["loss"] for figures in alone])
         self.assertLess(both["loss"], sum(figures["loss"] for figures in alone) / 2)
         self.assertEqual((both["tokens"], both["baselines"]), (alone[0]["tokens"], alone[0]["baselines"]))
-        chances = self.json("score", "a", "b", "-", "--candidates", "1000", stdin=b"The ")["scores"][3]["candidates"]  # after a newline and "The"
+        chances = self.json("score", "a", "b", "-", "--candidates", "1000", stdin=b"\nThe ")["scores"][3]["candidates"]
         best, share = chances[0]["character"], math.exp(chances[0]["log_probability"])
         prompt = ["sample", "a", "b", "--prompt", "\nThe", "--tokens", "1"]
         self.assertEqual(self.succeed(*prompt, "--greedy").out, f"\nThe{best}\n")

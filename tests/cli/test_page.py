@@ -35,7 +35,7 @@ class PageModelTest(ProgramTest):
         symbols = data["model"]["symbols"]
         scored = self.json("score", "run", "text.txt", "--candidates", str(len(symbols)), "--threads", "1")
         block, half = scored["block_size"], max(1, scored["block_size"] // 2)
-        ids = [data["model"]["start_symbol"]] + [symbols.index(character) for character in text]
+        ids = [symbols.index(character) for character in text]
         windows, firsts = [], []
         for begin in range(0, len(ids) - 1, half):
             window = ids[begin:begin + block][:len(ids) - 1 - begin]

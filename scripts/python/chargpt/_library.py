@@ -116,6 +116,7 @@ class Model:
         self.block_size: int = library.chargpt_block_size(opened)
         self.vocabulary_size: int = library.chargpt_vocabulary_size(opened)
         self.start_symbol: int = library.chargpt_start_symbol(opened)
+        self._has_documents = not self.decode([self.start_symbol])
 
     def __repr__(self) -> str:
         return f"<chargpt.Model of {self.checkpoint}, {self.parameters:,} parameters>"
@@ -153,15 +154,11 @@ class Model:
         return _stream(opened, options) if samples is None else _texts(opened, options, _number(samples, "samples", c_int64))
 
     def score(self, text: str | bytes, *, after: str | bytes = "", unknown: str = "error") -> NDArray[numpy.float32]:
-        """The loss of each character in nats, as `chargpt score` has it.
-
-        The text begins after `after`, and that after the start symbol of the run: a newline, or what is between its documents.
-        """
+        """The loss of each character in nats, as `chargpt score` has it: of the first only after `after`, or where a document begins with it."""
         import numpy
 
         opened, data, count = self._in_use(), _bytes(after, "after") + _bytes(text, "text"), c_size_t()
-        before = len(self.encode(after, unknown=unknown)) if after else 0
-        losses = numpy.empty(len(data), numpy.float32)
+        before, losses = max(0, len(self.encode(after, unknown=unknown)) - (not self._has_documents)), numpy.empty(len(data), numpy.float32)
         _call_long("score", opened, data, len(data), _unknown(unknown), losses.ctypes.data_as(POINTER(c_float)), len(data), ctypes.byref(count))
         return losses[before:count.value]
 
@@ -185,14 +182,14 @@ class Model:
         figures: dict[str, Any] = json.loads(_output("eval", _words({"weights": self._weights, **options}, self.checkpoint), progress=False))
         return figures
 
-    def logits(self, ids: str | Sequence[int] | NDArray[Any], *, after: str | bytes | None = "") -> NDArray[numpy.float32]:
-        """(T, V): what the model expects after each of these ids, or characters of a str, which begin after `after` as in score().
+    def logits(self, ids: str | Sequence[int] | NDArray[Any], *, after: str | bytes = "") -> NDArray[numpy.float32]:
+        """(T, V): what the model expects after each of these ids, or characters of a str, which follow `after`.
 
-        None: the window begins with them, as with a prompt of generate(). At most block_size ids in all.
+        A str begins a document in models of documents. At most block_size ids in all.
         """
         import numpy
 
-        before = [] if after is None else [self.start_symbol, *self.encode(after)]
+        before = [self.start_symbol] * (self._has_documents and bool(after or isinstance(ids, str))) + self.encode(after)
         given = numpy.asarray(self.encode(ids) if isinstance(ids, str) else ids)
         if given.ndim != 1 or given.size and given.dtype.kind not in "iu":
             raise TypeError("ids must be a str or one sequence of integers")

@@ -51,7 +51,7 @@ void add_predictor(Figures& figures, Prepared& prepared, WorkLine& line) {
   figures.mixture = prepared.runs.mixture();
   if (!figures.adapted && figures.mixture == nullptr) return;
   const double begun = steady_seconds();
-  const SplitLoss loss = score(prepared, prepared.scored.tokens, line.heartbeat("scoring the text"));
+  const SplitLoss loss = score(prepared, line.heartbeat("scoring the text"));
   figures.seconds = steady_seconds() - begun;
   figures.network_loss = figures.loss;
   figures.loss = loss.mean;
@@ -62,7 +62,7 @@ void run_eval(const ScoringArguments& arguments) {
   if (arguments.adapt.is_auto() && arguments.runs.size() > 1)
     throw Error(ExitCode::usage, "--adapt=auto chooses the rate of one run; for several write --adapt=RATE");
   WorkLine line(arguments.output);
-  Prepared prepared = prepare(arguments, line, /*least=*/2);
+  Prepared prepared = prepare(arguments, line);
   note_text(arguments, prepared);
   Figures figures = figures_of(prepared, line);
   add_predictor(figures, prepared, line);

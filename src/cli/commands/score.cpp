@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -38,19 +39,20 @@ struct Arguments : ScoringArguments {
   std::int64_t show = 2000, candidates = 0;
 };
 
-/// A text with its losses, and all that is said of it.
+/// A text with its losses, and all that is said of it. losses[i] is that of its token i + 1.
 struct Score {
   std::string name;
-  BegunText text;
+  TokenView text;
   std::vector<float> losses;
   double mean = 0;
   std::vector<MeanLoss> by_context = {}, by_class = {};
   std::vector<LineLoss> lines = {};
 
   std::int64_t size() const { return std::ssize(losses); }
+  /// Of the losses [begin, end); -1: the text's first.
   std::vector<std::int64_t> ids(std::int64_t begin, std::int64_t end) const {
     std::vector<std::int64_t> all(static_cast<std::size_t>(end - begin));
-    text.tokens().copy(begin + 1, end - begin, all.data());
+    text.copy(begin + 1, end - begin, all.data());
     return all;
   }
 };
@@ -67,31 +69,29 @@ void note_training_text(const Prepared& prepared) {
 Score measure(Prepared& prepared, const std::string& name, WorkLine& line) {
   JoinedRuns& runs = prepared.runs;
   const Vocabulary& vocabulary = prepared.corpus.vocabulary();
-  BegunText text(runs.first().checkpoint.state.start_symbol, prepared.scored.tokens);
-  SplitLoss loss = score(prepared, text.tokens(), line.heartbeat("scoring the text"));
-  Score score{.name = name, .text = std::move(text), .losses = std::move(loss.losses), .mean = loss.mean};
-  const TokenView tokens = score.text.tokens();
+  const TokenView text = prepared.scored.tokens;
+  SplitLoss loss = score(prepared, line.heartbeat("scoring the text"));
+  Score score{.name = name, .text = text, .losses = std::move(loss.losses), .mean = loss.mean};
   if (vocabulary.document() >= 0)
-    score.by_context = losses_by_place(tokens, score.losses);
+    score.by_context = losses_by_place(text, score.losses);
   else if (!prepared.adapted && runs.mixture() == nullptr)  // these know the text before the window too
     score.by_context =
-        losses_by_context(runs.predictor(), tokens, runs.block_size(), line.heartbeat("scoring by context"));
-  score.by_class = losses_by_class(tokens, score.losses, vocabulary);
-  score.lines = losses_by_line(tokens, score.losses, vocabulary.id_of('\n'));
+        losses_by_context(runs.predictor(), text, runs.block_size(), line.heartbeat("scoring by context"));
+  score.by_class = losses_by_class(text, score.losses, vocabulary);
+  score.lines = losses_by_line(text, score.losses, vocabulary.id_of('\n'));
   return score;
 }
 
 /// The most probable ids in place of each character of the text, best first, by the windows that it is scored in.
 std::vector<nlohmann::ordered_json> candidates_of(Prepared& prepared, const Score& score, std::int64_t count) {
   const Vocabulary& vocabulary = prepared.corpus.vocabulary();
-  const TokenView tokens = score.text.tokens();
-  const WindowCut windows(tokens, prepared.runs.block_size(), prepared.scored.stride);
+  const WindowCut windows(score.text, prepared.runs.block_size(), prepared.scored.stride);
   const auto V = static_cast<std::size_t>(vocabulary.size());
   std::vector<nlohmann::ordered_json> all;
   for (std::int64_t i = 0; i < windows.count(); ++i) {
     const WindowCut::Window window = windows[i];
     std::vector<float> logits(static_cast<std::size_t>(window.length) * V);  // (T, V)
-    prepared.runs.predictor().logits({.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length}, logits);
+    prepared.runs.predictor().logits({.tokens = score.text, .starts = {&window.begin, 1}, .T = window.length}, logits);
     for (std::int64_t t = window.from; t < window.to; ++t) {
       nlohmann::ordered_json& best = all.emplace_back(nlohmann::ordered_json::array());
       const std::span<const float> row = std::span(logits).subspan(static_cast<std::size_t>(t) * V, V);
@@ -129,24 +129,23 @@ void print_as_json(const Arguments& arguments, Prepared& prepared, const Score& 
   if (prepared.adapted) json["adaptation"] = to_json(*prepared.adapted);
   std::vector<nlohmann::ordered_json> candidates;
   if (arguments.candidates > 0) candidates = candidates_of(prepared, score, arguments.candidates);
-  const TokenView tokens = score.text.tokens();
   print_json_with_list(json, "scores", score.losses.size(), [&](std::size_t i) {
     nlohmann::ordered_json one;
-    add_text(one, "character", prepared.corpus.vocabulary().symbol(tokens[static_cast<std::int64_t>(i) + 1]));
+    add_text(one, "character", prepared.corpus.vocabulary().symbol(score.text[static_cast<std::int64_t>(i) + 1]));
     one["loss"] = score.losses[i];
     if (arguments.candidates > 0) one["candidates"] = candidates[i];
     return one;
   });
 }
 
-/// Of a model of bytes, those of one character are one symbol, whose loss is their sum.
+/// Of the losses [begin, end); -1: the text's first. Of a model of bytes, those of one character are one symbol, whose
+/// loss is their sum.
 std::vector<ScoredSymbol> symbols_of(const Vocabulary& vocabulary, const Score& score, std::int64_t begin,
                                      std::int64_t end) {
   std::vector<ScoredSymbol> symbols;
-  const TokenView tokens = score.text.tokens();
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::string symbol = vocabulary.symbol(tokens[i + 1]);
-    const double loss = score.losses[static_cast<std::size_t>(i)];
+    const std::string symbol = vocabulary.symbol(score.text[i + 1]);
+    const double loss = i < 0 ? std::nan("") : score.losses[static_cast<std::size_t>(i)];
     const bool begun = !symbols.empty() && begins_character(symbols.back().symbol);
     const std::string longer = begun ? symbols.back().symbol + symbol : "";
     if (!symbol.empty() && (begins_character(longer) || (begun && is_utf8(longer))))
@@ -157,21 +156,23 @@ std::vector<ScoredSymbol> symbols_of(const Vocabulary& vocabulary, const Score& 
   return symbols;
 }
 
-/// The lines of the first `show` characters, each after its mean loss.
+/// The lines of the first `show` characters, each after its mean loss. The text's first character has no loss.
 void print_text_lines(const Arguments& arguments, const Vocabulary& vocabulary, const Score& score, bool color) {
+  const std::int64_t most = arguments.show - (score.text.document() < 0 ? 1 : 0);
+  const auto ends_line = [&](std::int64_t i) {
+    return vocabulary.symbol(score.text[i + 1]).find_first_of("\r\n") == 0;
+  };
   for (const LineLoss& line : score.lines) {
-    if (line.begin >= arguments.show) break;
-    std::int64_t end = std::min(line.end, arguments.show);
-    while (end > line.begin &&
-           std::string("\r\n").find(vocabulary.decode(score.ids(end - 1, end))) != std::string::npos)
-      --end;
-    const std::string shown = color ? colored_by_surprise(symbols_of(vocabulary, score, line.begin, end))
-                                    : vocabulary.decode(score.ids(line.begin, end));
+    if (line.begin >= most) break;
+    std::int64_t begin = line.begin == 0 && !ends_line(-1) ? -1 : line.begin, end = std::min(line.end, most);
+    while (end > begin && ends_line(end - 1)) --end;
+    const std::string shown = color ? colored_by_surprise(symbols_of(vocabulary, score, begin, end))
+                                    : vocabulary.decode(score.ids(begin, end));
     std::printf("%5s  ", format_fixed(line.loss, 2).c_str());
     color ? void(std::fwrite(shown.data(), 1, shown.size(), stdout)) : print_text(shown);
     std::printf("\n");
   }
-  if (const std::int64_t more = score.size() - arguments.show; more > 0)
+  if (const std::int64_t more = score.size() - std::max<std::int64_t>(0, most); more > 0)
     std::printf("... %s; --show takes another number\n",
                 format_count(more, "more " + unit_word(vocabulary.units())).c_str());
   std::printf("\n");
@@ -221,7 +222,7 @@ void print_for_people(const Arguments& arguments, const Prepared& prepared, cons
 }
 
 void write_html(const Arguments& arguments, const Vocabulary& vocabulary, const Score& score) {
-  std::vector<ScoredSymbol> symbols = symbols_of(vocabulary, score, 0, score.size());
+  std::vector<ScoredSymbol> symbols = symbols_of(vocabulary, score, -1, score.size());
   for (ScoredSymbol& symbol : symbols)
     if (symbol.symbol.empty()) symbol.symbol = "\n";  // the end of a document
   write_page(arguments.html,
@@ -238,8 +239,9 @@ void run_score(const Arguments& given) {
   if (arguments.candidates > 0 && arguments.adapt.adaptation)
     throw Error(ExitCode::usage, "--candidates needs fixed weights; leave out --adapt");
   if (!arguments.file.empty()) arguments.text = {arguments.file};
+  arguments.whole = true;
   WorkLine line(arguments.output);
-  Prepared prepared = prepare(arguments, line, /*least=*/1, most_searched);
+  Prepared prepared = prepare(arguments, line, most_searched);
   prepared.scored.stride = half_window(prepared.runs.block_size());
   note_training_text(prepared);
   const std::string name = arguments.file.empty()                  ? "the validation split"

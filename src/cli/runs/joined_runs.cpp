@@ -130,10 +130,8 @@ void add_checkpoints(nlohmann::ordered_json& json, const JoinedRuns& runs) {
     json["checkpoint"] = checkpoint_json(runs.first());
     return;
   }
-  for (std::size_t i = 0; i < runs.all().size(); ++i) {
-    json["members"][i]["run"] = runs.all()[i].name;
-    json["members"][i]["checkpoint"] = checkpoint_json(runs.all()[i]);
-  }
+  for (std::size_t i = 0; const LoadedRun& run : runs.all())
+    json["members"][i++].update({{"run", run.name}, {"checkpoint", checkpoint_json(run)}});
 }
 
 Option& add_runs_argument(Options& options, std::vector<std::string>& runs) {

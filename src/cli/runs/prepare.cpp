@@ -21,6 +21,7 @@ DataConfig data_of(const JoinedRuns& runs, const std::string& split) {
 Corpus given_corpus(const ScoringArguments& arguments, const JoinedRuns& runs, const std::string& split) {
   DataConfig data = data_of(runs, split);
   data.text = arguments.text;
+  if (arguments.whole) data.val_fraction = data.test_fraction = 0;
   tell_terminal(data.text);
   return load_corpus(data, runs.first().checkpoint.vocabulary, reading_progress(arguments.output), arguments.unknown);
 }
@@ -48,16 +49,16 @@ void find_training_text(Prepared& prepared, const ScoringArguments& arguments, s
   }
 }
 
-TokenView part_of(const Prepared& prepared, const std::string& split, std::int64_t least) {
+TokenView part_of(const Prepared& prepared, const std::string& split) {
   const Corpus& corpus = prepared.corpus;
   const TokenView part = split == "train"  ? corpus.train()
                          : split == "val"  ? corpus.val()
                          : split == "test" ? corpus.test()
                          : prepared.own    ? corpus.without_test()
                                            : corpus.all();
-  if (part.size() < least)
+  if (part.size() < 2)
     throw Error(ExitCode::data, "the ", split, " split has ", tokens_text(part.size(), corpus.vocabulary().units()),
-                "; scoring needs at least ", least);
+                "; scoring needs at least 2");
   return part;
 }
 
@@ -88,7 +89,7 @@ void add_scoring_arguments(Options& options, ScoringArguments& arguments, AdaptT
   add_model_arguments(options, arguments);
 }
 
-Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t least, std::int64_t most_searched) {
+Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t most_searched) {
   JoinedRuns runs = load_runs(arguments);
   if (arguments.split == "test" && runs.first().config().data.test_fraction == 0)
     throw Error(ExitCode::data, runs.first().folder.string(),
@@ -108,7 +109,7 @@ Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t
   Scored& scored = prepared.scored;
   scored = split == "test" ? test_of(prepared.corpus, prepared.runs.first())
                            : validation_of(prepared.corpus, prepared.runs.first());
-  scored.tokens = part_of(prepared, split, least);
+  scored.tokens = part_of(prepared, split);
   scored.split = split;
   scored.held_out = own && (split == "val" || split == "test");
   scored.stride =
@@ -118,8 +119,9 @@ Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t
   return prepared;
 }
 
-SplitLoss score(Prepared& prepared, TokenView text, const Heartbeat& heartbeat) {
+SplitLoss score(Prepared& prepared, const Heartbeat& heartbeat) {
   Predictor& predictor = prepared.runs.predictor();
+  const TokenView text = prepared.scored.tokens;
   const std::int64_t block_size = prepared.runs.block_size(), stride = prepared.scored.stride;
   SplitLoss loss = prepared.adapted ? adaptive_loss(predictor, text, block_size, stride, heartbeat)
                                     : split_loss(predictor, text, block_size, stride, heartbeat);

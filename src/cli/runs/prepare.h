@@ -18,6 +18,7 @@ namespace chargpt {
 
 struct ScoringArguments : JoinedArguments {
   std::vector<std::string> text;  ///< to score; none: the runs' own
+  bool whole = false;             ///< the text is not split: its documents stay in their order
   std::string split;              ///< train, val, test or all; empty: val of the runs' own text, all of another
   std::int64_t stride = 0;        ///< of overlapping windows; 0: no overlap, with --adapt half a window
   AdaptArguments adapt;
@@ -39,12 +40,12 @@ struct Prepared {
 
 /// The training text is looked for where something is learned from it, else up to `most_searched` tokens. Errors: as
 /// load_runs and load_corpus; usage for a text that only some of several runs have learned from, data for a split of
-/// fewer than `least` tokens.
-Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t least = 1,
+/// fewer than two tokens.
+Prepared prepare(const ScoringArguments& arguments, WorkLine& line,
                  std::int64_t most_searched = std::numeric_limits<std::int64_t>::max());
 
-/// The losses of `text` by prepared.runs.predictor(), which learns from it with --adapt. Error diverged, naming the
-/// checkpoint, for a loss that is not finite.
-SplitLoss score(Prepared& prepared, TokenView text, const Heartbeat& heartbeat);
+/// By prepared.runs.predictor(), which with --adapt learns from what it scores. Error diverged, naming the checkpoint,
+/// for a loss that is not finite.
+SplitLoss score(Prepared& prepared, const Heartbeat& heartbeat);
 
 }  // namespace chargpt
