@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 SHOWN = ("cli", "report", "compare")
-TOTALS = {"src": 23948, "+".join(SHOWN): 8012, "tests": 18151, "fixtures, raw": 1028, "scripts": 4961, "READMEs, words": 8478, "notebook, words": 4000}
+TOTALS = {"src": 23899, "+".join(SHOWN): 7978, "tests": 18133, "fixtures, raw": 1028, "scripts": 4961, "READMEs, words": 8478, "notebook, words": 4000}
 COLUMNS = 120
 CODE_PER_COMMENT = 12
 

@@ -2,11 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -15,7 +15,9 @@
 #include "network/model_types.h"
 #include "network/walk.h"
 #include "report/charts/heat_map.h"
+#include "report/format.h"
 #include "report/log.h"
+#include "report/table.h"
 #include "report/terminal.h"
 
 namespace chargpt {
@@ -24,43 +26,47 @@ namespace {
 
 struct Arguments : ModelArguments {
   std::string prompt;
-  std::int64_t layer = 0, head = 0;
+  std::int64_t layer = 0, head = 0;  ///< 1-based; 0: not given
+  bool numbers = false;
 };
 
-std::string name_of(std::int64_t layer, std::int64_t head) {
-  return "layer " + std::to_string(layer + 1) + " head " + std::to_string(head + 1);
-}
-
-/// One line for each head: what it looks at from the last character.
+/// Of each head the last row: what it looks at from the last character.
 void print_last_rows(const AttentionWeights& weights, const PromptWindow& window) {
-  const std::size_t columns = std::max<std::size_t>(terminal_columns(STDOUT_FILENO), 40);
-  const std::size_t indent = name_of(weights.layers - 1, weights.heads - 1).size() + 2;
-  std::size_t first = 0, width = 0;  // the last characters that fit
-  for (first = window.symbols.size(); first > 0; --first) {
-    width += display_width(window.symbols[first - 1]);
-    if (isatty(STDOUT_FILENO) != 0 && indent + width > columns) break;
-  }
-  print_lines("which characters each head looks at from the last one:\n\n");
-  const std::vector<std::string> symbols(window.symbols.begin() + static_cast<std::ptrdiff_t>(first),
-                                         window.symbols.end());
-  std::printf("%*s%s\n", static_cast<int>(indent), "", joined(symbols, "").c_str());
-  for (std::int64_t layer = 0; layer < weights.layers; ++layer)
+  print_lines("which characters each head looks at from the last one; the higher the block, the more weight\n");
+  for (std::int64_t layer = 0; layer < weights.layers; ++layer) {
+    std::vector<float> rows;
     for (std::int64_t head = 0; head < weights.heads; ++head) {
-      const auto row = weights.of_head(layer, head).last(symbols.size());
-      std::printf("%-*s%s\n", static_cast<int>(indent), name_of(layer, head).c_str(), bars(row, symbols).c_str());
+      const auto row = weights.of_head(layer, head).last(window.symbols.size());
+      rows.insert(rows.end(), row.begin(), row.end());
     }
-  print_lines("\nThe higher the block, the more weight. --layer and --head show all rows of one head.\n");
+    print_text("\nlayer " + std::to_string(layer + 1) + "\n" + heads_text(rows, window.symbols));
+  }
+  print_lines("\n--layer and --head show all rows of one head, --numbers as numbers.\n");
 }
 
-void print_matrix(const AttentionWeights& weights, const PromptWindow& window, std::int64_t layer, std::int64_t head) {
-  const auto T = static_cast<std::size_t>(weights.T);
-  std::printf("%s: each row is a character, and what it looks at\n\n   %s\n", name_of(layer, head).c_str(),
-              joined(window.symbols, "").c_str());
-  for (std::size_t i = 0; i < T; ++i) {
-    const auto row = weights.of_head(layer, head).subspan(i * T, T);
-    std::printf("%s%s%s\n", window.symbols[i].c_str(), display_width(window.symbols[i]) == 2 ? " " : "  ",
-                bars(row, window.symbols).c_str());
+/// In percent; on a terminal of the last characters that fit.
+void print_numbers(std::span<const float> weights, const std::vector<std::string>& symbols) {
+  constexpr std::size_t column = 7;  // "  100.0"
+  const std::size_t T = symbols.size(), columns = terminal_columns(STDOUT_FILENO),
+                    first = columns == 0 ? 0 : T - std::min(T, std::max<std::size_t>(1, (columns - 2) / column));
+  std::vector<std::string> headings(symbols.begin() + static_cast<std::ptrdiff_t>(first), symbols.end());
+  headings.insert(headings.begin(), "%");
+  Table table(headings);
+  for (std::size_t i = first; i < T; ++i) {
+    std::vector<std::string> cells{symbols[i]};
+    for (std::size_t j = first; j < T; ++j) cells.push_back(format_fixed(100 * weights[i * T + j], 1));
+    table.add(std::move(cells));
   }
+  print_text(table.text());
+}
+
+void print_bars(std::span<const float> weights, const std::vector<std::string>& symbols) {
+  const std::size_t T = symbols.size();
+  std::string text = "   " + joined(symbols, "") + "\n";
+  for (std::size_t i = 0; i < T; ++i)
+    text +=
+        symbols[i] + (display_width(symbols[i]) == 2 ? " " : "  ") + bars(weights.subspan(i * T, T), symbols) + "\n";
+  print_text(text);
 }
 
 void print_as_json(const LoadedRun& run, const AttentionWeights& weights, const PromptWindow& window) {
@@ -94,9 +100,11 @@ void run_attention(const Arguments& arguments) {
   check_place("--head", arguments.head, weights.heads);
   if (leaks(run.config().model)) log_note("this model leaks: every character looks at the whole window");
   if (arguments.output.json) return print_as_json(run, weights, window);
-  if (arguments.layer == 0 && arguments.head == 0) return print_last_rows(weights, window);
-  print_matrix(weights, window, std::max<std::int64_t>(1, arguments.layer) - 1,
-               std::max<std::int64_t>(1, arguments.head) - 1);
+  if (arguments.layer == 0 && arguments.head == 0 && !arguments.numbers) return print_last_rows(weights, window);
+  const std::int64_t layer = std::max<std::int64_t>(1, arguments.layer),
+                     head = std::max<std::int64_t>(1, arguments.head);
+  print_lines(line_of("layer ", layer, " head ", head, ": each row is a character, and what it looks at\n\n"));
+  (arguments.numbers ? print_numbers : print_bars)(weights.of_head(layer - 1, head - 1), window.symbols);
 }
 
 }  // namespace
@@ -109,9 +117,10 @@ void add_attention(Options& options) {
       options.add("--layer", arguments.layer, "layer of a head to show whole (1: the first)").positive();
   const Option& head =
       options.add("--head", arguments.head, "head of this layer to show whole (1: the first)").positive();
+  const Option& numbers = options.flag("--numbers", arguments.numbers, "all rows of a head as numbers, in percent");
   add_weights_options(options, arguments);
   add_output_arguments(options, arguments.output);
-  options.find("--json").excludes(layer).excludes(head);  // it has every weight
+  options.find("--json").excludes(layer).excludes(head).excludes(numbers);  // it has every weight
 }
 
 }  // namespace chargpt

@@ -58,22 +58,6 @@ void print_numbers(const Operation& operation, const PromptWindow& window) {
               format_fixed(std::sqrt(squares / static_cast<double>(row.size())), 3).c_str());
 }
 
-/// One line a head, under the characters: bars by the share of the head's largest weight, and that weight.
-void print_weights(const Operation& operation, const PromptWindow& window) {
-  constexpr std::size_t shown = 48;  // at the width of a terminal's line
-  const std::size_t T = window.symbols.size(), first = T > shown ? T - shown : 0;
-  const std::vector<std::string> symbols(window.symbols.end() - static_cast<std::ptrdiff_t>(T - first),
-                                         window.symbols.end());
-  std::printf("            %s\n", joined(symbols, "").c_str());
-  for (std::int64_t head = 0; head < operation.shape.front(); ++head) {
-    const auto row = std::span(operation.values).subspan(static_cast<std::size_t>(head) * T, T);
-    const auto largest = static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
-    std::printf("    head %-2lld %s  at most %s %%, %s\n", static_cast<long long>(head + 1),
-                bars(row.subspan(first), symbols).c_str(), format_fixed(100 * row[largest], 1).c_str(),
-                window.symbols[largest].c_str());
-  }
-}
-
 /// Of each head the last 8, four on a line.
 void print_scores(const Operation& operation, const PromptWindow& window) {
   const std::size_t T = window.symbols.size(), first = T > 8 ? T - 8 : 0;
@@ -208,7 +192,7 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
     std::printf("  %-34s %s\n    %s\n", operation.name.c_str(), sizes_text(operation).c_str(),
                 operation.formula.c_str());
     if (operation.name == weights_name) {
-      print_weights(operation, window);
+      print_text(heads_text(operation.values, window.symbols));
       print_wrapped(lesson(run.config().model, weights), 4);
     } else if (operation.name == scores_name)
       print_scores(operation, window);

@@ -80,54 +80,15 @@ Json describe_options(const ResolvedConfig& resolved, std::int64_t symbols) {
           {"differs_from_defaults", differing_from_defaults(resolved)}};
 }
 
-/// How often a run of this config reads a text; null where its length is in seconds, which only a measurement can tell.
-Json epochs_of(const Config& config, std::int64_t train_tokens) {
-  const TrainConfig& train = config.train;
-  const double by_steps = static_cast<double>(train.max_iters) * static_cast<double>(tokens_per_step(config)) /
-                          static_cast<double>(train_tokens);
-  if (train.max_seconds > 0 || train_tokens == 0) return nullptr;
-  if (train.max_epochs > 0) return train.max_iters > 0 ? std::min(by_steps, train.max_epochs) : train.max_epochs;
-  return by_steps;
-}
-
-/// What the config's text holds; null if it is not there, cannot be used, or can be read only once; of a text that
-/// takes long to read only its size.
-Json describe_text_of(const Config& config) {
-  constexpr std::uint64_t most_bytes_read = std::uint64_t{64} << 20;
-  const Strings& names = config.data.text;
-  if (std::ranges::count(names, standard_input_name) > 0) return nullptr;
-  try {
-    TextListing listing = list_texts(names, config.data.units);
-    Json json = {{"files", listing.files.size()}, {"bytes", listing.bytes()}};
-    if (!listing.repeatable()) return nullptr;
-    if (json["bytes"] > most_bytes_read) return json;
-    const Corpus corpus = load_listed(std::move(listing), config.data);
-    json.update(Json{{"characters", corpus.all().size()},
-                     {"symbols", corpus.vocabulary().size()},
-                     {"train", corpus.train().size()},
-                     {"val", corpus.val().size()},
-                     {"test", corpus.test_tokens()},
-                     {"epochs", epochs_of(config, corpus.train().size())}});
-    return json;
-  } catch (const Error&) {
-    return nullptr;  // training will say what is wrong with it
-  }
-}
-
+/// What a config says by itself; its text is described by inspect TEXT and train --dry-run.
 Json describe_config(const ResolvedConfig& resolved) {
   constexpr std::int64_t usual_symbols = 65;  // of tinyshakespeare
-  const Json text = describe_text_of(resolved.config);
   const DataConfig& data = resolved.config.data;
-  const bool bytes = data.units == Units::bytes, known = bytes || text.contains("symbols");
-  const std::int64_t symbols = text.contains("symbols") ? text["symbols"].get<std::int64_t>()
-                               : bytes                  ? 256 + std::int64_t{has_documents(data)}
-                                                        : usual_symbols;
+  const std::int64_t symbols = data.units == Units::bytes ? 256 + std::int64_t{has_documents(data)} : usual_symbols;
   Json json = {{"kind", "config"},
                {"name", resolved.config.name},
                {"parameters", count_parameters(resolved.config.model, symbols)},
-               {"symbols", symbols},
-               {"symbols_from", known ? "text" : "assumed"},
-               {"text", text}};
+               {"symbols", symbols}};
   json.update(describe_options(resolved, symbols));
   return json;
 }
@@ -223,25 +184,10 @@ void print_groups(const Json& groups) {
   print_text("\n");
 }
 
-/// "29,049 characters in 3 files", as far as it is known, and the size of its test split.
-std::string text_row(const Json& text) {
-  const std::string size =
-      text.contains("characters") ? format_count(text["characters"], "character") : format_bytes(text["bytes"]);
-  const std::int64_t test = text.value("test", std::int64_t{0});
-  return size + " in " + format_count(text["files"], "file") +
-         (test > 0 ? "; " + format_count(test) + " for the test" : "");
-}
-
 void print_config(const Json& json) {
-  const std::string symbols = format_count(json["symbols"], "symbol");
   Table table;
   table.add({"config", json["name"]});
-  table.add({"parameters", format_count(json["parameters"]) + (json["symbols_from"] == "text"
-                                                                   ? ", with the " + symbols + " of its text"
-                                                                   : ", if its text has " + symbols)});
-  if (json["text"].is_object()) table.add({"text", text_row(json["text"])});
-  if (json["text"].contains("epochs") && json["text"]["epochs"].is_number())
-    table.add({"epochs", format_fixed(json["text"]["epochs"], 2)});
+  table.add({"parameters", format_count(json["parameters"]) + ", for " + format_count(json["symbols"], "symbol")});
   print_table(table);
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/characters.h"
+#include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "report/format.h"
@@ -50,6 +51,24 @@ std::string bars(std::span<const float> weights, std::span<const std::string> sy
     for (std::size_t column = 0; column < display_width(symbols[i]); ++column)
       line += block_of(largest > 0 ? weights[i] / largest : 0);
   return line;
+}
+
+std::string heads_text(std::span<const float> weights, const std::vector<std::string>& symbols) {
+  constexpr std::size_t most = 48;  // columns: with the rest a line of 80
+  const std::size_t T = symbols.size();
+  std::size_t first = T;
+  for (std::size_t width = 0; first > 0 && (width += display_width(symbols[first - 1])) <= most;) --first;
+  const std::vector<std::string> last(symbols.begin() + static_cast<std::ptrdiff_t>(first), symbols.end());
+  std::string text = "            " + joined(last, "") + "\n";
+  for (std::size_t head = 0; head < weights.size() / T; ++head) {
+    const auto row = weights.subspan(head * T, T);
+    const auto largest = static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
+    std::string name = "    head " + std::to_string(head + 1);
+    name.resize(std::max<std::size_t>(name.size(), 11), ' ');
+    text += name + " " + bars(row.subspan(first), last) + "  at most " + format_fixed(100 * row[largest], 1) + " %, " +
+            symbols[largest] + "\n";
+  }
+  return text;
 }
 
 std::string heat_maps_svg(const std::vector<HeatMap>& maps, std::span<const std::string> symbols,

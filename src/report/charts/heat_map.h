@@ -18,6 +18,9 @@ std::string visible_symbol(const std::string& symbol);
 /// symbol above it.
 std::string bars(std::span<const float> weights, std::span<const std::string> symbols);
 
+/// Weights (heads, T), a line for each head under the last of the T symbols: bars, and the largest weight.
+std::string heads_text(std::span<const float> weights, const std::vector<std::string>& symbols);
+
 /// A square matrix, and what it is.
 struct HeatMap {
   std::string title;
