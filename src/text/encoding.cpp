@@ -26,6 +26,8 @@ bool is_control_byte(std::uint32_t value) {
 Evidence evidence_of_numbers(std::string_view bytes) {
   constexpr std::size_t fewest_ids = 500;
   const bool may_be_ids = bytes.size() % 2 == 0 && bytes.size() >= 2 * fewest_ids;
+  const bool plain = std::ranges::none_of(  // a text of ASCII with NULs in it
+      bytes, [](unsigned char byte) { return byte != 0 && (byte >= 0x7F || is_control_byte(byte)); });
   std::string ids;
   for (const std::size_t width : {4, 2})
     for (const bool big : {false, true}) {
@@ -38,12 +40,13 @@ Evidence evidence_of_numbers(std::string_view bytes) {
         controls += is_control_byte(value);
         ascii += value < 0x80;
       }
-      if (bytes.size() % width == 0 && controls == 0 && 50 * width * ascii >= bytes.size() &&
+      if (bytes.size() % width == 0 && controls == 0 && (plain ? 2 : 50) * width * ascii >= bytes.size() &&
           greatest < code_point_limit) {
         const std::string name = line_of("UTF-", 8 * width, big ? "BE" : "LE");
         return {name + " without a byte order mark", "convert it", "iconv -f " + name + " -t UTF-8"};
       }
-      if (!big && may_be_ids && greatest < (width == 2 ? 50304 : 1 << 18))  // GPT-2's, padded; the most in use
+      if (!big && may_be_ids && ids.empty() &&
+          greatest < (width == 2 ? 50304 : 1 << 18))  // GPT-2's, padded; the most in use
         ids = line_of("made of numbers of ", 8 * width, " bits, as ids are (nanoGPT's train.bin)");
     }
   if (!ids.empty()) return {ids, "give the text that they were made from (input.txt)", ""};
@@ -71,10 +74,9 @@ bool is_western(std::string_view bytes) {
   return 5 * high <= bytes.size() && 2 * adjacent <= high && 50 * strange <= high;
 }
 
-/// Whether these are two surrogates, a pair, in three bytes each.
-bool is_cesu_pair(std::string_view bytes) {
-  return bytes.size() >= 6 && bytes[0] == '\xED' && (bytes[1] & '\xF0') == '\xA0' && bytes[3] == '\xED' &&
-         (bytes[4] & '\xF0') == '\xB0';
+/// Whether they begin with a surrogate in three bytes: `first` 0xA0 for the first one of a pair, 0xB0 for the second.
+bool is_surrogate(std::string_view bytes, unsigned char first) {
+  return bytes.size() >= 3 && bytes[0] == '\xED' && (bytes[1] & 0xF0) == first && (bytes[2] & 0xC0) == 0x80;
 }
 
 }  // namespace
@@ -86,23 +88,25 @@ Evidence evidence_of(std::string_view bytes) {
     return {name, is_text ? "convert it" : std::string(kind->advice), is_text ? "iconv -f " + name + " -t UTF-8" : ""};
   }
   if (bytes.find('\0') != bytes.npos) return evidence_of_numbers(bytes);
-  std::size_t characters = 0, pairs = 0, stray = 0, first = bytes.size(), controls = 0, line = 1;
+  std::size_t characters = 0, pairs = 0, surrogates = 0, stray = 0, first = bytes.size(), controls = 0, line = 1;
   bool cut = false;
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < bytes.size() && !cut;) {
     const std::string_view rest = bytes.substr(at);
     const DecodedCharacter character = decode_character(rest);
-    const bool pair = is_cesu_pair(rest);
+    const bool high = is_surrogate(rest, 0xA0), pair = high && is_surrogate(rest.substr(3), 0xB0),
+               lone = !pair && (high || is_surrogate(rest, 0xB0));
+    surrogates += lone;
     if (!character.valid() && !pair) {
       cut = character.fault == cut_off;
       if (stray++ == 0) first = at;
       if (lines.empty() || lines.back() != std::to_string(line)) lines.push_back(std::to_string(line));
     }
     pairs += pair;
-    characters += character.length > 1;
+    characters += character.length > 1 || lone;
     controls += is_control_byte(character.code_point);
     line += bytes[at] == '\n' || (bytes[at] == '\r' && byte_at(bytes, at + 1) != '\n');
-    at += pair ? 6 : character.length;
+    at += pair ? 6 : lone ? 3 : character.length;
   }
   if (50 * controls > bytes.size()) return {"binary: it has many control characters", "give a plain text", ""};
   if (stray == 0)
@@ -113,8 +117,8 @@ Evidence evidence_of(std::string_view bytes) {
     return {"UTF-8, but ends inside a character, at " + place, "copy all of it again, or leave that character out",
             line_of("head -c ", first)};
   if (stray <= characters)
-    return {line_of("UTF-8 but for ", stray, stray == 1 ? " byte" : " bytes", ", in ",
-                    lines.size() == 1 ? "line " : "lines ", some_of(lines)),
+    return {line_of("UTF-8 but for ", stray, stray == surrogates ? " lone surrogate" : " byte", stray == 1 ? "" : "s",
+                    ", in ", lines.size() == 1 ? "line " : "lines ", some_of(lines)),
             "correct them, or leave them out", "iconv -c -f UTF-8 -t UTF-8"};
   const std::string what = "not UTF-8: " + describe_fault(bytes.substr(first), place);
   if (is_western(bytes))
@@ -147,11 +151,15 @@ std::vector<std::string> flaws_of(const TextBytes& text, Units units) {
     flaws.emplace_back("lines end in CR LF, and the model learns both; for LF alone: sed 's/\\r$//' FILE > NEW");
   const bool latin_1 =
       std::ranges::none_of(bytes, [](char byte) { return (byte & 0xFF) > 0xC3; });  // of U+00FF at most
-  for (const char* twice :
-       {"Ã©", "Ã¤", "Ã¡", "Ã¨", "Ã¼", "Ã¶", "Ã³", "â€", "\u00E2\u0080", "Ð°", "Å‚", "Î±", "ã\u0081", "ä¸"})
+  for (const std::string_view twice : {"Ã©", "Ã¤", "Ã¡", "Ã¨", "Ã¼", "Ã¶", "Ã³", "Ã\u0083", "Ãƒ", "â€", "\u00E2\u0080",
+                                       "Ð°", "Å‚", "Î±", "ã\u0081", "ä¸", "Р°", "├⌐"})
     if (bytes.find(twice) != bytes.npos) {
       flaws.push_back(line_of("characters were encoded twice, such as '", twice, "'; undo it: iconv -f UTF-8 -t ",
-                              latin_1 ? "ISO-8859-1" : "WINDOWS-1252", " FILE > NEW"));
+                              twice == "Р°"   ? "WINDOWS-1251"
+                              : twice == "├⌐" ? "CP437"
+                              : latin_1       ? "ISO-8859-1"
+                                              : "WINDOWS-1252",
+                              " FILE > NEW"));
       break;
     }
   return flaws;

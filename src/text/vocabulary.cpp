@@ -221,9 +221,16 @@ std::string UnknownCharacters::message(const std::string& what, const std::strin
     if (where.count > 1) line += line_of(" (", where.count, " times)");
   }
   if (seen_.size() > named.size()) line += line_of(" and ", seen_.size() - named.size(), " more");
-  const bool composed = std::ranges::any_of(seen_, [](const auto& seen) { return seen.first >= 0xC0; });
-  if (composed && std::ranges::any_of(vocabulary_->code_points(), is_decomposed_part))
-    line += "; the training text has accents as separate characters, uconv -x nfc composes them";
+  const auto has_accents = [](const auto& characters) {
+    return std::ranges::any_of(characters, [](char32_t one) { return one >= 0xC0 && !is_decomposed_part(one); });
+  };
+  const auto& known = vocabulary_->code_points();
+  std::vector<char32_t> unknown;
+  for (const auto& [code_point, where] : seen_) unknown.push_back(code_point);
+  const bool text_has_parts = has_accents(unknown) && std::ranges::any_of(known, is_decomposed_part);
+  if (text_has_parts || (has_accents(known) && std::ranges::any_of(unknown, is_decomposed_part)))
+    line += line_of("; ", text_has_parts ? "the training text" : what,
+                    " has accents as separate characters, uconv -x nfc composes them");
   return line + "; " + advice;
 }
 

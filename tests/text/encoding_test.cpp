@@ -29,6 +29,7 @@ TEST_CASE("bytes that are not UTF-8 are named by evidence, with the command that
   CHECK(command_of("\xFF\xFE"
                    "a\0"sv) == "iconv -f UTF-16 -t UTF-8");
   CHECK(command_of("a\xED\xA0\xBD\xED\xB8\x80") == "uconv -f CESU-8 -t UTF-8");
+  CHECK(evidence_of("a\n\xED\xA0\xBD").what == "UTF-8 but for 1 lone surrogate, in line 2");
   CHECK(command_of("été \xC3") == "head -c 6");
   const Evidence stray = evidence_of("é\rè\nl\xE9t\xE9\r\nêà");
   CHECK(stray.what + stray.command == "UTF-8 but for 2 bytes, in line 3iconv -c -f UTF-8 -t UTF-8");
@@ -48,7 +49,9 @@ TEST_CASE("bytes that are not UTF-8 are named by evidence, with the command that
 
 TEST_CASE("bytes that are no text have no such command") {
   CHECK(evidence_of(repeated("\1\0\x2B\0"sv)).what == "made of numbers of 16 bits, as ids are (nanoGPT's train.bin)");
-  CHECK(evidence_of(repeated("\1\xE5\1\0"sv)).what == "made of numbers of 32 bits, as ids are (nanoGPT's train.bin)");
+  CHECK(evidence_of(repeated("\1\x35\0\0\1\x36\0\0"sv)).what ==
+        "made of numbers of 32 bits, as ids are (nanoGPT's train.bin)");
+  CHECK(evidence_of(repeated("abc\0def\n"sv)).what == "binary: its first NUL byte is at offset 3 (line 1)");
   CHECK(evidence_of("gif\n\0\x80"sv).what == "binary: its first NUL byte is at offset 4 (line 2)");
   CHECK(evidence_of("\x89\1\2\3 and so on").command.empty());
 }
@@ -60,6 +63,7 @@ TEST_CASE("what is likely to be a mistake in a text is told once") {
   for (const char* lone : {"a\rb", "a\r\nb\r", "a\r\r\nb"})
     CHECK_THAT(flaws_in(lone).at(0), Catch::StartsWith("lines end in CR, "));
   CHECK_THAT(flaws_in("dÃ©jÃ\u00A0").at(0), Catch::EndsWith("'Ã©'; undo it: iconv -f UTF-8 -t ISO-8859-1 FILE > NEW"));
+  CHECK_THAT(flaws_in("Р° РјРёСЂ").at(0), Catch::EndsWith("'Р°'; undo it: iconv -f UTF-8 -t WINDOWS-1251 FILE > NEW"));
   CHECK_THAT(flaws_in("â€œaâ€").at(0), Catch::EndsWith("'â€'; undo it: iconv -f UTF-8 -t WINDOWS-1252 FILE > NEW"));
   CHECK(flaws_in("{\\rtf1 a}") == Names{"an RTF document, whose markup the model learns; convert it to plain text"});
   CHECK(flaws_in("\uFEFF\uFEFFa") == Names{"byte order mark removed"});

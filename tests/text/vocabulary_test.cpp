@@ -69,6 +69,7 @@ TEST_CASE("a composed character is unknown to a model of a decomposed text, and 
   const std::string hint = "; the training text has accents as separate characters, uconv -x nfc composes them; ";
   CHECK_THAT(refusal(U'\u0302', "ê") + refusal(U'\u3099', "が"), Catch::Contains(hint));
   CHECK_THAT(refusal(U'\u1161', "가"), Catch::Contains(hint));
+  CHECK_THAT(refusal(U'\u00EA', "e\u0302"), Catch::Contains("; --prompt has accents as separate characters, uconv"));
   CHECK_THAT(error_of([] { letters().encode("ê", "--prompt"); }).line, !Catch::Contains("uconv"));
 }
 
