@@ -123,10 +123,11 @@ std::string range_text(const nlohmann::ordered_json& schema) {
   const Schema& one = schema.contains("items") ? schema["items"] : schema;
   if (one.contains("enum")) return joined(one["enum"], "|");
   if (one.value("type", "") == "boolean") return "true|false";
-  if (one.contains("exclusiveMinimum")) return "above " + spelled(one["exclusiveMinimum"]);
+  const std::string most = one.contains("maximum") ? spelled(one["maximum"]) : "";
+  if (one.contains("exclusiveMinimum"))
+    return "above " + spelled(one["exclusiveMinimum"]) + (most.empty() ? "" : ", at most " + most);
   if (!one.contains("minimum")) return "";
-  const std::string least = spelled(one["minimum"]);
-  return one.contains("maximum") ? least + " to " + spelled(one["maximum"]) : "at least " + least;
+  return most.empty() ? "at least " + spelled(one["minimum"]) : spelled(one["minimum"]) + " to " + most;
 }
 
 }  // namespace chargpt

@@ -43,8 +43,8 @@ constexpr Range between(double min, double max) {
 constexpr Range at_least(double min) {
   return {min, std::numeric_limits<double>::infinity(), false};
 }
-constexpr Range above(double min) {
-  return {min, std::numeric_limits<double>::infinity(), true};
+constexpr Range above(double min, double max = std::numeric_limits<double>::infinity()) {
+  return {min, max, true};
 }
 constexpr Range any() {
   return {};
@@ -85,7 +85,7 @@ using Places = std::vector<Place>;
          "data.documents = none")                                                                                \
   OPTION(std::int64_t, split_seed, 1337, at_least(0.0), "seed that draws the documents held out for validation", \
          "data.documents != none or data.separator != \"\"")                                                     \
-  OPTION(double, val_fraction, 0.1, between(0.0, 0.9),                                                           \
+  OPTION(double, val_fraction, 0.1, above(0.0, 0.9),                                                             \
          "fraction of the tokens held out for validation: the end of the text, or whole documents")              \
   OPTION(double, test_fraction, 0.0, between(0.0, 0.9),                                                          \
          "fraction held out after that, only for eval --split test and compare: not for training or choosing")   \

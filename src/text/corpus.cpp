@@ -176,7 +176,6 @@ std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   std::vector<std::string> choices;
   const double val = corpus.data().val_fraction, test = corpus.data().test_fraction;
-  if (val == 0) return "set data.val_fraction above 0, such as 0.1";
   const bool documents = corpus.documents() > 0;
   const bool limited = (corpus.val().size() < needed && corpus.val_tokens() >= needed) ||
                        (corpus.test().size() < needed && corpus.test_tokens() >= needed);
@@ -263,11 +262,11 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
     return;
   const std::int64_t count = corpus.documents();
   const bool documents = count > 0, none = corpus.held_out_documents() == 0;
-  if (documents && tests && data.val_fraction > 0 && (none || corpus.test_tokens() == 0))
+  if (documents && tests && (none || corpus.test_tokens() == 0))
     throw Error(ExitCode::data, "the text has ", count, count == 1 ? " document" : " documents",
                 ", too few to hold out some for validation and others for the test; add to it, or leave out "
                 "data.test_fraction");
-  if (documents && none && data.val_fraction > 0)
+  if (documents && none)
     throw Error(ExitCode::data, "the text has ", count == 1 ? "one document" : "only equal documents",
                 ", and validation needs another one; add to it, or train on it as it is: --documents none");
   throw Error(ExitCode::data, "the text has ", corpus.all().size(), corpus.all().size() == 1 ? " token, " : " tokens, ",

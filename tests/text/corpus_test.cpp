@@ -215,8 +215,6 @@ TEST_CASE("splits shorter than a window are refused with figures and ways out") 
         short_of(11, "100 tokens, 90 to train on and 10",
                  "use a text of at least 101 tokens, or set model.block_size to 9 or less, or set data.val_fraction to "
                  "0.11"));
-  CHECK(refusal(corpus_of(hundred, 0.0), 20) ==
-        short_of(21, "100 tokens, 100 to train on and 0", "set data.val_fraction above 0, such as 0.1"));
   CHECK(refusal(corpus_of("0123456789", 1e-13), 4) ==
         short_of(5, "10 tokens, 10 to train on and 0", "set data.val_fraction to 0.41"));
   const auto limited = [&](std::int64_t most) {
