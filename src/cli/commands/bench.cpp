@@ -244,7 +244,7 @@ void add_bench(Options& options) {
       .one_of({"train", "sample"});
   const Option& subject =
       options.add("SUBJECT", arguments.subject,
-                  "of train a preset or path, of sample a run (default: nanogpt-cpu; the newest in runs/)");
+                  "of train a preset or path (default: nanogpt-cpu), of sample a run (default: the newest in runs/)");
   options.add("--warmup", arguments.warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments.steps, "train: steps measured").positive();
   options.add("--engine", arguments.engine, "train: auto, cpu or libtorch");
