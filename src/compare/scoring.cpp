@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -29,13 +30,6 @@ TokenView split_of(const Corpus& corpus, bool test) {
 std::int64_t jobs_of(const fs::path& run) {
   const nlohmann::ordered_json jobs = run.empty() ? nlohmann::ordered_json() : run_fact(run, "jobs");
   return jobs.is_number_integer() ? jobs.get<std::int64_t>() : 1;
-}
-
-/// The lowest loss among the run's evaluations, where these scored the whole validation split.
-void add_lowest(SeedRun& seed, const RunState& last, const Corpus& corpus, std::int64_t block_size) {
-  if (last.best_step < 0 || last.val_windows != WindowCut(corpus.val(), block_size).count()) return;
-  seed.lowest_loss = last.best_val_loss;
-  seed.lowest_step = last.best_step;
 }
 
 }  // namespace
@@ -67,7 +61,8 @@ TrainedRun score_run(const std::string& name, const fs::path& place, const Corpu
                               .caution = run.empty() ? "" : kept_caution(run),
                               .run = run.empty() ? place : run,
                               .losses = std::move(loss.losses)}};
-  if (!options.test) add_lowest(trained.seed, last, corpus, config.model.block_size);
+  if (!options.test && last.best_step >= 0 && last.exact)
+    std::tie(trained.seed.lowest_loss, trained.seed.lowest_step) = std::tie(last.best_val_loss, last.best_step);
   return trained;
 }
 

@@ -90,12 +90,12 @@ void add_loss(Table& table, const std::string& name, const Json& loss) {
 /// The model's loss and its rivals': "| this model | 1.4949 | 2.157 |"; empty where nobody has measured any.
 std::string losses(const ExportedModel& model) {
   const Weights weights = model.model.weights();
-  const bool better = weights == chosen_weights(model.checkpoint, Weights::better);  // of which the figures are
-  const Json figures = kept_figures(model.checkpoint);
+  const Json figures = kept_figures(model.checkpoint);  // of the better weights
+  const bool measured = figures.is_object() && weights == chosen_weights(model.checkpoint, Weights::better);
   Table table({"validation split", "nats per " + unit_of(model), "bits"});
   const double evaluated = weights == Weights::averaged ? model.state().averaged_val_loss : model.state().val_loss;
-  if (!figures.is_object() && !std::isfinite(evaluated)) return "";
-  add_loss(table, "this model", figures.is_object() && better ? figures.value("loss", Json()) : Json(evaluated));
+  if (!measured && !(model.state().exact && std::isfinite(evaluated))) return "";
+  add_loss(table, "this model", measured ? figures.value("loss", Json()) : Json(evaluated));
   const Json baselines = figures.is_object() ? figures.value("baselines", Json()) : Json();
   for (const auto& [name, rival] : baselines.items()) {
     const bool several = rival.is_object();  // its best is shown

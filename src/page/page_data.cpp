@@ -39,9 +39,10 @@ Json thinned(const Rows& rows, std::size_t most) {
   return kept;
 }
 
+/// A number, or true or false; null for anything else.
 Json number_or_null(const Json& row, const char* key) {
   const auto found = row.find(key);
-  return found != row.end() && found->is_number() ? *found : Json(nullptr);
+  return found != row.end() && (found->is_number() || found->is_boolean()) ? *found : Json(nullptr);
 }
 
 Json numbers(const Json& row, std::initializer_list<const char*> keys) {
@@ -70,7 +71,7 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
     if (kind == "train")
       metrics.steps.add(numbers(row, {"step", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"}));
     else if (kind == "eval")
-      metrics.evaluations.add(numbers(row, {"step", "seconds", "train_loss", "val_loss"}));
+      metrics.evaluations.add(numbers(row, {"step", "seconds", "train_loss", "val_loss", "exact"}));
     else if (kind == "plan")
       metrics.plan = row;
   };
@@ -222,6 +223,7 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
           {"parameters", state.parameters},
           {"val_loss", state.val_loss},
           {"best_val_loss", state.best_val_loss},
+          {"exact", state.exact},
           {"best_step", state.best_step == RunProgress::no_step ? Json() : Json(state.best_step)},
           {"seconds", state.seconds},
           {"steps", thinned(metrics.steps.items(), most_points)},

@@ -107,11 +107,15 @@ std::string format_clock(double seconds) {
   return std::to_string(total / 3600) + ":" + two_digits(total / 60 % 60) + minutes_and_seconds;
 }
 
-std::string format_loss(double nats) {
+std::string format_nats(double nats, bool exact) {
+  return (exact ? "" : "≈") + format_fixed(nats, 4);
+}
+
+std::string format_loss(double nats, bool exact) {
   if (!std::isfinite(nats)) return format_fixed(nats, 4);
   const double perplexity = std::exp(nats);
   const std::string shown = formatted(perplexity < 1e6 ? "%.2f" : "%.3g", perplexity);
-  return format_fixed(nats, 4) + " (" + format_fixed(nats / std::numbers::ln2, 3) + " bits, ppl " + shown + ")";
+  return format_nats(nats, exact) + " (" + format_fixed(nats / std::numbers::ln2, 3) + " bits, ppl " + shown + ")";
 }
 
 std::string json_text(const nlohmann::ordered_json& json, int indent, const char* end) {

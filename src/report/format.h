@@ -33,8 +33,11 @@ std::string format_duration(double seconds);
 /// "0:42", "3:20", "2:05:00"; from four days on as format_duration writes it, as it does what is no duration.
 std::string format_clock(double seconds);
 
-/// A loss in nats and what it amounts to: "1.6912 (2.440 bits, ppl 5.43)"; a loss that is not finite is printed alone.
-std::string format_loss(double nats);
+/// A loss over a split: "1.6912", or "≈1.6912" unless every token of the split was scored.
+std::string format_nats(double nats, bool exact);
+
+/// The same and what it amounts to: "1.6912 (2.440 bits, ppl 5.43)"; a loss that is not finite is printed alone.
+std::string format_loss(double nats, bool exact = true);
 
 /// The label beside every loss of a model that sees its own targets.
 inline constexpr const char* leaks_label = "leaks: sees its own targets";

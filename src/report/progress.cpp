@@ -112,7 +112,7 @@ void ProgressPrinter::on(const StepEvent& event) {
 }
 
 void ProgressPrinter::on(const EvalEvent& event) {
-  best_ = event.best_val_loss;
+  best_ = std::isfinite(event.best_val_loss) ? format_nats(event.best_val_loss, event.exact) : "";
   if (options_.brief) return;
   print_line(eval_line(event));
   last_shown_ = event.seconds;
@@ -152,14 +152,14 @@ void ProgressPrinter::finish() {
 }
 
 std::string ProgressPrinter::step_line(const StepEvent& event) const {
-  const std::string loss = "loss " + format_fixed(loss_.value(), 4), best = format_fixed(best_, 4);
+  const std::string loss = "loss " + format_fixed(loss_.value(), 4);
   const auto left = remaining_.left();
   std::vector<LinePart> parts(5);
   parts[0].forms = {{format_step(event.step, event.max_iters) + percentage(event.share), 1},
                     {format_step(event.step, event.max_iters, "/")}};
   parts[1].forms = {
       {loss + (leaks_ ? in_parentheses(leaks_label) : ""), 2}, {loss + (leaks_ ? " (leaks)" : ""), 10}, {}};
-  if (std::isfinite(best_)) parts[2].forms = {{"best val " + best, 3}, {"best " + best, 8}, {}};
+  if (!best_.empty()) parts[2].forms = {{"best val " + best_, 3}, {"best " + best_, 8}, {}};
   parts[3].forms = {{format_short(tokens_per_second_.value()) + " tokens/s", 6}, {}};
   if (left) parts[4].forms = {{format_duration(*left) + " left", 4}, {format_clock(*left) + " left", 9}, {}};
   return line_that_fits(parts, options_.is_terminal ? options_.width - 1 : std::string::npos);
@@ -167,12 +167,11 @@ std::string ProgressPrinter::step_line(const StepEvent& event) const {
 
 /// On a terminal as much as a line of it holds, each figure under that of the line before.
 std::string ProgressPrinter::eval_line(const EvalEvent& event) const {
-  const std::string about = event.exact ? "" : "≈", shortly = event.leaks ? " (leaks)" : "";
-  const std::string bare = "val " + about + format_fixed(event.val_loss, 4),
-                    whole = "val " + about + format_loss(event.val_loss);
-  const std::string best = event.step == 0                      ? "guessing: " + format_fixed(guessing_, 4)
-                           : std::isfinite(event.best_val_loss) ? "best " + about + format_fixed(event.best_val_loss, 4)
-                                                                : "";
+  const std::string shortly = event.leaks ? " (leaks)" : "", bare = "val " + format_nats(event.val_loss, event.exact),
+                    whole = "val " + format_loss(event.val_loss, event.exact);
+  const std::string best = event.step == 0 ? "guessing: " + format_fixed(guessing_, 4)
+                           : best_.empty() ? ""
+                                           : "best " + best_;
   std::string new_best = "new best";
   if (options_.is_terminal) new_best.resize(std::max(new_best.size(), best.size()), ' ');
   std::vector<LinePart> parts(6);
@@ -182,8 +181,8 @@ std::string ProgressPrinter::eval_line(const EvalEvent& event) const {
   parts[1].forms = {
       {whole + (event.leaks ? in_parentheses(leaks_label) : ""), 2}, {whole + shortly, 4}, {bare + shortly}};
   if (event.averaged_val_loss)
-    parts[2].forms = {{"averaged " + about + format_fixed(*event.averaged_val_loss, 4), 6}, {}};
-  if (event.train_loss) parts[3].forms = {{"train ≈" + format_fixed(*event.train_loss, 4), 5}, {}};
+    parts[2].forms = {{"averaged " + format_nats(*event.averaged_val_loss, event.exact), 6}, {}};
+  if (event.train_loss) parts[3].forms = {{"train " + format_nats(*event.train_loss, /*exact=*/false), 5}, {}};
   parts[4].forms = {{event.best ? new_best : best, 7}, {}};
   parts[5].forms = {{"after " + format_duration(event.seconds), 3}, {}};
   std::vector<std::string> texts = forms_that_fit(parts, options_.is_terminal ? options_.width : std::string::npos);

@@ -79,7 +79,7 @@ class ProgressPrinter : public Listener {
   bool leaks_ = false;
   double guessing_ = 0;  ///< the loss of all symbols alike
   std::int64_t max_iters_ = 0;
-  double best_ = std::numeric_limits<double>::infinity();
+  std::string best_;  ///< the best validation loss, as it is shown; empty: none yet
   SmoothedValue loss_{0.05}, tokens_per_second_{0.05};
   RemainingTime remaining_;
   std::optional<double> last_shown_;  ///< seconds of the newest line

@@ -23,12 +23,11 @@ constexpr std::size_t widest_word = 24;  ///< longer ones are cut where there is
 
 constexpr std::size_t widest_figure = 15;  ///< "1.4961 ± 0.0051", "1 min 50 s"; what is longer has words to break at
 
-/// Begins like a number: "-1.5", "45.2k", "99 %", "±0.01"; an empty cell and a lone "-" stand for a missing one.
+/// Begins like a number: "-1.5", "45.2k", "99 %", "±0.01", "≈1.49"; an empty cell and a lone "-" stand for a missing
+/// one.
 bool is_figure(const std::string& cell) {
   if (cell.empty() || cell == "-" || cell == "nan" || cell == "inf" || cell == "-inf") return true;
-  std::size_t i = cell.find_first_not_of("+-<>~");
-  if (i == std::string::npos) return false;
-  if (cell.compare(i, 2, "±") == 0) i += 2;
+  const std::size_t i = cell.find_first_not_of("+-<>~±≈");
   return i < cell.size() && std::isdigit(static_cast<unsigned char>(cell[i])) != 0;
 }
 

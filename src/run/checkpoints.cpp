@@ -107,9 +107,9 @@ void put_best_first(Order& order, const fs::path& run) {
   }
   if (const auto& last = listed.front().state; last && last->best_val_loss < best->loss())
     order.notices.push_back("the best checkpoint of " + printable_path(run) + ", " + checkpoint_name(last->best_step) +
-                            " with a validation loss of " + format_fixed(last->best_val_loss, 4) +
+                            " with a validation loss of " + format_nats(last->best_val_loss, last->exact) +
                             ", is missing or damaged; using " + name_of(best->file) + " with " +
-                            format_fixed(best->loss(), 4));
+                            format_nats(best->loss(), best->state->exact));
   std::stable_partition(order.files.begin(), order.files.end(),
                         [&](const fs::path& file) { return file == best->file; });
 }

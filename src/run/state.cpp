@@ -21,6 +21,7 @@ void visit_fields(State& state, const Field& field) {
   field("setup_seconds", state.setup_seconds);
   field("closing_seconds", state.closing_seconds);
   field("val_windows", state.val_windows);
+  field("exact", state.exact);
   field("val_loss", state.val_loss);
   field("averaged_val_loss", state.averaged_val_loss);
   field("best_val_loss", state.best_val_loss);
@@ -44,6 +45,7 @@ struct Writer {
   Json& json;
   void operator()(const char* name, std::int64_t value) const { json[name] = value; }
   void operator()(const char* name, double value) const { json[name] = json_real(value); }
+  void operator()(const char* name, bool value) const { json[name] = value; }
   void operator()(const char* name, const std::string& value) const { json[name] = value; }
   void operator()(const char* name, Ending value) const { json[name] = enum_name(value); }
   void operator()(const char* name, const Fingerprint& data) const {
@@ -61,6 +63,10 @@ struct Reader {
   /// A number's default is its least value.
   void operator()(const char* name, std::int64_t& value) const { value = object.integer(name, value); }
   void operator()(const char* name, double& value) const { value = object.real(name); }
+  void operator()(const char* name, bool& value) const {
+    if (!object.field(name).is_boolean()) object.refuse(name, "true or false");
+    value = object.field(name);
+  }
   void operator()(const char* name, std::string& value) const { value = object.text(name); }
   void operator()(const char* name, Ending& value) const {
     const std::optional<Ending> ended = enum_value<Ending>(object.text(name));

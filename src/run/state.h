@@ -23,6 +23,7 @@ struct RunProgress {
   double setup_seconds = 0;      ///< of these, before the first update of each process
   double closing_seconds = 0;    ///< that the last evaluation and save took
   std::int64_t val_windows = 0;  ///< that each evaluation scores
+  bool exact = false;            ///< these are all windows, so that the losses below are no estimates
   /// Under max_seconds, of each update: the share of the run that was done before it. The checkpoint's tensor
   /// clock.shares, not part of its JSON.
   std::vector<float> shares{};

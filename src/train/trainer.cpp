@@ -285,6 +285,7 @@ void Trainer::evaluate() {
   saver_.check();  // without it there is no point in going on
   const std::int64_t windows = windows_now();
   const EvaluationLosses losses = evaluator_.evaluate(windows);
+  state_.exact = windows == evaluator_.all_windows();
   divergence_.check_loss(losses.val);
   std::optional<SampleEvent> text;
   if (settings().eval.sample_tokens > 0 && ranks_.first())
@@ -298,7 +299,7 @@ void Trainer::evaluate() {
                           .val_loss = losses.val,
                           .averaged_val_loss = losses.averaged_val,
                           .best = state_.best_step == state_.step,
-                          .exact = windows == evaluator_.all_windows(),
+                          .exact = state_.exact,
                           .leaks = leaks(learner_.model),
                           .best_val_loss = state_.best_step < 0 ? infinite : state_.best_val_loss,
                           .seconds = clock_.seconds(),
@@ -364,12 +365,6 @@ void Trainer::init_from(const Checkpoint& checkpoint) {
     notices_.push_back(caution_ = "the run that the weights come from " + line);
   inherited_ = true;
   learner_.start_from_weights();
-}
-
-void Trainer::use_weights(const Checkpoint& checkpoint) {
-  learner_.arena.load_model(checkpoint.averaged.empty() ? checkpoint.model : checkpoint.averaged,
-                            checkpoint.path.string());
-  learner_.engine->take_over();
 }
 
 Ending Trainer::run() {

@@ -61,8 +61,6 @@ class Trainer {
   /// Weights only, from another run; rows of embedding and head are matched by symbol, new symbols keep their fresh
   /// rows.
   void init_from(const Checkpoint& checkpoint);
-  /// The checkpoint's weights, the averaged ones where it has some, to be scored: nothing can be trained after that.
-  void use_weights(const Checkpoint& checkpoint);
 
   void add_listener(std::shared_ptr<Listener> listener) { emitter_.add_listener(std::move(listener)); }
 
@@ -81,8 +79,6 @@ class Trainer {
   const RunState& state() const { return state_; }
   /// Set by init_from(): why validation losses may be too low. Empty: nothing suggests it.
   const std::string& caution() const { return caution_; }
-  /// Whether evaluations score the whole validation split.
-  bool evaluates_exactly() const { return state_.val_windows == evaluator_.all_windows(); }
   /// Why no further step would be made; none if one would.
   std::optional<Ending> reason_to_end() const;
   /// Why run() ended.

@@ -44,7 +44,7 @@ TEST_CASE("durations are shown in their two largest units") {
 }
 
 TEST_CASE("a loss is shown with its bits per token and perplexity") {
-  CHECK(each<double>(format_loss, {1.6912, 0, 20, 1000, nan_value, infinity}) ==
+  CHECK(each<double>([](double nats) { return format_loss(nats); }, {1.6912, 0, 20, 1000, nan_value, infinity}) ==
         Names{"1.6912 (2.440 bits, ppl 5.43)", "0.0000 (0.000 bits, ppl 1.00)", "20.0000 (28.854 bits, ppl 4.85e+08)",
               "1000.0000 (1442.695 bits, ppl inf)", "nan", "inf"});
 }

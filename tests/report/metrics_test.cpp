@@ -133,19 +133,3 @@ TEST_CASE("a full disk is an error that names the file") {
   CHECK(error_of([&] { full.write(std::string_view("row\n")); }) ==
         Failure{ExitCode::io, "cannot write /dev/full: No space left on device; free some space"});
 }
-
-TEST_CASE("the plan of a row is the plan that wrote it") {
-  PlanEvent plan;
-  plan.config = "default";
-  plan.start_step = 7;
-  plan.text_files = 3;
-  plan.epochs = 1.5;
-  plan.leaks = true;
-  const PlanEvent back = plan_of_row(to_json(plan));
-  CHECK(to_json(back) == to_json(plan));
-  CHECK((back.config == "default" && back.start_step == 7 && back.text_files == 3 && back.leaks));
-  CHECK_FALSE(back.seconds);
-  plan.seconds = 2.5;
-  CHECK(plan_of_row(to_json(plan)).seconds == 2.5);
-  CHECK(plan_of_row({{"kind", "plan"}}).config.empty());
-}

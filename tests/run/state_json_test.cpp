@@ -48,7 +48,7 @@ TEST_CASE("the text of a run state") {
   state.best_val_loss = std::numeric_limits<double>::infinity();
   CHECK(to_json(state).dump() ==
         R"({"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"setup_seconds":0.0,)"
-        R"("closing_seconds":0.0,"val_windows":0,"val_loss":"nan",)"
+        R"("closing_seconds":0.0,"val_windows":0,"exact":false,"val_loss":"nan",)"
         R"("averaged_val_loss":"inf","best_val_loss":"inf","best_step":-1,)"
         R"("evals_without_improvement":2,"ended":"unknown",)"
         R"("data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,"start_symbol":1,)"

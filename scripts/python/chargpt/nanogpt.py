@@ -233,7 +233,7 @@ def _read_args(path: str, given: Any, symbols: list[str]) -> dict[str, Any]:
 
 def _state(step: int, train: dict[str, Any], parameters: int, symbols: list[str], ids: Tensor | None) -> dict[str, Any]:
     return {"step": step, "max_iters": train.get("max_iters", step), "seconds": 0.0, "training_seconds": 0.0, "setup_seconds": 0.0,
-            "closing_seconds": 0.0, "val_windows": 0, "val_loss": "inf", "averaged_val_loss": "inf", "best_val_loss": "inf", "best_step": -1,
+            "closing_seconds": 0.0, "val_windows": 0, "exact": False, "val_loss": "inf", "averaged_val_loss": "inf", "best_val_loss": "inf", "best_step": -1,
             "evals_without_improvement": 0, "ended": "unknown", "data": fingerprint(ids) if ids else {"tokens": 0, "crc64": f"{0:016x}"},
             "parameters": parameters, "start_symbol": symbols.index("\n") if "\n" in symbols else 0, "program_version": "nanoGPT", "libtorch_version": "none",
             "cpu_capability": "none", "device": "cpu", "engine": "cpu", "threads": 1, "ranks": 1, "teachers": []}

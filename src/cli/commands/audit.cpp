@@ -58,8 +58,8 @@ struct Audit {
   CopiedText samples, held_out;
   Texts texts;  ///< the samples, without the ends of documents
   std::optional<WrittenDocuments> documents;
-  double train_loss = 0, val_loss = 0;
-  std::int64_t shared = 0;  ///< tokens of the validation split that also appear in the train split
+  double train_loss = 0, val_loss = 0;  ///< estimates
+  std::int64_t shared = 0;              ///< tokens of the validation split that also appear in the train split
   double copied() const { return samples.copied_share(copied_stretch); }
   double held_out_copied() const { return held_out.copied_share(copied_stretch); }
 };
@@ -183,8 +183,8 @@ std::string documents_line(const Audit& audit) {
 
 std::string gap_sentence(const Audit& audit) {
   const double gap = audit.val_loss - audit.train_loss;
-  const std::string losses = "loss " + format_fixed(audit.train_loss, 3) + " on the train split, " +
-                             format_fixed(audit.val_loss, 3) + " on the validation split";
+  const std::string losses = "loss " + format_nats(audit.train_loss, /*exact=*/false) + " on the train split, " +
+                             format_nats(audit.val_loss, /*exact=*/false) + " on the validation split";
   if (gap > 0.3) return losses + ":\nit predicts its training text far better than new text";
   return losses + (gap > 0.1 ? ":\nit predicts its training text better than new text" : "");
 }
@@ -223,6 +223,7 @@ nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const s
       {"not_in_train", std::move(fresh)},
       {"train_loss", audit.train_loss},
       {"val_loss", audit.val_loss},
+      {"exact", false},
       {"val_tokens_in_train", audit.shared}};
   if (line > 0) json["longest"]["line"] = line;
   add_text(json["longest"], "text", longest);

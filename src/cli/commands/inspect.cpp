@@ -105,6 +105,7 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"val_loss", checkpoint.state.val_loss},
                {"best_val_loss", checkpoint.state.best_val_loss},
                {"best_step", best_step_of(checkpoint.state)},
+               {"exact", checkpoint.state.exact},
                {"seconds", checkpoint.state.seconds},
                {"parameters", checkpoint.state.parameters},
                {"vocab_size", checkpoint.vocabulary.size()},
@@ -194,7 +195,7 @@ void print_config(const Json& json) {
 void print_checkpoint(const Json& json) {
   Table facts;
   for (const auto& [key, value] : json.items())
-    if (!value.is_structured() && key != "kind") facts.add({key, shown_figure(key, value)});
+    if (!value.is_structured() && key != "kind") facts.add({key, shown_figure(key, value, json["exact"])});
   for (const Json& notice : json["notices"]) facts.add({"notice", notice});
   print_table(facts);
 }

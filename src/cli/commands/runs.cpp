@@ -101,8 +101,8 @@ std::vector<Row> read_runs(const fs::path& folder) {
   }
   for (const std::string& name : entries_of(folder))
     if (auto row = row_of(folder / name)) rows.push_back(std::move(*row));
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return std::tie(a.leaks, a.state.best_val_loss, a.name) < std::tie(b.leaks, b.state.best_val_loss, b.name);
+  std::ranges::sort(rows, {}, [](const Row& row) {
+    return std::tuple(row.leaks, !row.state.exact, row.state.best_val_loss, row.name);
   });
   return rows;
 }
@@ -147,12 +147,6 @@ nlohmann::ordered_json to_json(const Row& row) {
   return object;
 }
 
-/// A lone dash keeps a column of figures one.
-std::string figure_or_dash(const std::string& name, const nlohmann::ordered_json& value) {
-  const std::string figure = shown_figure(name, value);
-  return figure == "none" ? "-" : figure;
-}
-
 void print_group(const std::vector<const Row*>& rows) {
   Table table({"run", "config", "type", "parameters", "step", "ended", "best val", "at step", "time", "begun"});
   table.may_leave_out({"type", "at step", "parameters", "config", "time"});
@@ -160,8 +154,8 @@ void print_group(const std::vector<const Row*>& rows) {
     const RunState& state = row->state;
     table.add({row->name, row->config.name, row->config.model.type, format_short(static_cast<double>(state.parameters)),
                line_of(state.step, state.max_iters > 0 ? line_of("/", state.max_iters) : ""), row->ended,
-               figure_or_dash("best_val_loss", state.best_val_loss) + (row->leaks ? " (leaks)" : ""),
-               figure_or_dash("best_step", best_step_of(state)), format_duration(state.seconds),
+               shown_figure("best_val_loss", state.best_val_loss, state.exact) + (row->leaks ? " (leaks)" : ""),
+               shown_figure("best_step", best_step_of(state), state.exact), format_duration(state.seconds),
                time_text(row->begun, "%Y-%m-%d", /*local=*/true)});
   }
   print_table(table);

@@ -88,7 +88,8 @@ std::string state_text(const Watched& watched) {
 
 std::string figures_text(const Watched& watched, std::size_t columns) {
   const RunCurves& curves = watched.curves;
-  const std::string loss = "loss " + format_fixed(curves.loss(), 4), best = format_fixed(curves.best_val_loss(), 4);
+  const std::string loss = "loss " + format_fixed(curves.loss(), 4),
+                    best = format_nats(curves.best_val_loss(), curves.exact());
   std::vector<LinePart> parts(5);
   parts[0].forms = {{format_step(curves.step(), curves.max_iters()), 2},
                     {format_step(curves.step(), curves.max_iters(), "/")}};

@@ -69,7 +69,8 @@ std::pair<std::string, std::string> from_the_difference(const Json& values, std:
 
 std::string figure_of(const std::string& name, const Json& run) {
   if (run.is_null()) return "";
-  return shown_figure(name, run[name]) + (name == "best_val_loss" && run["leaks"] == true ? " (leaks)" : "");
+  return shown_figure(name, run[name], run["exact"]) +
+         (name == "best_val_loss" && run["leaks"] == true ? " (leaks)" : "");
 }
 
 /// Of two runs of one config: whether they contain the same training, as far as both have come.
@@ -98,10 +99,10 @@ std::string shown_value(const Json& value, std::size_t width) {
   return width == 0 || display_width(text) <= width ? text : std::string(first_columns(text, width - 3)) + "...";
 }
 
-std::string shown_figure(const std::string& name, const Json& value) {
+std::string shown_figure(const std::string& name, const Json& value, bool exact) {
   if (name == "seconds") return format_duration(value);
-  if (value.is_null() || value == std::numeric_limits<double>::infinity()) return "none";
-  if (name.ends_with("loss")) return format_fixed(value, 4);
+  if (value.is_null() || value == std::numeric_limits<double>::infinity()) return "-";
+  if (name.ends_with("loss")) return format_nats(value, exact);
   return value.is_number_integer() ? format_count(value) : shown_value(value);
 }
 
@@ -118,6 +119,7 @@ std::string text_of(const RunState& state, const DataConfig& data) {
 Json outcome_json(const RunState& state, const DataConfig& data, const std::string& ended) {
   return {{"best_val_loss", state.best_val_loss},
           {"best_step", best_step_of(state)},
+          {"exact", state.exact},
           {"step", state.step},
           {"max_iters", state.max_iters},
           {"ended", ended},

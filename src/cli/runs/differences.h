@@ -12,8 +12,8 @@ namespace chargpt {
 
 /// An option's value on one line, in at most `width` columns (0: whole), with nothing that a terminal would obey.
 std::string shown_value(const nlohmann::ordered_json& value, std::size_t width = 0);
-/// A figure of that name in JSON with the digits that people need.
-std::string shown_figure(const std::string& name, const nlohmann::ordered_json& value);
+/// A figure of that name in JSON with the digits that people need; `exact`: of a loss, whether it is no estimate.
+std::string shown_figure(const std::string& name, const nlohmann::ordered_json& value, bool exact);
 
 /// The best step in JSON; null where none was evaluated, as in an imported run.
 nlohmann::ordered_json best_step_of(const RunState& state);

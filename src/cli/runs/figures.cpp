@@ -243,6 +243,7 @@ void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const 
 nlohmann::ordered_json to_json(const Figures& figures) {
   const Scored& scored = figures.scored;
   nlohmann::ordered_json json = {{"loss", figures.loss},
+                                 {"exact", true},
                                  {"bits_per_char", figures.loss / std::log(2.0)},
                                  {"perplexity", std::exp(figures.loss)},
                                  {"tenths", figures.tenths},

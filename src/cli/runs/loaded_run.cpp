@@ -29,7 +29,7 @@ namespace {
 void announce(const Checkpoint& checkpoint, Weights used) {
   if (checkpoint.averaged.empty()) return;
   const RunState& state = checkpoint.state;
-  const auto loss = [](double value) { return std::isfinite(value) ? format_fixed(value, 4) : "not evaluated"; };
+  const auto loss = [&](double nats) { return std::isfinite(nats) ? format_nats(nats, state.exact) : "not evaluated"; };
   log_note("using the ", enum_name(used), " weights of ", checkpoint_name(state.step), " (validation loss: trained ",
            loss(state.val_loss), ", averaged ", loss(state.averaged_val_loss), ")");
 }

@@ -82,8 +82,9 @@ std::string overfitting_line(const RunState& state) {
   constexpr double clearly = 0.02;
   const double last = evaluated_loss(state);
   if (state.best_step < 0 || !std::isfinite(last) || last <= state.best_val_loss + clearly) return "";
-  return "overfitted: validation loss rose from " + format_fixed(state.best_val_loss, 4) + " to " +
-         format_fixed(last, 4) + " since step " + format_count(state.best_step) + ", whose weights these are\n";
+  return "overfitted: validation loss rose from " + format_nats(state.best_val_loss, state.exact) + " to " +
+         format_nats(last, state.exact) + " since step " + format_count(state.best_step) +
+         ", whose weights these are\n";
 }
 
 /// Figures of the best checkpoint on the validation split and a sample of it, on stdout and in RUN/run.json. Throws
@@ -124,7 +125,7 @@ void note_no_best(const Trainer& trainer) {
   if (symbols == 1) return log_note("the text repeats one symbol, so there is nothing to learn");
   log_note("lower train.learning_rate (", trainer.config().config.train.learning_rate,
            ") or train longer: validation loss was never below ",
-           std::isfinite(begun) ? "its value before training, " + format_loss(begun)
+           std::isfinite(begun) ? "its value before training, " + format_loss(begun, state.exact)
                                 : "that of guessing, " + format_loss(std::log(symbols)));
 }
 

@@ -14,7 +14,9 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-const number = (value, digits) => value === null || value === undefined ? "" : value.toFixed(digits);
+// Of a loss over a split, "≈" unless it is exact.
+const number = (value, digits, exact = true) =>
+    value === null || value === undefined ? "" : (exact ? "" : "≈") + value.toFixed(digits);
 const count = (value) => value === null ? "" : Math.round(value).toLocaleString("en");
 
 // A number of about three digits.
@@ -87,9 +89,9 @@ function spread(wanted, gap, top, bottom) {
   return placed;
 }
 
-// curves: [{name, color (an index), faint, dots, points: [[x, y], ...]}]; a faint one lies behind the others and has no
-// entry of its own. levels: [{name, y}], dashed, named in the margin. Values at the pointer or finger are written
-// below, and the arrow keys move it.
+// curves: [{name, color (an index), faint, dots, points: [[x, y, exact (of an evaluation)], ...]}]; a faint one lies
+// behind the others and has no entry of its own. levels: [{name, y}], dashed, named in the margin. Values at the
+// pointer or finger are written below, and the arrow keys move it.
 function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero = false, width = 760}) {
   curves = curves.map((curve) => ({...curve, points: curve.points.filter(([x, y]) => Number.isFinite(x) &&
       Number.isFinite(y))}))
@@ -142,8 +144,8 @@ function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero
     cross.setAttribute("x1", px(at)), cross.setAttribute("x2", px(at)), cross.setAttribute("visibility", "visible");
     const nearest = (points) => points.reduce((best, p) => Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best);
     caption.textContent = `${xLabel} ${count(at)}: ` + curves.filter((curve) => !curve.faint).map((curve) => {
-      const [, y] = nearest(curve.points);
-      return `${curve.name} ${digits ? number(y, digits) : short(y)}`;
+      const [, y, exact] = nearest(curve.points);
+      return `${curve.name} ${digits ? number(y, digits, exact) : short(y)}`;
     }).join(" · ");
   };
   for (const event of ["pointermove", "pointerdown"])

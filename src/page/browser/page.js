@@ -260,7 +260,7 @@ function lossSection() {
       {faint: true, color: i, points: raw(run)},
       ...(several ? [] : [{name: "training loss, smoothed", color: i, points: smoothed(raw(run))}]),
       {name: named(run, "validation loss"), color: several ? i : 1, dots: true,
-          points: run.evaluations.map((row) => [row[x], row[3]])},
+          points: run.evaluations.map((row) => [row[x], row[3], row[4]])},
     ]);
     const wide = Math.min(760, content.clientWidth);
     const narrow = Math.min(wide, Math.max(360, Math.floor(content.clientWidth / 3) - 16));
@@ -286,7 +286,8 @@ function lossSection() {
       {number: "at step"},
     {number: "seconds"}, "differs in"], data.runs.map((run, i) => [
     [element("span", {class: "word"}, key(i), run.name)],
-    {number: count(run.parameters)}, {number: number(run.val_loss, 4)}, {number: number(run.best_val_loss, 4)},
+    {number: count(run.parameters)}, {number: number(run.val_loss, 4, run.exact)},
+    {number: number(run.best_val_loss, 4, run.exact)},
     {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])));
   const rivals = data.baselines.length ?
       " Dashed: what rivals reach on the same text. Counts are frozen, as the model is; PPMd learns from the text " +

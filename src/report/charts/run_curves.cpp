@@ -38,8 +38,7 @@ RunCurves::RunCurves()
                return Step{b.step, b.seconds, mean(a.loss, of_a, b.loss, of_b)};
              }),
       evaluations_(most_points, [](const Evaluation& a, double of_a, const Evaluation& b, double of_b) {
-        return Evaluation{b.step, b.seconds, mean(a.train_loss, of_a, b.train_loss, of_b),
-                          mean(a.val_loss, of_a, b.val_loss, of_b)};
+        return Evaluation{b.step, b.seconds, mean(a.val_loss, of_a, b.val_loss, of_b)};
       }) {}
 
 void RunCurves::add(const Row& row) {
@@ -63,11 +62,12 @@ void RunCurves::add(const Row& row) {
   } else if (kind == "eval") {
     cut_back(evaluations_, step);
     const double averaged = number_in(row, "averaged_val_loss"), val_loss = number_in(row, "val_loss");
-    evaluations_.add({step, number_in(row, "seconds"), number_in(row, "train_loss"), val_loss});
+    evaluations_.add({step, number_in(row, "seconds"), val_loss});
     const double loss = averaged < val_loss ? averaged : val_loss;
     if (row.value("best", Row()) == true) {
       best_val_loss_ = loss;
       best_step_ = step;
+      exact_ = row.value("exact", Row()) == true;
     }
     go_to(step);
   } else if (kind == "end") {

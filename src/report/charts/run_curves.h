@@ -63,7 +63,7 @@ class RunCurves {
   };
   struct Evaluation {
     std::int64_t step = 0;
-    double seconds = 0, train_loss = 0, val_loss = 0;
+    double seconds = 0, val_loss = 0;
   };
 
   /// A row of metrics.jsonl; of an unknown kind or without what is needed: nothing. One of an earlier step than those
@@ -81,6 +81,7 @@ class RunCurves {
   double tokens_per_second() const { return tokens_per_second_.value(); }
   /// The validation loss of the best evaluation and its step.
   double best_val_loss() const { return best_val_loss_; }
+  bool exact() const { return exact_; }  ///< whether that is no estimate
   std::int64_t best_step() const { return best_step_; }
   /// By the pace of the last process.
   std::optional<double> seconds_left() const { return remaining_.left(); }
@@ -92,7 +93,7 @@ class RunCurves {
 
   Thinned<Step> steps_;
   Thinned<Evaluation> evaluations_;
-  bool leaks_ = false;
+  bool leaks_ = false, exact_ = false;
   std::int64_t step_ = 0, max_iters_ = 0, best_step_ = 0;
   double seconds_ = 0, best_val_loss_ = std::numeric_limits<double>::infinity();
   SmoothedValue loss_{0.2}, tokens_per_second_{0.2};

@@ -5,7 +5,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
@@ -23,42 +22,6 @@ constexpr std::uint64_t most_at_once = 1 << 20, longest_line = 4 << 20;  ///< by
 template <class Value>
 Row figure(const std::optional<Value>& value) {
   return value ? Row(*value) : Row(nullptr);
-}
-
-template <class Value>
-inline constexpr bool is_optional = false;
-template <class Value>
-inline constexpr bool is_optional<std::optional<Value>> = true;
-
-/// The keys of a plan, and what they stand for.
-template <class Plan, class Visit>
-void each_figure(Plan& plan, const Visit& visit) {
-  visit("step", plan.start_step);
-  visit("config", plan.config);
-  visit("run", plan.run);
-  visit("device", plan.device);
-  visit("cpu_capability", plan.cpu_capability);
-  visit("engine", plan.engine);
-  visit("dtype", plan.dtype);
-  visit("model_type", plan.model_type);
-  visit("leaks", plan.leaks);
-  visit("threads", plan.threads);
-  visit("parameters", plan.parameters);
-  visit("vocab_size", plan.vocab_size);
-  visit("train_tokens", plan.train_tokens);
-  visit("val_tokens", plan.val_tokens);
-  visit("test_tokens", plan.test_tokens);
-  visit("text_tokens", plan.text_tokens);
-  visit("text_files", plan.text_files);
-  visit("left_out", plan.left_out);
-  visit("tokens_per_step", plan.tokens_per_step);
-  visit("max_iters", plan.max_iters);
-  visit("by_clock", plan.by_clock);
-  visit("length_set_by", plan.length_set_by);
-  visit("epochs", plan.epochs);
-  visit("memory_bytes", plan.memory_bytes);
-  visit("disk_bytes", plan.disk_bytes);
-  visit("expected_seconds", plan.seconds);
 }
 
 /// Texts may hold bytes that are not UTF-8 (a path); they become U+FFFD. Figures that are not finite become null.
@@ -83,27 +46,32 @@ std::filesystem::path cut_back(std::filesystem::path path, std::optional<std::in
 }  // namespace
 
 Row to_json(const PlanEvent& plan) {
-  Row row;
-  each_figure(plan, [&row]<class Value>(const char* key, const Value& value) {
-    if constexpr (is_optional<Value>)
-      row[key] = figure(value);
-    else
-      row[key] = value;
-  });
-  return row;
-}
-
-PlanEvent plan_of_row(const Row& row) {
-  PlanEvent plan;
-  each_figure(plan, [&row]<class Value>(const char* key, Value& value) {
-    const auto found = row.find(key);
-    if (found == row.end() || found->is_null()) return;
-    if constexpr (is_optional<Value>)
-      value = found->template get<typename Value::value_type>();
-    else
-      found->get_to(value);
-  });
-  return plan;
+  return {{"step", plan.start_step},
+          {"config", plan.config},
+          {"run", plan.run},
+          {"device", plan.device},
+          {"cpu_capability", plan.cpu_capability},
+          {"engine", plan.engine},
+          {"dtype", plan.dtype},
+          {"model_type", plan.model_type},
+          {"leaks", plan.leaks},
+          {"threads", plan.threads},
+          {"parameters", plan.parameters},
+          {"vocab_size", plan.vocab_size},
+          {"train_tokens", plan.train_tokens},
+          {"val_tokens", plan.val_tokens},
+          {"test_tokens", plan.test_tokens},
+          {"text_tokens", plan.text_tokens},
+          {"text_files", plan.text_files},
+          {"left_out", plan.left_out},
+          {"tokens_per_step", plan.tokens_per_step},
+          {"max_iters", plan.max_iters},
+          {"by_clock", plan.by_clock},
+          {"length_set_by", plan.length_set_by},
+          {"epochs", plan.epochs},
+          {"memory_bytes", figure(plan.memory_bytes)},
+          {"disk_bytes", plan.disk_bytes},
+          {"expected_seconds", figure(plan.seconds)}};
 }
 
 std::string rows_up_to(const std::string& metrics, std::int64_t step) {

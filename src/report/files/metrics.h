@@ -54,9 +54,8 @@ class SampleFileWriter : public Listener {
   Complaint complain_;
 };
 
-/// A plan as its row of metrics, and back; keys that the row lacks keep their defaults.
+/// A plan as its row of metrics.
 nlohmann::ordered_json to_json(const PlanEvent& plan);
-PlanEvent plan_of_row(const nlohmann::ordered_json& row);
 
 /// How the run in folder `run` ended, by the last row of its metrics.jsonl; unknown if that row is of another kind or
 /// there is none.
