@@ -63,7 +63,9 @@ struct Reader {
   /// A number's default is its least value.
   void operator()(const char* name, std::int64_t& value) const { value = object.integer(name, value); }
   void operator()(const char* name, double& value) const { value = object.real(name); }
+  /// Where it is absent, as in the first checkpoints of this format, the default holds.
   void operator()(const char* name, bool& value) const {
+    if (!object.has(name)) return;
     if (!object.field(name).is_boolean()) object.refuse(name, "true or false");
     value = object.field(name);
   }
