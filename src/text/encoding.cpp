@@ -25,9 +25,9 @@ bool is_control_byte(std::uint32_t value) {
 /// Bytes with NUL: UTF-16 or UTF-32 without a byte order mark, ids, or anything else.
 Evidence evidence_of_numbers(std::string_view bytes) {
   constexpr std::size_t fewest_ids = 500;
-  const bool may_be_ids = bytes.size() % 2 == 0 && bytes.size() >= 2 * fewest_ids;
   const bool plain = std::ranges::none_of(  // a text of ASCII with NULs in it
       bytes, [](unsigned char byte) { return byte != 0 && (byte >= 0x7F || is_control_byte(byte)); });
+  const bool may_be_ids = !plain && bytes.size() % 2 == 0 && bytes.size() >= 2 * fewest_ids;
   std::string ids;
   for (const std::size_t width : {4, 2})
     for (const bool big : {false, true}) {
