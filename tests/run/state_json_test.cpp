@@ -59,13 +59,13 @@ TEST_CASE("the text of a run state") {
   CHECK(std::isinf(read.best_val_loss));
 }
 
-TEST_CASE("every field must be there") {
+TEST_CASE("every field must be there but \"exact\"") {
   const nlohmann::json whole = to_json(state_of(5));
   for (const auto& [name, value] : whole.items()) {
     nlohmann::json json = whole;
     json.erase(name);
     CHECK(error_of([&] { run_state_from_json(json, "state.json"); }) ==
-          data_error("state.json: field '" + name + "' is missing"));
+          (name == "exact" ? Failure{} : data_error("state.json: field '" + name + "' is missing")));
   }
 }
 
