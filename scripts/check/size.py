@@ -5,7 +5,7 @@ that removes code lowers them.
     scripts/check/size.py [FOLDER]      FOLDER: the checkout (default: this one)
 
 A line of code is not blank, not a comment, not an include and not punctuation alone. Text cases (tests/cli/*.txt) count as tests.
-Exit status 1 for a total above its limit, a line of src/ over 120 columns, and a module with less than one line of comment in twelve of code.
+Exit status 1 for a total above its limit, a line of src/ over 120 columns, a function over 50 lines, and a module with less than one line of comment in twelve of code.
 A module above its own limit gets a warning.
 """
 
@@ -19,6 +19,7 @@ SHOWN = ("cli", "report", "compare")
 TOTALS = {"src": 23899, "+".join(SHOWN): 7978, "tests": 18133, "fixtures, raw": 1028, "scripts": 4961, "READMEs, words": 8478, "notebook, words": 4000}
 COLUMNS = 120
 CODE_PER_COMMENT = 12
+LONG_FUNCTION = re.compile(r"^(?!namespace|class|struct|enum)(\w[^;{}]*)\{(?:\n(?!\}).*){50}", re.MULTILINE)
 
 C_LIKE = {".cpp", ".h", ".hpp", ".c", ".js", ".css", ".html"}
 HASH_LIKE = {".py", ".sh", ".cmake", ".txt", ".sbatch", ".in", ""}
@@ -79,6 +80,7 @@ def main():
         totals[part] += len(lines) if "raw" in part else len(" ".join(lines).split()) if "words" in part else code
         if path.parts[0] == "src" and path.suffix != ".md":
             faults += [f"{path}:{number}: over {COLUMNS} columns" for number, line in enumerate(lines, 1) if len(line) > COLUMNS]
+            faults += [f"{path}: over 50 lines: {found[1]}" for found in LONG_FUNCTION.finditer("\n".join(lines)) if path.suffix == ".cpp"]
     for counts in (totals, raw):
         counts["src"], counts["+".join(SHOWN)] = (sum(counts[module] for module in group) for group in (modules, SHOWN))
     for part, limit in {**modules, **TOTALS}.items():
