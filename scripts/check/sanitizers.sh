@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
-# Runs the fuzzers' corpus with AddressSanitizer and UndefinedBehaviorSanitizer, in build/fuzz.
-#   scripts/check/sanitizers.sh          the corpus alone: two minutes where nothing is built yet
-#   scripts/check/sanitizers.sh --all    every quick test that needs no LibTorch, in build/sanitize, and with ThreadSanitizer, in build/sanitize_threads, those of
-#                                        teams of threads; twenty minutes
+# Every quick test that needs no LibTorch with AddressSanitizer and UndefinedBehaviorSanitizer, in build/sanitize, and those of teams of threads with
+# ThreadSanitizer, in build/sanitize_threads; twenty minutes.
 # By clang++ where it is there: a second compiler that the sources must please.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
@@ -17,29 +15,21 @@ for clang in clang++-{14..20} clang++; do
 done
 "$compiler" --version | grep -q clang || echo "skipped because there is no clang++ here: a second compiler"
 
-# configure FOLDER SANITIZERS [OPTION…]
+# configure FOLDER SANITIZERS
 configure() {
   if ! grep -Eqs "^CMAKE_CXX_COMPILER:[A-Z]+=(.*/)?${compiler//+/\\+}$" "$1/CMakeCache.txt"; then rm -rf "$1"; fi  # of another compiler
-  cmake -S . -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" -DCHARGPT_TORCH=OFF -DCHARGPT_SANITIZE="$2" "${@:3}" >/dev/null
+  cmake -S . -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" -DCHARGPT_TORCH=OFF -DCHARGPT_SANITIZE="$2" >/dev/null
 }
 
 export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
-if [ "${1:-}" != --all ]; then
-  "$compiler" --version | grep -q clang || exit 77  # the fuzzers' build is clang's
-  # No reader computes with the kernels of these instruction sets, whose compilation would take half of the time.
-  configure build/fuzz OFF -DCHARGPT_FUZZ=ON -DCHARGPT_COMPILES_v3=OFF -DCHARGPT_COMPILES_v4=OFF -DCHARGPT_COMPILES_bf16=OFF
-  ninja -C build/fuzz -j "$(build_jobs)" test_corpus
-  exec env LLVM_PROFILE_FILE=/dev/null build/fuzz/tests/fuzz/test_corpus
-fi
-
 echo "skipped because sanitizers need the address space that is taken away: tests/kernels [limits] (1 cases)"
 echo "skipped because they take minutes with sanitizers: tests/train [simulated] (2 cases)"
 
 # check FOLDER SANITIZERS TESTS: TESTS is a pattern of names.
 check() {
   configure "build/$1" "$2"
-  ninja -C "build/$1" -j "$(build_jobs)" test_core test_training
+  ninja -C "build/$1" -j "$(build_jobs)" test_core test_corpus test_training
   ctest --test-dir "build/$1" -L quick -R "$3" -j "$(nproc)" --no-tests=error --output-on-failure
   sed -n 's/^skipped because .*/&, with sanitizers/p' "build/$1/Testing/Temporary/LastTest.log"
 }

@@ -7,11 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <map>
-#include <random>
 #include <set>
 #include <sstream>
 #include <string>
@@ -19,6 +17,7 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
+#include "drawn.h"
 #include "source_path.h"
 #include "test.h"
 #include "test_folder.h"
@@ -167,11 +166,6 @@ void check(const Case& hostile, const Words& command) {
     CHECK(WEXITSTATUS(answer.status) == 0);
     CHECK(answer.output.find("sound") != std::string::npos);
   }
-}
-
-unsigned seed_of_this_time() {
-  const char* const given = std::getenv("CHARGPT_SEED");
-  return given != nullptr ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device()();
 }
 
 /// Each with one to three things in place of others, and one command.
