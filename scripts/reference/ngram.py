@@ -13,7 +13,7 @@ import math
 import sys
 from collections import Counter, defaultdict
 
-from golden import add_check, check, tinyshakespeare
+from golden import check, tinyshakespeare
 
 
 def count(text, longest):
@@ -26,9 +26,9 @@ def count(text, longest):
     return grams, tokens, distinct
 
 
-def losses(train, split, symbols, block_size, longest):
+def losses(counts, split, symbols, block_size, longest):
     """Mean -ln p of every predictable character, one figure for each order 1..longest."""
-    grams, tokens, distinct = count(train, longest)
+    grams, tokens, distinct = counts
     sums = [0.0] * longest
     for target in range(1, len(split)):
         start = (target - 1) // block_size * block_size if block_size else 0
@@ -50,23 +50,25 @@ def parts_of(path):
 
 
 def golden_figures(path):
-    figures = {str(block_size): losses(*parts_of(path), block_size, 8) for block_size in (0, 64)}
+    train, split, symbols = parts_of(path)
+    counts = count(train, 8)
+    figures = {str(block_size): losses(counts, split, symbols, block_size, 8) for block_size in (0, 64)}
     return {"ngram.json": {"source": "scripts/reference/ngram.py data/tinyshakespeare.txt [--block-size 64]; orders 1 to 8; 0: no cuts", **figures}}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("text", nargs="?")
-    add_check(parser)
+    parser.add_argument("--check", action="store_true", help="compare with the files")
     parser.add_argument("--block-size", type=int, default=0)
     parser.add_argument("--orders", type=int, default=8)
     arguments = parser.parse_args()
     if arguments.check:
-        return check(lambda: golden_figures(tinyshakespeare("reference_ngram")), arguments.stamp, limit=lambda *_: 1e-6)
+        return check(lambda: golden_figures(tinyshakespeare("reference")), limit=lambda *_: 1e-6)
     if not arguments.text:
         parser.error("a text is needed")
     train, split, symbols = parts_of(arguments.text)
-    figures = losses(train, split, symbols, arguments.block_size, arguments.orders)
+    figures = losses(count(train, arguments.orders), split, symbols, arguments.block_size, arguments.orders)
     return print(json.dumps({"uniform": round(math.log(symbols), 6), "ngram": [round(figure, 6) for figure in figures]}))
 
 
