@@ -170,7 +170,7 @@ class PageFileTest(ProgramTest):
         self.assertEqual([line.split()[0] for line in differs], ["train.max_seconds"])
 
     def test_a_model_that_is_too_large_is_refused_with_the_way_out(self):
-        self.train("large", "ladder/masked", 1, "--n_embd", "65536", "--units", "bytes")
+        self.train("large", "ladder/masked", 1, "--n_embd", "65536", "--units", "bytes", "--max_val_tokens", "20", "--batch_size", "1", "--sample_tokens", "1")
         self.assertEqual(self.fail_with(2, "page", "large"), "the model has 34.1M parameters, and a page holds 33.6M; --no-model leaves them out")
         self.assertFalse((self.folder / "large/page.html").exists())
         data = self.page_of("large", "--no-model")

@@ -27,7 +27,7 @@ class SurroundingsTest(FaultTest):
             self.assertEqual(outcome.code, 0, outcome.err)
 
     def test_the_limit_of_cpu_time_saves(self):
-        process = self.started(*self.training("long", 10**9, "--eval_interval", 1000), preexec_fn=limit(resource.RLIMIT_CPU, 2, 30))
+        process = self.started(*self.training("long", 10**9, "--eval_interval", 1000), preexec_fn=limit(resource.RLIMIT_CPU, 1, 30))
         err = self.ended(process, 128 + signal.SIGXCPU)
         self.assertIn("chargpt: stopping: the limit of CPU time (ulimit -t) is reached\n", err)
         self.assertRegex(err, r"stopped at step \d+ and saved; to continue:\nchargpt: → chargpt resume long\n")
@@ -43,7 +43,7 @@ class SurroundingsTest(FaultTest):
     # memory and threads
 
     def test_too_little_memory_is_81(self):
-        self.write("long.txt", self.text.read_text() * 200)
+        self.write("long.txt", self.text.read_text() * 60)
         least = self.least_memory()
         for words in (["score", "run", "long.txt", "--json"], ["score", "run", "text.txt", "--json", "--candidates", "9"],
                       ["score", "run", "long.txt"], ["page", "run"], ["sample", "run", "--tokens", "5"], ["eval", "run", "--json"]):
@@ -59,7 +59,7 @@ class SurroundingsTest(FaultTest):
                 self.assertIn(81, codes)
 
     def test_score_takes_little_memory_per_character(self):
-        long = self.write("long.txt", self.text.read_text() * 1000)
+        long = self.write("long.txt", self.text.read_text() * 300)
         peaks = [self.peak_memory("score", "run", name, "--json", "--threads", "1") for name in ("text.txt", "long.txt")]
         self.assertLess((peaks[1] - peaks[0]) / long.stat().st_size, 80)
 
@@ -68,7 +68,7 @@ class SurroundingsTest(FaultTest):
         metrics = self.folder / "run/metrics.jsonl"
         row = json.loads(next(line for line in metrics.read_text().splitlines() if '"train"' in line))
         peaks = []
-        for count in (10_000, 200_000):
+        for count in (10_000, 100_000):
             with metrics.open("w") as lines:  # not at once: what this process holds as it forks counts as the program's
                 for step in range(1, count + 1):
                     lines.write(json.dumps({**row, "step": step, "loss": 2 + step % 7 / 10}) + "\n")

@@ -4,6 +4,7 @@
 #include "model/layers.h"
 #include "variants.h"
 //
+#include "drawn.h"
 #include "failure.h"
 
 namespace chargpt {
@@ -108,10 +109,14 @@ TEST_CASE_METHOD(OneThread, "every type learns which symbol follows which") {
   }
 }
 
-TEST_CASE_METHOD(OneThread, "attention and gpt learn a batch by heart, with any option") {
-  for (const auto& [name, config] : single_changes()) {
-    if (config.type == "average") continue;
-    INFO(name);
+TEST_CASE_METHOD(OneThread, "attention and gpt memorize a batch, with any option") {
+  std::vector<Variant> changes = single_changes();
+  std::erase_if(changes, [](const Variant& change) { return change.config.type == "average"; });
+  const unsigned seed = seed_of_this_time();
+  std::ranges::shuffle(changes, std::mt19937(seed));
+  changes.resize(12);
+  for (const auto& [name, config] : changes) {
+    INFO(name << ", CHARGPT_SEED=" << seed);
     const auto model = make_model(config, test_vocab, 6);
     CHECK(loss_after_training(*model, some_ids(4, 8), some_ids(4, 8, 1), 150) < 0.2);
   }

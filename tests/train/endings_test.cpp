@@ -153,16 +153,15 @@ TEST_CASE_METHOD(TestFolder, "max_seconds holds the last step, evaluation and sa
 }
 
 TEST_CASE("a machine that turns slow or fast within the run uses its seconds all the same", "[seconds][simulated]") {
-  for (const double slower : {0.33, 3.0})
-    for (const std::int64_t from : {10, 350, 650}) {
-      INFO(slower << " times slower from step " << from);
-      const TestFolder folder;
-      const auto clock = std::make_shared<FakeClock>();
-      clock->slower = [=](const WorkEvent& event) { return event.step >= from ? slower : 1; };
-      const auto run = timed_run(timed_config(30), clock, in_folder(folder.path()));
-      CHECK(run->trainer.run() == Ending::seconds);
-      check_used(*run, clock->seconds - 1000);
-    }
+  for (const auto& [slower, from] : {std::pair{0.33, 350}, {3.0, 10}, {3.0, 650}}) {
+    INFO(slower << " times slower from step " << from);
+    const TestFolder folder;
+    const auto clock = std::make_shared<FakeClock>();
+    clock->slower = [slower = slower, from = from](const WorkEvent& event) { return event.step >= from ? slower : 1; };
+    const auto run = timed_run(timed_config(30), clock, in_folder(folder.path()));
+    CHECK(run->trainer.run() == Ending::seconds);
+    check_used(*run, clock->seconds - 1000);
+  }
 }
 
 TEST_CASE("evaluations score the same windows up to the end, however long they take", "[seconds]") {
