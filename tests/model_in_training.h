@@ -16,8 +16,8 @@
 namespace chargpt {
 
 /// The module's distinct parameters, as an arena wants them.
-inline std::vector<ParameterInfo> parameters_of(const LanguageModel& model) {
-  std::vector<ParameterInfo> parameters;
+inline std::vector<Parameter> module_parameters(const LanguageModel& model) {
+  std::vector<Parameter> parameters;
   for (const auto& item : model.named_parameters())
     parameters.push_back({.name = item.key(),
                           .shape = item.value().sizes().vec(),
@@ -30,23 +30,16 @@ inline torch::Tensor tensor_of(const cpu::AlignedFloats& buffer) {
   return torch::from_blob(buffer.data(), {buffer.size()}, torch::kFloat32);
 }
 
-/// The slot's part of one of its group's buffers, in its own shape: a view.
-inline torch::Tensor slot_of(const cpu::AlignedFloats& buffer, const ParameterSlot& slot) {
-  return tensor_of(buffer).narrow(0, slot.offset, slot.numel).view(slot.shape);
-}
-
 /// The values of the named parameter: a view.
 inline torch::Tensor parameter_of(const ParameterArena& arena, const std::string& name) {
-  for (const ParameterGroup& group : arena.groups())
-    for (const ParameterSlot& slot : group.slots)
-      if (slot.name == name) return slot_of(group.values, slot);
-  return {};
+  const Parameter& parameter = *std::ranges::find(arena.parameters(), name, &Parameter::name);
+  return torch::from_blob(parameter.at(arena.values.data()), parameter.shape, torch::kFloat32);
 }
 
 /// An arena with the module's weights.
 struct ArenaOfModel : ParameterArena {
   ArenaOfModel(const LanguageModel& model, const TrainConfig& train)
-      : ParameterArena(parameters_of(model), model.config().decay, train) {
+      : ParameterArena(module_parameters(model), model.config().decay, train) {
     const torch::NoGradGuard no_grad;
     for (const auto& item : model.named_parameters()) parameter_of(*this, item.key()).copy_(item.value());
   }

@@ -12,7 +12,7 @@
 
 namespace chargpt {
 
-inline std::vector<ParameterInfo> tiny_parameters() {
+inline std::vector<Parameter> tiny_parameters() {
   return {{"wte.weight", {7, 5}},
           {"norm.weight", {5}},
           {"norm.bias", {5}},
@@ -33,33 +33,33 @@ inline bool equal(const cpu::AlignedFloats& a, const cpu::AlignedFloats& b) {
 
 /// Weights and moments of an arena at one moment.
 struct ArenaCopy {
-  struct Buffers {
-    cpu::AlignedFloats values, moment1, moment2;
-  };
-  explicit ArenaCopy(const ParameterArena& arena) : updates(arena.updates()) {
-    for (const ParameterGroup& group : arena.groups())
-      groups.push_back({group.values.copy(), group.moment1.copy(), group.moment2.copy()});
-  }
+  explicit ArenaCopy(const ParameterArena& arena)
+      : values(arena.values.copy()),
+        moment1(arena.moment1.copy()),
+        moment2(arena.moment2.copy()),
+        updates(arena.updates()) {}
   bool has_bits_of(const ParameterArena& arena) const {
-    return arena.updates() == updates &&
-           std::ranges::equal(groups, arena.groups(), [](const Buffers& a, const auto& b) {
-             return equal(a.values, b.values) && equal(a.moment1, b.moment1) && equal(a.moment2, b.moment2);
-           });
+    return arena.updates() == updates && equal(values, arena.values) && equal(moment1, arena.moment1) &&
+           equal(moment2, arena.moment2);
   }
 
-  std::vector<Buffers> groups{};
+  cpu::AlignedFloats values, moment1, moment2;
   std::int64_t updates = 0;
 };
+
+/// The values of the named parameter.
+inline std::span<float> values_of(const ParameterArena& arena, const std::string& name) {
+  return std::ranges::find(arena.parameters(), name, &Parameter::name)->in(arena.values.data());
+}
 
 struct TinyArena : ParameterArena {
   explicit TinyArena(const TrainConfig& train = {}, Decay decay = Decay::matrices)
       : ParameterArena(tiny_parameters(), decay, train) {
     double phase = 0;
-    for (ParameterGroup& group : groups())
-      for (const ParameterSlot& slot : group.slots) {
-        fill_by_sines(slot.in(group.values), phase += 0.5);
-        fill_by_sines(slot.in(group.gradients), -phase);
-      }
+    for (const Parameter& parameter : parameters()) {
+      fill_by_sines(parameter.in(values.data()), phase += 0.5);
+      fill_by_sines(parameter.in(gradients.data()), -phase);
+    }
   }
 };
 

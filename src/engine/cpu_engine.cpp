@@ -13,7 +13,6 @@
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
 #include "kernels/thread_team.h"
-#include "network/parameter_list.h"
 #include "network/plan.h"
 
 namespace chargpt {
@@ -35,7 +34,12 @@ void check(const WindowBatch& windows, const Plan& plan) {
 class CpuEngine : public Engine {
  public:
   CpuEngine(ParameterArena& arena, Plan plan)
-      : Engine(arena), plan_(std::move(plan)), weights_{.values = {}, .packed = AlignedFloats(plan_.packed_floats)} {}
+      : Engine(arena),
+        plan_(std::move(plan)),
+        weights_{.values = arena.values.data(), .packed = AlignedFloats(plan_.packed_floats)} {
+    if (plan_.floats != arena.values.size())
+      throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
+  }
 
   std::string_view name() const override { return "cpu"; }
 
@@ -64,7 +68,7 @@ class CpuEngine : public Engine {
   struct Share {
     ForwardBackward training;
     Forward scoring;
-    std::vector<AlignedFloats> gradients{};  ///< by group; none for the first thread, which adds into the arena itself
+    AlignedFloats gradients{};  ///< laid out as the arena's; none for the first thread, which adds into that itself
     double loss = 0, squares = 0;
   };
 
@@ -79,8 +83,6 @@ class CpuEngine : public Engine {
   }
 
   void pack_weights(const cpu::Bf16Kernels* bf16) {
-    const std::vector<float*> values = arena_.buffers(&ParameterGroup::values);
-    weights_.values.assign(values.begin(), values.end());
     on_threads(threads(), [&](int thread) { cpu::pack_weights(plan_, weights_, bf16, thread, threads()); });
   }
 
@@ -140,22 +142,17 @@ class CpuEngine : public Engine {
       };
       slice.heartbeat = &of_all;
       share.training.prepare(slice.windows.B(), slice.windows.T);
-      if (!begun) share.training.begin(gradient_buffers(share));
+      if (!begun) share.training.begin(gradients_of(share));
       begun = true;
       share.loss += weight * share.training.run(slice);
     }
     if (!begun) share.training.skip();
   }
 
-  /// Of the same layout as the arena's.
-  std::vector<float*> gradient_buffers(Share& share) {
-    if (&share == shares_.data()) return arena_.buffers(&ParameterGroup::gradients);
-    std::vector<float*> buffers;
-    for (std::size_t g = 0; g < arena_.groups().size(); ++g) {
-      if (share.gradients.size() <= g) share.gradients.emplace_back(arena_.groups()[g].gradients.size());
-      buffers.push_back(share.gradients[g].data());
-    }
-    return buffers;
+  float* gradients_of(Share& share) {
+    if (&share == shares_.data()) return arena_.gradients.data();
+    if (share.gradients.empty()) share.gradients = AlignedFloats(arena_.gradients.size());
+    return share.gradients.data();
   }
 
   /// Adds the threads' gradients into the arena's, each thread a part of every group; returns the sum of squares.
@@ -163,20 +160,20 @@ class CpuEngine : public Engine {
     on_threads(threads(), [&](int thread) {
       double& squares = shares_[static_cast<std::size_t>(thread)].squares;
       squares = 0;
-      for (std::size_t g = 0; g < arena_.groups().size(); ++g) squares += sum_group(g, thread);
+      for (const ParameterGroup& group : arena_.groups()) squares += sum_group(group, thread);
     });
     double squares = 0;
     for (const Share& share : shares_) squares += share.squares;
     return squares;
   }
 
-  double sum_group(std::size_t g, std::int64_t thread) {
-    const AlignedFloats& gradients = arena_.groups()[g].gradients;
-    const Part part = part_of(gradients.size(), threads(), thread);
+  double sum_group(const ParameterGroup& group, std::int64_t thread) {
+    const Part part = part_of(group.size(), threads(), thread);
+    const std::int64_t begin = group.begin + part.begin;
     std::vector<const float*> others;
     for (const Share& other : std::span(shares_).subspan(1))
-      if (other.training.has_gradients()) others.push_back(other.gradients[g].data() + part.begin);
-    return plan_.kernels->sum_buffers(gradients.data() + part.begin, others.data(), static_cast<long>(others.size()),
+      if (other.training.has_gradients()) others.push_back(other.gradients.data() + begin);
+    return plan_.kernels->sum_buffers(arena_.gradients.data() + begin, others.data(), static_cast<long>(others.size()),
                                       part.size);
   }
 
@@ -188,8 +185,7 @@ class CpuEngine : public Engine {
 }  // namespace
 
 std::unique_ptr<Engine> make_cpu_engine(const EngineRequest& request) {
-  Plan plan = cpu::plan_of(request.model, request.vocab_size,
-                           request.arena.places_of(request.model, request.vocab_size), cpu::Packing::both);
+  Plan plan = cpu::plan_of(request.model, request.vocab_size, cpu::Packing::both, &request.train);
   if (request.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
   return std::make_unique<CpuEngine>(request.arena, std::move(plan));
 }

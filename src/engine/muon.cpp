@@ -151,29 +151,29 @@ struct Matrix {
 };
 
 /// The largest first, so that threads that take turns end at about the same time.
-std::vector<Matrix> matrices_of(const ParameterGroup& group, double rate) {
+std::vector<Matrix> matrices_of(std::span<const Parameter> parameters, double rate) {
   std::vector<Matrix> matrices;
-  for (const ParameterSlot& slot : group.slots)
-    for (std::int64_t i = 0; i < slot.stacked; ++i)
+  for (const Parameter& one : parameters)
+    for (std::int64_t i = 0; i < one.stacked; ++i)
       matrices.push_back(
-          {slot.offset + i * slot.rows() * slot.shape[1], slot.rows(), slot.shape[1], -rate * rate_of_shape(slot)});
+          {one.offset + i * one.rows() * one.shape[1], one.rows(), one.shape[1], -rate * rate_of_shape(one)});
   std::ranges::stable_sort(matrices, std::ranges::greater(), &Matrix::work);
   return matrices;
 }
 
 }  // namespace
 
-double rate_of_shape(const ParameterSlot& slot) {
-  return std::sqrt(std::max(1.0, static_cast<double>(slot.rows()) / static_cast<double>(slot.shape[1])));
+double rate_of_shape(const Parameter& parameter) {
+  return std::sqrt(std::max(1.0, static_cast<double>(parameter.rows()) / static_cast<double>(parameter.shape[1])));
 }
 
-void muon(ParameterGroup& group, const UpdateContext& context) {
+void muon(ParameterArena& arena, const ParameterGroup& group, const UpdateContext& context) {
   const double rate = group.learning_rate * context.lr_factor;
   const cpu::Kernels& kernels = cpu::kernels();
   const cpu::NesterovFactors by{.kept = static_cast<float>(group.momentum),
                                 .fresh = static_cast<float>((1 - group.momentum) * context.gradient_scale),
                                 .shrunk = static_cast<float>(1 - rate * group.weight_decay)};
-  const std::vector<Matrix> matrices = matrices_of(group, rate);
+  const std::vector<Matrix> matrices = matrices_of(arena.parameters_of(group), rate);
   std::atomic<std::size_t> next = 0;
   cpu::on_threads(std::min(cpu::threads_in_force(), static_cast<int>(matrices.size())), [&](int /*thread*/) {
     std::vector<float> ahead, scratch;
@@ -181,8 +181,8 @@ void muon(ParameterGroup& group, const UpdateContext& context) {
       const Matrix& matrix = matrices[i];
       const std::int64_t size = matrix.rows * matrix.cols, at = matrix.offset;
       ahead.resize(std::max(ahead.size(), static_cast<std::size_t>(size + kernels.slack)));
-      float* const values = group.values.data() + at;
-      kernels.nesterov(by, size, group.gradients.data() + at, values, group.moment1.data() + at, ahead.data());
+      float* const values = arena.values.data() + at;
+      kernels.nesterov(by, size, arena.gradients.data() + at, values, arena.moment1.data() + at, ahead.data());
       cpu::add_orthogonalised(kernels, matrix.rows, matrix.cols, ahead.data(), matrix.factor, values, scratch);
     }
   });

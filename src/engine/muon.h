@@ -13,10 +13,10 @@ namespace chargpt {
 /// b = m b + (1 - m) g; u = (1 - m) g + m b; w -= rate * weight_decay * w + rate * sqrt(max(1, rows / cols)) * O(u),
 /// with m the group's momentum and O as add_orthogonalised has it. Each thread takes whole matrices: the same bits
 /// for any number of threads.
-void muon(ParameterGroup& group, const UpdateContext& context);
+void muon(ParameterArena& arena, const ParameterGroup& group, const UpdateContext& context);
 
-/// What the rate of updates of the slot's matrices is multiplied by.
-double rate_of_shape(const ParameterSlot& slot);
+/// What the rate of updates of the parameter's matrices is multiplied by.
+double rate_of_shape(const Parameter& parameter);
 
 namespace cpu {
 

@@ -25,8 +25,8 @@ void on_parts(std::int64_t n, const Body& body) {
 }
 
 /// Adam with decoupled weight decay; the same figures as torch's AdamW. See kernels/updates.h.
-void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
-  const auto t = static_cast<double>(step);
+void adamw(ParameterArena& arena, const ParameterGroup& group, const UpdateContext& context) {
+  const auto t = static_cast<double>(arena.updates());
   const double rate = group.learning_rate * context.lr_factor;
   const cpu::AdamwFactors by{.scale = static_cast<float>(context.gradient_scale),
                              .fresh1 = static_cast<float>(1 - context.beta1),
@@ -36,9 +36,10 @@ void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& contex
                              .kept = static_cast<float>(1 - rate * group.weight_decay),
                              .step = static_cast<float>(rate / (1 - std::pow(context.beta1, t))),
                              .inverse_root = static_cast<float>(1 / std::sqrt(1 - std::pow(context.beta2, t)))};
-  on_parts(group.size(), [&](std::int64_t begin, std::int64_t end) {
-    cpu::kernels().adamw(by, end - begin, group.gradients.data() + begin, group.values.data() + begin,
-                         group.moment1.data() + begin, group.moment2.data() + begin);
+  on_parts(group.size(), [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t begin = group.begin + first;
+    cpu::kernels().adamw(by, last - first, arena.gradients.data() + begin, arena.values.data() + begin,
+                         arena.moment1.data() + begin, arena.moment2.data() + begin);
   });
 }
 
@@ -46,14 +47,14 @@ void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& contex
 
 void update(ParameterArena& arena, const UpdateContext& context) {
   arena.count_update();
-  for (ParameterGroup& group : arena.groups()) {
-    start_moments(group);
+  arena.start_moments();
+  for (const ParameterGroup& group : arena.groups()) {
     switch (group.rule) {
       case UpdateRule::adamw:
-        adamw(group, arena.updates(), context);
+        adamw(arena, group, context);
         break;
       case UpdateRule::muon:
-        muon(group, context);
+        muon(arena, group, context);
         break;
     }
   }
@@ -73,7 +74,7 @@ UpdateContext update_context(const TrainConfig& train, double gradient_norm, dou
 }
 
 void start_averages(ParameterArena& arena) {
-  for (ParameterGroup& group : arena.groups()) group.averages = group.values.copy();
+  arena.averages = arena.values.copy();
 }
 
 double fresh_part(const ParameterArena& arena, double decay) {
@@ -83,17 +84,13 @@ double fresh_part(const ParameterArena& arena, double decay) {
 
 void follow_averages(ParameterArena& arena, double decay) {
   const auto fresh = static_cast<float>(fresh_part(arena, decay));
-  for (ParameterGroup& group : arena.groups()) {
-    if (group.averages.empty()) continue;
-    on_parts(group.size(), [&](std::int64_t begin, std::int64_t end) {
-      cpu::kernels().lerp(fresh, end - begin, group.values.data() + begin, group.averages.data() + begin);
-    });
-  }
+  on_parts(arena.averages.size(), [&](std::int64_t begin, std::int64_t end) {
+    cpu::kernels().lerp(fresh, end - begin, arena.values.data() + begin, arena.averages.data() + begin);
+  });
 }
 
 void swap_averages(ParameterArena& arena) {
-  for (ParameterGroup& group : arena.groups())
-    if (!group.averages.empty()) std::ranges::swap_ranges(group.values.all(), group.averages.all());
+  if (!arena.averages.empty()) std::ranges::swap_ranges(arena.values.all(), arena.averages.all());
 }
 
 }  // namespace chargpt

@@ -1,6 +1,6 @@
-// Update rules over one group's flat buffers, always in float32, by all threads in force: their number changes no bit.
-// A new rule is a case here and in network/parameter_groups.cpp. And exponentially averaged weights, a buffer of each
-// group: often better than the last ones, and never worse to have, since both are evaluated. Knows no model, no engine
+// Update rules over one group's range of the flat buffers, always in float32, by all threads in force: their number
+// changes no bit. A new rule is a case here and in network/parameter_groups.cpp. And exponentially averaged weights:
+// often better than the last ones, and never worse to have, since both are evaluated. Knows no model, no engine
 // and no schedule.
 #pragma once
 

@@ -13,8 +13,8 @@
 #include "exchange/character_tokenizer.h"
 #include "exchange/huggingface.h"
 #include "exchange/layout.h"
+#include "network/layers.h"
 #include "network/model_types.h"
-#include "network/parameter_list.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -36,12 +36,12 @@ nlohmann::json json_at(const fs::path& path, std::uint64_t most) {
 /// Leaves out what is the same without it: biases of a place that are all 0, gains that are all 1, sizes that follow
 /// from others.
 void leave_out_idle(std::vector<OwnTensor>& parameters, const ModelConfig& theirs, Json& options) {
-  std::map<std::string, ParameterInfo> list;
-  for (ParameterInfo& info : parameter_list(theirs, /*vocab_size=*/1)) list[info.name] = std::move(info);
+  std::map<std::string, Parameter> list;
+  for (Parameter& info : parameter_list(theirs, /*vocab_size=*/1)) list[info.name] = std::move(info);
   /// Whether there were none but idle ones.
   const auto leave_out = [&](ParameterRole role, Place place, float idle) {
     const auto chosen = [&](const OwnTensor& tensor) {
-      const ParameterInfo& info = list.at(tensor.name);
+      const Parameter& info = list.at(tensor.name);
       return info.role == role && info.place == place;
     };
     const auto is_used = [&](const OwnTensor& tensor) { return chosen(tensor) && !all_equal(tensor, idle); };

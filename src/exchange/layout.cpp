@@ -86,12 +86,12 @@ std::vector<std::int64_t> shape_of(const LayoutRow& row) {
 }
 
 OwnTensor as_theirs(const InferenceModel& model, const LayoutRow& row) {
-  const std::vector<NamedParameter>& parameters = model.parameters();
-  const auto found = std::ranges::find(parameters, row.ours.name, &NamedParameter::name);
+  const std::vector<Parameter> parameters = parameter_list(model.plan());
+  const auto found = std::ranges::find(parameters, row.ours.name, &Parameter::name);
   OwnTensor tensor = float_tensor(row.theirs, shape_of(row));
   const std::span<float> values = floats(tensor);
   if (found != parameters.end()) {
-    std::copy_n(found->values + row.part * std::ssize(values), values.size(), values.begin());
+    std::copy_n(found->at(model.values()) + row.part * std::ssize(values), values.size(), values.begin());
   } else if (row.ours.role == ParameterRole::gain || row.ours.role == ParameterRole::bias) {
     std::ranges::fill(values, row.ours.role == ParameterRole::gain ? 1.F : 0.F);
   } else {
@@ -187,7 +187,7 @@ bool all_equal(const OwnTensor& tensor, float value) {
 
 std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, std::int64_t symbols) {
   std::vector<LayoutRow> rows;
-  for (const ParameterInfo& info : parameter_list(theirs, symbols)) {
+  for (const Parameter& info : parameter_list(theirs, symbols)) {
     const std::vector<std::string> names = their_names(layout, info.name);
     const auto parts = std::ssize(names);
     const bool is_linear = info.role == ParameterRole::matrix && info.place != Place::head;

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "network/layers.h"
 #include "network/model.h"
-#include "network/parameter_list.h"
 #include "run/safetensors.h"
 
 namespace chargpt {
@@ -47,7 +47,7 @@ struct Layout {
 /// A tensor of theirs and the parameter of ours that it is, or is a part of.
 struct LayoutRow {
   std::string theirs;
-  ParameterInfo ours;  ///< without a name: a gain that is 1, for which we have no parameter
+  Parameter ours;  ///< without a name: a gain that is 1, for which we have no parameter
   std::int64_t part = 0, parts = 1;
   bool turned = false;
 };

@@ -20,8 +20,11 @@ Tensor view_of(const AlignedFloats& buffer) {
   return torch::from_blob(buffer.data(), {buffer.size()}, torch::kFloat32);
 }
 
-Tensor slot_of(const Tensor& buffer, const ParameterSlot& slot) {
-  return buffer.narrow(0, slot.offset, slot.numel).view(slot.shape);
+Tensor part_of(const Tensor& buffer, const ParameterGroup& group) {
+  return buffer.narrow(0, group.begin, group.size());
+}
+Tensor part_of(const Tensor& buffer, const Parameter& parameter) {
+  return buffer.narrow(0, parameter.offset, parameter.numel()).view(parameter.shape);
 }
 
 /// Adam with decoupled weight decay, in one fused pass. It divides gradients by grad_scale, so clipping costs nothing.
@@ -36,30 +39,32 @@ void adamw(const ParameterGroup& group, Tensor values, const Tensor& gradients, 
                     /*amsgrad=*/false, /*maximize=*/false, divisor);
 }
 
-/// A slot's matrices, lying so that rows <= cols: views of `buffer`, (stacked, r, c).
-Tensor lying(const Tensor& buffer, const ParameterSlot& slot) {
-  const Tensor matrices = buffer.narrow(0, slot.offset, slot.numel).view({slot.stacked, slot.rows(), slot.shape[1]});
+/// A parameter's matrices, lying so that rows <= cols: views of `buffer`, (stacked, r, c).
+Tensor lying(const Tensor& buffer, const Parameter& one) {
+  const Tensor matrices = part_of(buffer, one).view({one.stacked, one.rows(), one.shape[1]});
   return matrices.size(1) > matrices.size(2) ? matrices.transpose(1, 2) : matrices;
 }
 
-/// See engine/muon.h. `rate`, the group's at this step, and `scale`, of the gradients, are 0-d.
-void muon(const ParameterGroup& group, Tensor values, const Tensor& gradients, Tensor moment, const Tensor& rate,
-          const Tensor& scale) {
-  const Tensor fresh = gradients * scale;
+/// See engine/muon.h. `rate`, the group's at this step, and `scale`, of the gradients, are 0-d. Buffers are whole.
+void muon(const ParameterArena& arena, const ParameterGroup& group, const Tensor& values, const Tensor& gradients,
+          const Tensor& moments, const Tensor& rate, const Tensor& scale) {
+  const Tensor fresh = part_of(gradients, group) * scale, moment = part_of(moments, group);
   moment.lerp_(fresh, 1 - group.momentum);
-  const Tensor ahead = moment.lerp(fresh, 1 - group.momentum);
-  if (group.weight_decay > 0) values.mul_(1 - rate * group.weight_decay);
+  const Tensor ahead = torch::empty_like(values);
+  part_of(ahead, group).copy_(moment.lerp(fresh, 1 - group.momentum));
+  if (group.weight_decay > 0) part_of(values, group).mul_(1 - rate * group.weight_decay);
   // Lying matrices of one shape are multiplied as one batch.
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const ParameterSlot*>> by_shape;
-  for (const ParameterSlot& slot : group.slots) by_shape[std::minmax({slot.rows(), slot.shape[1]})].push_back(&slot);
-  for (const auto& [shape, slots] : by_shape) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const Parameter*>> by_shape;
+  for (const Parameter& one : arena.parameters_of(group))
+    by_shape[std::minmax({one.rows(), one.shape[1]})].push_back(&one);
+  for (const auto& [shape, parameters] : by_shape) {
     std::vector<Tensor> matrices;
-    for (const ParameterSlot* slot : slots) matrices.push_back(lying(ahead, *slot));
+    for (const Parameter* one : parameters) matrices.push_back(lying(ahead, *one));
     const Tensor steps = orthogonalised(at::cat(matrices));  // (k, r, c)
     std::int64_t first = 0;
-    for (const ParameterSlot* slot : slots) {
-      lying(values, *slot).sub_(steps.narrow(0, first, slot->stacked) * (rate * rate_of_shape(*slot)));
-      first += slot->stacked;
+    for (const Parameter* one : parameters) {
+      lying(values, *one).sub_(steps.narrow(0, first, one->stacked) * (rate * rate_of_shape(*one)));
+      first += one->stacked;
     }
   }
 }
@@ -83,80 +88,72 @@ DeviceParameters::DeviceParameters(LanguageModel& model, ParameterArena& arena, 
   const torch::NoGradGuard no_grad;
   model.to(device);
   const auto named = model.named_parameters();
-  for (const ParameterGroup& group : arena.groups()) {
-    Group& own = groups_.emplace_back(device);
-    own.values = view_of(group.values).to(device);  // on the CPU the same memory
-    own.gradients = view_of(group.gradients).to(device);
-    for (const ParameterSlot& slot : group.slots) {
-      const Tensor* const found = named.find(slot.name);
-      if (found == nullptr || found->sizes() != slot.shape)
-        throw Error(ExitCode::internal, "the module has no parameter " + slot.name + " of the arena's shape");
-      Tensor parameter = *found;
-      parameter.set_data(slot_of(own.values, slot));
-      parameter.mutable_grad() = slot_of(own.gradients, slot);
-    }
+  values_ = view_of(arena.values).to(device);  // on the CPU the same memory
+  gradients_ = view_of(arena.gradients).to(device);
+  for (const Parameter& own : arena.parameters()) {
+    const Tensor* const found = named.find(own.name);
+    if (found == nullptr || found->sizes() != own.shape)
+      throw Error(ExitCode::internal, "the module has no parameter " + own.name + " of the arena's shape");
+    Tensor parameter = *found;
+    parameter.set_data(part_of(values_, own));
+    parameter.mutable_grad() = part_of(gradients_, own);
   }
+  for (std::size_t i = 0; i < arena.groups().size(); ++i) groups_.emplace_back(device);
   if (model.parameter_count() != arena.numel())
     throw Error(ExitCode::internal, "the module has other parameters than the arena");
   if (!device.is_cpu()) take_over();
 }
 
 void DeviceParameters::zero_gradients() {
-  for (Group& group : groups_) group.gradients.zero_();
+  gradients_.zero_();
 }
 
 Tensor DeviceParameters::gradient_norm() const {
-  std::vector<Tensor> norms;
-  for (const Group& group : groups_) norms.push_back(at::linalg_vector_norm(group.gradients));
-  return at::linalg_vector_norm(at::stack(norms));
-}
-
-/// body(a group of the arena, its copy on the device); on the CPU there are no copies.
-template <class Body>
-void DeviceParameters::for_each_copy(const Body& body) {
-  if (device_.is_cpu()) return;
-  const torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < groups_.size(); ++i) body(arena_.groups()[i], groups_[i]);
+  return at::linalg_vector_norm(gradients_);
 }
 
 void DeviceParameters::update(const UpdateContext& context) {
+  const torch::NoGradGuard no_grad;
   arena_.count_update();
   arena_is_old_ = true;
-  for_each_copy([&](const ParameterGroup& group, Group& own) {
-    if (!own.moment1.defined()) own.moment1 = torch::zeros_like(own.values);
-    if (!own.moment2.defined() && keeps_second_moment(group.rule)) own.moment2 = torch::zeros_like(own.values);
-    if (group.rule == UpdateRule::adamw)
-      return adamw(group, own.values, own.gradients, own.moment1, own.moment2, arena_.updates(), context);
-    if (!own.rate.defined()) own.rate = torch::empty({}, own.values.options()), own.scale = own.rate.clone();
+  if (!moment1_.defined()) moment1_ = torch::zeros_like(values_);
+  if (!moment2_.defined()) moment2_ = torch::zeros_like(values_);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const ParameterGroup& group = arena_.groups()[i];
+    Group& own = groups_[i];
+    if (group.rule == UpdateRule::adamw) {
+      adamw(group, part_of(values_, group), part_of(gradients_, group), part_of(moment1_, group),
+            part_of(moment2_, group), arena_.updates(), context);
+      continue;
+    }
+    if (!own.rate.defined()) own.rate = torch::empty({}, values_.options()), own.scale = own.rate.clone();
     own.rate.fill_(group.learning_rate * context.lr_factor);
     own.scale.fill_(context.gradient_scale);
-    own.recorded.run([&] { muon(group, own.values, own.gradients, own.moment1, own.rate, own.scale); });
-  });
+    own.recorded.run([&] { muon(arena_, group, values_, gradients_, moment1_, own.rate, own.scale); });
+  }
 }
 
 void DeviceParameters::average(double decay) {
+  const torch::NoGradGuard no_grad;
   arena_is_old_ = true;
-  for_each_copy([&](const ParameterGroup&, Group& own) {
-    if (own.averages.defined()) own.averages.lerp_(own.values, fresh_part(arena_, decay));
-  });
+  if (averages_.defined()) averages_.lerp_(values_, fresh_part(arena_, decay));
 }
 
 void DeviceParameters::swap_averages() {
+  const torch::NoGradGuard no_grad;
   arena_is_old_ = true;
-  for_each_copy([](const ParameterGroup&, Group& own) {
-    if (!own.averages.defined()) return;
-    const Tensor values = own.values.clone();
-    own.values.copy_(own.averages);
-    own.averages.copy_(values);
-  });
+  if (!averages_.defined()) return;
+  const Tensor values = values_.clone();
+  values_.copy_(averages_);
+  averages_.copy_(values);
 }
 
 void DeviceParameters::give_gradients() {
-  for_each_copy([](ParameterGroup& group, Group& own) { view_of(group.gradients).copy_(own.gradients); });
+  if (!device_.is_cpu()) view_of(arena_.gradients).copy_(gradients_);
 }
 
 void DeviceParameters::take_gradients() {
-  for_each_copy([](ParameterGroup& group, Group& own) { own.gradients.copy_(view_of(group.gradients)); });
+  if (!device_.is_cpu()) gradients_.copy_(view_of(arena_.gradients));
 }
 
 void DeviceParameters::give_back() {
@@ -166,28 +163,26 @@ void DeviceParameters::give_back() {
     if (to.empty()) to = AlignedFloats(from.numel());
     view_of(to).copy_(from);
   };
-  for_each_copy([&](ParameterGroup& group, Group& own) {
-    copy(own.values, group.values);
-    copy(own.moment1, group.moment1);
-    copy(own.moment2, group.moment2);
-    copy(own.averages, group.averages);
-  });
+  copy(values_, arena_.values);
+  copy(moment1_, arena_.moment1);
+  copy(moment2_, arena_.moment2);
+  copy(averages_, arena_.averages);
 }
 
 void DeviceParameters::take_over() {
   arena_is_old_ = false;
+  if (device_.is_cpu()) return;
+  const torch::NoGradGuard no_grad;
   const auto copy = [this](const AlignedFloats& from, Tensor& to) {
     if (to.defined())  // recordings know this tensor
       from.empty() ? to.zero_() : to.copy_(view_of(from));
     else if (!from.empty())
       to = view_of(from).to(device_);
   };
-  for_each_copy([&](const ParameterGroup& group, Group& own) {
-    copy(group.values, own.values);
-    copy(group.moment1, own.moment1);
-    copy(group.moment2, own.moment2);
-    copy(group.averages, own.averages);
-  });
+  copy(arena_.values, values_);
+  copy(arena_.moment1, moment1_);
+  copy(arena_.moment2, moment2_);
+  copy(arena_.averages, averages_);
 }
 
 }  // namespace chargpt

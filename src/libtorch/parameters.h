@@ -35,18 +35,17 @@ class DeviceParameters {
   void take_over();
 
  private:
+  /// The state of a group's update by Muon.
   struct Group {
     explicit Group(const torch::Device& device) : recorded(device) {}
-    torch::Tensor values, gradients;
-    torch::Tensor moment1, moment2, averages;  ///< undefined where the arena has none
-    torch::Tensor rate, scale;                 ///< of the update of this step, 0-d
-    RecordedWork recorded;                     ///< its update by Muon
+    torch::Tensor rate, scale;  ///< of the update of this step, 0-d
+    RecordedWork recorded;
   };
-  template <class Body>
-  void for_each_copy(const Body& body);
 
   ParameterArena& arena_;
   torch::Device device_;
+  torch::Tensor values_, gradients_;
+  torch::Tensor moment1_, moment2_, averages_;  ///< undefined where the arena has none
   std::deque<Group> groups_;
   bool arena_is_old_ = false;  ///< what is here is newer
 };

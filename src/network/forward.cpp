@@ -24,7 +24,7 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
   acts_.assign(static_cast<std::size_t>(plan_.n_layer), {});
   for (std::size_t layer = 0; layer < acts_.size(); ++layer) {
     BlockActivations& acts = acts_[layer];
-    const BlockPlan& block = plan_.blocks[layer];
+    const BlockParameters& block = plan_.blocks[layer];
     if (!for_backward_ && layer > 0) {  // nothing is kept: all blocks share the first one's
       acts = acts_.front();
       continue;
@@ -117,7 +117,7 @@ void Forward::dropout(Place place, long layer, const Chunk& chunk, float* x) con
 /// Of all that a linear layer reads or writes.
 long Forward::max_width() const {
   long width = 0;
-  for (const LinearPlan* layer : linear_layers(plan_)) width = std::max({width, layer->in, layer->out});
+  for_each_linear(plan_, [&](const LinearParameters& layer) { width = std::max({width, layer.in, layer.out}); });
   return width;
 }
 
@@ -148,8 +148,8 @@ void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std
 }
 
 /// y (rows, out) (+)= x (rows, in) W^T + b: of y only `columns`, which begin where a panel does.
-void Forward::linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
-                     bool add) const {
+void Forward::linear(const LinearParameters& layer, Range columns, long rows, const float* x, long ldx, float* y,
+                     long ldy, bool add) const {
   const long width = columns.end - columns.begin;
   y += columns.begin;
   if (const float* const bias = value(layer.bias)) {
@@ -163,14 +163,14 @@ void Forward::linear(const LinearPlan& layer, Range columns, long rows, const fl
 }
 
 /// Of a model that has norms.
-void Forward::normalise(const NormPlan& norm, const Going& going, const float* x, float* y, float* stats) const {
+void Forward::normalise(const NormParameters& norm, const Going& going, const float* x, float* y, float* stats) const {
   const long ld = row_stride(plan_.n_embd);
   k_.norm(*plan_.norm, going.rows, plan_.n_embd, x + going.first * ld, going.step * ld, value(norm.gain),
           value(norm.bias), plan_.norm_eps, y, ld, stats);
 }
 
 /// Of post-norm: sum = x, x = norm(sum).
-void Forward::normalise_sum(const NormPlan& norm, const Going& going, float* x, float* sum, float* stats) const {
+void Forward::normalise_sum(const NormParameters& norm, const Going& going, float* x, float* sum, float* stats) const {
   if (!plan_.post_norm) return;
   const long C = plan_.n_embd, ld = row_stride(C);
   k_.copy(going.rows, C, x + going.first * ld, going.step * ld, sum, ld);
@@ -219,7 +219,7 @@ void Forward::embed(const Chunk& chunk) {
 // ---- attention
 
 /// qkv (rows, 3 A) from what attention reads. Queries that nobody wants keep what was there.
-void Forward::project_qkv(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk,
+void Forward::project_qkv(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk,
                           long queries) const {
   const long A = plan_.attention_width, ld = row_stride(plan_.n_embd), ldq = row_stride(3 * A);
   const float* const h = acts.conv_1;
@@ -285,7 +285,7 @@ void Forward::window_means(const Chunk& chunk, const float* x, long ldx, float* 
 }
 
 /// o = heads(conv(norm(x))) for the last `queries` positions of each sequence.
-void Forward::attention(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+void Forward::attention(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
                         long queries) {
   const long C = plan_.n_embd, A = plan_.attention_width, ld = row_stride(C);
   if (plan_.norm_first()) {
@@ -307,8 +307,8 @@ void Forward::attention(const BlockPlan& block, const BlockActivations& acts, lo
 
 /// x_mid = x + dropout(c_proj(o)), without a residual stream the latter alone; and the norm after it where that is its
 /// place.
-void Forward::attention_output(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
-                               const Going& going) {
+void Forward::attention_output(const BlockParameters& block, const BlockActivations& acts, long layer,
+                               const Chunk& chunk, const Going& going) {
   const long C = plan_.n_embd, ld = row_stride(C), ldo = row_stride(plan_.attention_width);
   const auto add_or_set = plan_.residual ? k_.add : k_.copy;
   float* const to = acts.x_mid + going.first * ld;
@@ -330,7 +330,7 @@ void Forward::attention_output(const BlockPlan& block, const BlockActivations& a
 }
 
 /// next = x_mid + dropout(c_proj(f(c_fc(conv(norm(x_mid)))))), and the norm after it where that is its place.
-void Forward::mlp(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+void Forward::mlp(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
                   const Going& going, float* next) {
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H), rows = going.rows;
   if (next != acts.x_mid) k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
@@ -386,7 +386,7 @@ void Forward::forward(const Chunk& chunk) {
   embed(chunk);
   for (long layer = 0; layer < plan_.n_layer; ++layer) {
     const auto at = static_cast<std::size_t>(layer);
-    const BlockPlan& block = plan_.blocks[at];
+    const BlockParameters& block = plan_.blocks[at];
     const BlockActivations& acts = acts_[at];
     // Of the last layer only what is wanted goes on, unless the convolution reads the positions before it too.
     const bool all = chunk.wanted == Wanted::all || layer + 1 < plan_.n_layer || block.conv_2.exists();

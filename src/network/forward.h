@@ -210,7 +210,7 @@ class Forward {
   DropoutMask dropout_mask(Place place, long layer, const Chunk& chunk) const;
   void dropout(Place place, long layer, const Chunk& chunk, float* x) const;
   void window_means(const Chunk& chunk, const float* x, long ldx, float* y, long ldy) const;
-  const float* value(const Parameter& p) const { return p.in(weights_.values); }
+  const float* value(const Parameter& p) const { return p.at(weights_.values); }
 
   const Plan& plan_;
   const ModelWeights& weights_;
@@ -240,21 +240,22 @@ class Forward {
   Going all_rows() const { return {rows_, 0, 1}; }
   void prepare_rows(std::int64_t rows, std::int64_t T);
   void embed(const Chunk& chunk);
-  void project_qkv(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk, long queries) const;
+  void project_qkv(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk, long queries) const;
   void attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk);
   void attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
-  void attention(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
-  void attention_output(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+  void attention(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+                 long queries);
+  void attention_output(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
                         const Going& going);
-  void mlp(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk, const Going& going,
-           float* next);
+  void mlp(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+           const Going& going, float* next);
   void head(const Chunk& chunk, const Going& going);
   void convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y);
-  void normalise(const NormPlan& norm, const Going& going, const float* x, float* y, float* stats) const;
-  void normalise_sum(const NormPlan& norm, const Going& going, float* x, float* sum, float* stats) const;
-  void linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
+  void normalise(const NormParameters& norm, const Going& going, const float* x, float* y, float* stats) const;
+  void normalise_sum(const NormParameters& norm, const Going& going, float* x, float* sum, float* stats) const;
+  void linear(const LinearParameters& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
               bool add) const;
-  void linear(const LinearPlan& layer, long rows, const float* x, long ldx, float* y, long ldy, bool add) const {
+  void linear(const LinearParameters& layer, long rows, const float* x, long ldx, float* y, long ldy, bool add) const {
     linear(layer, {0, layer.out}, rows, x, ldx, y, ldy, add);
   }
   void made(Made what, long layer, const float* values, long rows, long width, long stride) const {
@@ -271,8 +272,8 @@ class Forward {
 /// A model ready to compute: its weights, packed once, and a forward pass for each thread of a team.
 class ForwardTeam {
  public:
-  /// `plan` and the values, by its groups, must outlive it.
-  ForwardTeam(const Plan& plan, const std::vector<const float*>& values, int threads)
+  /// `plan` and the values must outlive it.
+  ForwardTeam(const Plan& plan, const float* values, int threads)
       : plan_(plan), team_(threads), weights_{.values = values, .packed = AlignedFloats(plan.packed_floats)} {
     for (int thread = 0; thread < threads; ++thread) passes_.emplace_back(plan_, weights_);
     pack();

@@ -4,24 +4,23 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
+#include "network/layers.h"
 
 namespace chargpt {
 
-/// Fills in the values (row-major) of every parameter of such a model. `symbols`: each id's own, "a"; none: ids stand
-/// for themselves.
+/// Fills in the values of these parameters of such a model, which lie in a flat buffer. `symbols`: each id's own, "a";
+/// none: ids stand for themselves.
 ///
 /// gpt2: linear and embedding weights N(0, init_std), biases 0, norms 1 and 0; layers that end a residual branch as
 /// residual_init says (scaled: init_std / sqrt(2 n_layer)). Source: Radford et al. 2019, nanoGPT.
 /// pytorch: embeddings N(0, 1); linear weight and bias uniform on +-1/sqrt(in); norms 1 and 0.
 /// Convolutions begin as the identity: 0.
-void draw_initial_weights(const ModelConfig& config, std::int64_t vocab_size, std::uint64_t seed,
-                          const std::vector<std::string>& symbols,
-                          const std::function<std::span<float>(const std::string& parameter)>& values_of);
+void draw_initial_weights(const ModelConfig& config, std::span<const Parameter> parameters, std::uint64_t seed,
+                          const std::vector<std::string>& symbols, float* values);
 
 }  // namespace chargpt

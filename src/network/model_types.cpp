@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "network/parameter_list.h"
+#include "network/layers.h"
 
 namespace chargpt {
 namespace {
@@ -85,7 +85,7 @@ void check_model_config(const ModelConfig& config) {
 std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
   check_type(config);
   std::int64_t count = 0;
-  for (const ParameterInfo& parameter : parameter_list(config, vocab_size)) count += parameter.numel();
+  for (const Parameter& parameter : parameter_list(config, vocab_size)) count += parameter.numel();
   return count;
 }
 

@@ -3,26 +3,24 @@
 #include <algorithm>
 #include <regex>
 
+#include "base/error.h"
+#include "base/names.h"
 #include "base/pattern.h"
 #include "base/quote.h"
 #include "config/refused.h"
+#include "kernels/buffers.h"
 #include "network/model_types.h"
 
 namespace chargpt {
 namespace {
 
-bool updates(UpdateRule rule, const ParameterInfo& parameter) {
+bool updates(UpdateRule rule, const Parameter& parameter) {
   return rule != UpdateRule::muon || parameter.shape.size() == 2;
 }
 
-}  // namespace
-
-bool keeps_second_moment(UpdateRule rule) {
-  return rule == UpdateRule::adamw;
-}
-
-std::vector<GroupInForce> all_groups(const TrainConfig& train) {
-  std::vector<GroupInForce> groups;
+/// train.groups, and behind them those of all other parameters: one that decays, and one that does not.
+std::vector<ParameterGroup> all_groups(const TrainConfig& train) {
+  std::vector<ParameterGroup> groups;
   for (const GroupConfig& group : train.groups)
     groups.push_back({.name = group.match,
                       .learning_rate = group.learning_rate.value_or(group.lr_scale.value_or(1) * train.learning_rate),
@@ -34,30 +32,62 @@ std::vector<GroupInForce> all_groups(const TrainConfig& train) {
   return groups;
 }
 
-std::vector<std::size_t> groups_of(const std::vector<ParameterInfo>& parameters, Decay decay,
-                                   const TrainConfig& train) {
+/// The place in all_groups() of each parameter's group.
+std::vector<std::size_t> groups_of(std::span<Parameter* const> parameters, Decay decay, const TrainConfig& train) {
   std::vector<std::regex> patterns;
   for (std::size_t i = 0; i < train.groups.size(); ++i)
     patterns.push_back(compile_pattern(train.groups[i].match, line_of("train.groups[", i, "].match")));
   std::vector<std::size_t> groups;
-  for (const ParameterInfo& parameter : parameters) {
+  for (const Parameter* parameter : parameters) {
     std::size_t i = 0;
     while (i < patterns.size() &&
-           !(updates(train.groups[i].optimizer, parameter) && std::regex_search(parameter.name, patterns[i])))
+           !(updates(train.groups[i].optimizer, *parameter) && std::regex_search(parameter->name, patterns[i])))
       ++i;
-    const bool decays = decay == Decay::all || parameter.shape.size() > 1;
+    const bool decays = decay == Decay::all || parameter->shape.size() > 1;
     groups.push_back(i < patterns.size() || decays ? i : i + 1);
   }
   return groups;
 }
 
-std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t vocab_size) {
-  std::vector<GroupInForce> groups = all_groups(config.train);
-  const std::vector<ParameterInfo> parameters = parameter_list(config.model, vocab_size);
-  const std::vector<std::size_t> group_of = groups_of(parameters, config.model.decay, config.train);
-  for (std::size_t i = 0; i < parameters.size(); ++i) groups[group_of[i]].parameters += parameters[i].numel();
-  std::erase_if(groups, [](const GroupInForce& group) { return group.parameters == 0; });
+std::vector<Parameter*> pointers(std::vector<Parameter>& list) {
+  std::vector<Parameter*> all;
+  for (Parameter& parameter : list) all.push_back(&parameter);
+  return all;
+}
+
+}  // namespace
+
+bool keeps_second_moment(UpdateRule rule) {
+  return rule == UpdateRule::adamw;
+}
+
+std::vector<ParameterGroup> lay_out(std::span<Parameter* const> parameters, Decay decay, const TrainConfig& train) {
+  std::vector<ParameterGroup> groups = all_groups(train);
+  const std::vector<std::size_t> group_of = groups_of(parameters, decay, train);
+  std::int64_t end = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    groups[g].begin = end;
+    std::vector<std::string> left;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (group_of[i] > g) left.push_back(parameters[i]->name);
+      if (group_of[i] != g) continue;
+      parameters[i]->offset = end;
+      end = cpu::rounded_up(end + parameters[i]->numel(), cpu::cache_line);  // so that kernels see aligned matrices
+      groups[g].parameters += parameters[i]->numel();
+    }
+    groups[g].end = end;
+    if (groups[g].size() == 0 && g < train.groups.size())
+      throw Error(ExitCode::usage, "train.groups[", g, "].match = \"", groups[g].name, "\" matches no parameter for ",
+                  enum_name(groups[g].rule), " that an earlier group has left",
+                  left.empty() ? "; none is left" : "; left are " + some_of(left));
+  }
+  std::erase_if(groups, [](const ParameterGroup& group) { return group.size() == 0; });
   return groups;
+}
+
+std::vector<ParameterGroup> groups_in_force(const Config& config, std::int64_t vocab_size) {
+  std::vector<Parameter> list = parameter_list(config.model, vocab_size);
+  return lay_out(pointers(list), config.model.decay, config.train);
 }
 
 namespace {
@@ -94,12 +124,12 @@ std::string effect_of(const Config& config) {
   constexpr std::int64_t any_vocabulary = 2;
   const TrainConfig& train = config.train;
   const ModelConfig& model = config.model;
-  const std::vector<GroupInForce> groups = all_groups(train);
-  const std::vector<ParameterInfo> parameters = parameter_list(model, any_vocabulary);
-  const std::vector<std::size_t> group_of = groups_of(parameters, model.decay, train);
+  const std::vector<ParameterGroup> groups = all_groups(train);
+  std::vector<Parameter> parameters = parameter_list(model, any_vocabulary);
+  const std::vector<std::size_t> group_of = groups_of(pointers(parameters), model.decay, train);
   std::string effect;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const GroupInForce& group = groups[group_of[i]];
+    const ParameterGroup& group = groups[group_of[i]];
     effect += line_of(parameters[i].name, " ", group_of[i], " ", group.learning_rate, " ", group.weight_decay, " ");
     if (group.rule == UpdateRule::adamw) effect += line_of(train.beta1, " ", train.beta2, " ", train.adam_eps, " ");
   }

@@ -3,62 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <string>
+#include <utility>
 
-#include "base/error.h"
 #include "base/names.h"
 #include "network/model_types.h"
-#include "network/parameter_list.h"
+#include "network/parameter_groups.h"
 
 namespace chargpt::cpu {
 namespace {
-
-/// Finds parameters by name, and gives packed matrices their places.
-class Finder {
- public:
-  Finder(const std::vector<ParameterInfo>& list, std::span<const Parameter> places, Packing packing,
-         const Kernels& kernels)
-      : packing_(packing), kernels_(kernels) {
-    for (std::size_t i = 0; i < list.size(); ++i) found_[list[i].name] = {&list[i], places[i]};
-  }
-
-  /// Absent where the model has none of that name.
-  Parameter parameter(const std::string& name) const {
-    const auto found = found_.find(name);
-    return found == found_.end() ? Parameter() : found->second.place;
-  }
-  NormPlan norm(const std::string& name) const { return {parameter(name + ".weight"), parameter(name + ".bias")}; }
-  /// `out` 0 where the model has none of that name.
-  LinearPlan linear(const std::string& name) {
-    const auto found = found_.find(name + ".weight");
-    if (found == found_.end()) return {};
-    const std::vector<std::int64_t>& shape = found->second.info->shape;
-    return packed({.weight = found->second.place, .bias = parameter(name + ".bias"), .in = shape[1], .out = shape[0]});
-  }
-  LinearPlan packed(LinearPlan layer) {
-    layer.packed_forward = place_of_packed(layer.in, layer.out);
-    if (packing_ == Packing::both) layer.packed_backward = place_of_packed(layer.out, layer.in);
-    return layer;
-  }
-  std::int64_t packed_floats() const { return packed_ + kernels_.slack; }
-
- private:
-  std::int64_t place_of_packed(long rows, long columns) {
-    const std::int64_t begin = packed_;
-    packed_ += rounded_up(columns, kernels_.panel_width) * rows;
-    return begin;
-  }
-
-  struct Found {
-    const ParameterInfo* info = nullptr;
-    Parameter place;
-  };
-  std::map<std::string, Found> found_;
-  Packing packing_;
-  const Kernels& kernels_;
-  std::int64_t packed_ = 0;
-};
 
 ActivationKind activation_of(Activation activation) {
   using enum ActivationKind;
@@ -91,19 +43,6 @@ std::vector<double> position_frequencies(std::int64_t count, std::int64_t width,
   return frequencies;
 }
 
-/// `name`: "transformer.h.0."
-BlockPlan block_of(Finder& finder, const std::string& name) {
-  return {.ln_1 = finder.norm(name + "ln_1"),
-          .ln_2 = finder.norm(name + "ln_2"),
-          .conv_1 = finder.parameter(name + "conv_1.weight"),
-          .conv_2 = finder.parameter(name + "conv_2.weight"),
-          .c_attn = finder.linear(name + "attn.c_attn"),
-          .c_proj = finder.linear(name + "attn.c_proj"),
-          .c_fc = finder.linear(name + "mlp.c_fc"),
-          .c_gate = finder.linear(name + "mlp.c_gate"),
-          .mlp_proj = finder.linear(name + "mlp.c_proj")};
-}
-
 void read_sizes(Plan& plan, const ModelConfig& config, std::int64_t vocab_size) {
   plan.n_embd = config.n_embd;
   plan.vocab_size = vocab_size;
@@ -118,7 +57,6 @@ void read_sizes(Plan& plan, const ModelConfig& config, std::int64_t vocab_size) 
 }
 
 void read_transformer(Plan& plan, const ModelConfig& config) {
-  plan.n_layer = config.n_layer;
   plan.mlp_width = mlp_width(config);
   plan.conv_width = config.conv_places.empty() ? 0 : config.conv_width;
   plan.norm = norm_of(config.norm);
@@ -128,12 +66,10 @@ void read_transformer(Plan& plan, const ModelConfig& config) {
   plan.swiglu = config.activation == Activation::swiglu;
   plan.activation = activation_of(config.activation);
   plan.norm_eps = static_cast<float>(config.norm_eps);
-  plan.tied = config.tie_weights;
 }
 
-void read_teaching_model(Plan& plan, const ModelConfig& config) {
-  plan.n_layer = config.type == "bigram" ? 0 : 1;  // which attends to no other token
-  plan.final_norm = plan.feed_forward = plan.residual = plan.tied = false;
+void read_teaching_model(Plan& plan) {
+  plan.final_norm = plan.feed_forward = plan.residual = false;
 }
 
 void read_attention(Plan& plan, const ModelConfig& config) {
@@ -145,20 +81,6 @@ void read_attention(Plan& plan, const ModelConfig& config) {
                         plan.feed_forward ? dropout_rate(config, Place::mlp) : 0};
   if (config.position == Position::sinusoidal) plan.sinusoids = sinusoids(plan.block_size, plan.n_embd);
   if (plan.rope) plan.rotations = rope_angles(plan.block_size, plan.head_size, config.rope_base);
-}
-
-void read_parameters(Plan& plan, const ModelConfig& config, Finder& finder) {
-  const std::string prefix = is_transformer(config) ? "transformer." : "";
-  plan.wte = finder.parameter(prefix + "wte.weight");
-  plan.wpe = finder.parameter(prefix + "wpe.weight");
-  for (long layer = 0; layer < plan.n_layer; ++layer)
-    plan.blocks.push_back(block_of(finder, is_transformer(config) ? prefix + "h." + std::to_string(layer) + "." : ""));
-  plan.ln_f = finder.norm(prefix + "ln_f");
-  plan.head = finder.packed({.weight = plan.tied ? plan.wte : finder.parameter("lm_head.weight"),
-                             .bias = finder.parameter("lm_head.bias"),
-                             .in = plan.n_embd,
-                             .out = plan.vocab_size});
-  plan.packed_floats = finder.packed_floats();
 }
 
 }  // namespace
@@ -194,34 +116,40 @@ std::uint32_t DropoutPlan::mask_index(Place place, long layer) const {
   return static_cast<std::uint32_t>(acting(0, static_cast<std::size_t>(place)) + layer * acting(1, rates.size()));
 }
 
-Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, std::span<const Parameter> places, Packing packing,
-             const Kernels& kernels) {
+Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, Packing packing, const TrainConfig* groups) {
   Plan plan;
-  plan.kernels = &kernels;
+  static_cast<Layers&>(plan) = layers_of(config, vocab_size);
   plan.packing = packing;
+  plan.n_layer = std::ssize(plan.blocks);
   read_sizes(plan, config, vocab_size);
-  is_transformer(config) ? read_transformer(plan, config) : read_teaching_model(plan, config);
+  is_transformer(config) ? read_transformer(plan, config) : read_teaching_model(plan);
   read_attention(plan, config);
-  const std::vector<ParameterInfo> list = parameter_list(config, vocab_size);
-  if (list.size() != places.size())
-    throw Error(ExitCode::internal, "a place for each parameter of the model is needed");
-  Finder finder(list, places, packing, kernels);
-  read_parameters(plan, config, finder);
+  if (groups != nullptr) {
+    std::vector<Parameter*> parameters;
+    for_each_parameter(plan, [&](Parameter& parameter) { parameters.push_back(&parameter); });
+    plan.floats = lay_out(parameters, config.decay, *groups).back().end;
+  }
+  if (plan.tied) plan.head.weight = plan.wte;
+  use_kernels(plan, kernels());
   return plan;
 }
 
-const float* position_vectors(const Plan& plan, const std::vector<const float*>& values) {
-  if (plan.wpe.exists()) return plan.wpe.in(values);
-  return plan.sinusoids.empty() ? nullptr : plan.sinusoids.data();
+// W^T of every layer in the order in which forward reads them, and behind them W for backward.
+void use_kernels(Plan& plan, const Kernels& kernels) {
+  std::int64_t end = 0;
+  const auto place = [&](long rows, long columns) {
+    return std::exchange(end, end + rounded_up(columns, kernels.panel_width) * rows);
+  };
+  for_each_linear(plan, [&](LinearParameters& layer) { layer.packed_forward = place(layer.in, layer.out); });
+  if (plan.packing == Packing::both)
+    for_each_linear(plan, [&](LinearParameters& layer) { layer.packed_backward = place(layer.out, layer.in); });
+  plan.packed_floats = end + kernels.slack;
+  plan.kernels = &kernels;
 }
 
-std::vector<const LinearPlan*> linear_layers(const Plan& plan) {
-  std::vector<const LinearPlan*> layers;
-  for (const BlockPlan& block : plan.blocks)
-    for (const LinearPlan* layer : {&block.c_attn, &block.c_proj, &block.c_fc, &block.c_gate, &block.mlp_proj})
-      if (layer->out > 0) layers.push_back(layer);
-  layers.push_back(&plan.head);
-  return layers;
+const float* position_vectors(const Plan& plan, const float* values) {
+  if (plan.wpe.exists()) return plan.wpe.at(values);
+  return plan.sinusoids.empty() ? nullptr : plan.sinusoids.data();
 }
 
 void pack_weights(const Plan& plan, const ModelWeights& weights, const Bf16Kernels* bf16, int part, int parts) {
@@ -236,12 +164,13 @@ void pack_weights(const Plan& plan, const ModelWeights& weights, const Bf16Kerne
     else
       plan.kernels->pack(first, last, K, N, weight, transposed, packed);
   };
-  for (const LinearPlan* layer : linear_layers(plan)) {
-    const float* const weight = layer->weight.in(weights.values);
-    pack(weight, layer->in, layer->out, /*transposed=*/true, layer->packed_forward);
-    if (plan.packing == Packing::both)
-      pack(weight, layer->out, layer->in, /*transposed=*/false, layer->packed_backward);
-  }
+  for_each_linear(plan, [&](const LinearParameters& layer) {
+    pack(layer.weight.at(weights.values), layer.in, layer.out, /*transposed=*/true, layer.packed_forward);
+  });
+  if (plan.packing == Packing::both)
+    for_each_linear(plan, [&](const LinearParameters& layer) {
+      pack(layer.weight.at(weights.values), layer.out, layer.in, /*transposed=*/false, layer.packed_backward);
+    });
 }
 
 }  // namespace chargpt::cpu

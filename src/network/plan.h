@@ -1,50 +1,21 @@
-// What a model computes, as numbers: sizes, options, the name and place of each parameter, where its packed form lies.
-// Made from the options alone, for every model type; the forward pass (forward.h) follows it. And the weights as that
-// pass reads them. Knows no thread, no batch, no update and no file.
+// What a model computes: its layers with their parameters, and its options as numbers. Made from the options alone, for
+// every model type; the forward pass (forward.h) follows it. And the weights as that pass reads them. Knows no thread,
+// no batch, no update and no file.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "config/config.h"
 #include "kernels/bf16.h"
 #include "kernels/buffers.h"
 #include "kernels/kernels.h"
+#include "network/layers.h"
 
 namespace chargpt::cpu {
-
-/// A parameter's place: which buffer, and offset in it. Absent where group < 0.
-struct Parameter {
-  int group = -1;
-  std::int64_t offset = 0, numel = 0;
-  bool exists() const { return group >= 0; }
-  /// Its values in buffers that begin there; null where it is absent.
-  const float* in(const std::vector<const float*>& buffers) const {
-    return exists() ? buffers[static_cast<std::size_t>(group)] + offset : nullptr;
-  }
-};
-
-/// y (out) = W x (in) + b. `packed_forward` and `packed_backward` are where W^T and W lie in the packed weights.
-struct LinearPlan {
-  Parameter weight, bias;
-  long in = 0, out = 0;
-  std::int64_t packed_forward = 0, packed_backward = 0;
-};
-
-struct NormPlan {
-  Parameter gain, bias;
-};
-
-/// `conv_1`, `conv_2`: the weights (taps, C) of the convolutions of what attention and the feed-forward layer read.
-struct BlockPlan {
-  NormPlan ln_1, ln_2;
-  Parameter conv_1, conv_2;
-  LinearPlan c_attn, c_proj, c_fc, c_gate, mlp_proj;  ///< `out` 0 where there is none
-};
 
 /// Where dropout acts, and which mask of the pass each place draws.
 struct DropoutPlan {
@@ -77,7 +48,7 @@ RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double ba
 /// Vaswani et al., "Attention is all you need" (2017), section 3.5.
 std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double base = 10000.0);
 
-struct Plan {
+struct Plan : Layers {
   const Kernels* kernels = nullptr;   ///< what it is computed with: packed weights have their panels
   const Bf16Kernels* bf16 = nullptr;  ///< what linear layers compute with in training; null: float32
   long n_layer = 0, n_head = 0, head_size = 0, n_embd = 0, vocab_size = 0, block_size = 0;
@@ -97,11 +68,6 @@ struct Plan {
   float norm_eps = 1e-5F, score_scale = 1;
   DropoutPlan dropout;
 
-  Parameter wte, wpe;
-  std::vector<BlockPlan> blocks;
-  NormPlan ln_f;
-  LinearPlan head;  ///< tied: its weight is wte
-  bool tied = true;
   std::vector<float> sinusoids;  ///< (block_size, C), or empty
   RopeAngles rotations;          ///< of positions 0 to block_size - 1, or empty
   Packing packing = Packing::forward;
@@ -111,23 +77,23 @@ struct Plan {
   bool norm_first() const { return norm && !post_norm; }
 };
 
-/// The plan of a model of these options, which must pass check_model_config(). `places`: of each parameter in the order
-/// of parameter_list().
-Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, std::span<const Parameter> places, Packing packing,
-             const Kernels& kernels = cpu::kernels());
+/// The plan of a model of these options, which must pass check_model_config(). Its parameters lie in the order of the
+/// modules, or, where `groups` are given, as ParameterArena places them.
+Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, Packing packing = Packing::forward,
+             const TrainConfig* groups = nullptr);
+
+/// Gives packed weights their places for these kernels. plan_of() has done so for those of this processor.
+void use_kernels(Plan& plan, const Kernels& kernels);
 
 /// What is added to the embedding of each position, (block_size, C): learned or sinusoidal vectors; null where there
 /// are none.
-const float* position_vectors(const Plan& plan, const std::vector<const float*>& values);
-
-/// Every linear layer of the plan, the head last.
-std::vector<const LinearPlan*> linear_layers(const Plan& plan);
+const float* position_vectors(const Plan& plan, const float* values);
 
 /// The weights of a model as its passes read them: values where they lie, and the matrices of all linear layers in
 /// panels, as kernels.h has them.
 struct ModelWeights {
-  std::vector<const float*> values;  ///< by group
-  AlignedFloats packed{};            ///< Plan::packed_floats
+  const float* values = nullptr;  ///< Layers::floats
+  AlignedFloats packed{};         ///< Plan::packed_floats
 };
 
 /// Part `part` of `parts` of every layer's panels, so that several threads may pack at the same time: W^T, and W too

@@ -58,7 +58,7 @@ class Walk {
 
   void made(cpu::Made what, long layer, const cpu::MadeValues& values) {
     using enum cpu::Made;
-    const cpu::BlockPlan* const in = plan_.n_layer > 0 ? &plan_.blocks[static_cast<std::size_t>(layer)] : nullptr;
+    const BlockParameters* const in = plan_.n_layer > 0 ? &plan_.blocks[static_cast<std::size_t>(layer)] : nullptr;
     layer_ = what == embedding || what == final_norm || what == logits ? -1 : layer;
     switch (what) {
       case embedding:
@@ -66,7 +66,7 @@ class Walk {
       case norm_1:
         return add("norm", norm_formula(in->ln_1), values, numel_of(in->ln_1));
       case conv_1:
-        return add("convolution", convolved(), values, in->conv_1.numel);
+        return add("convolution", convolved(), values, in->conv_1.numel());
       case qkv:
         return add_qkv(values, *in);
       case attended:
@@ -82,7 +82,7 @@ class Walk {
       case norm_2:
         return add("norm", norm_formula(in->ln_2), values, numel_of(in->ln_2));
       case conv_2:
-        return add("convolution", convolved(), values, in->conv_2.numel);
+        return add("convolution", convolved(), values, in->conv_2.numel());
       case hidden:
         return add("hidden layer", hidden_formula(in->conv_2.exists()), values,
                    numel_of(in->c_fc) + numel_of(in->c_gate));
@@ -101,8 +101,8 @@ class Walk {
   std::vector<Operation> take() { return std::move(operations_); }
 
  private:
-  static std::int64_t numel_of(const cpu::NormPlan& norm) { return norm.gain.numel + norm.bias.numel; }
-  static std::int64_t numel_of(const cpu::LinearPlan& layer) { return layer.weight.numel + layer.bias.numel; }
+  static std::int64_t numel_of(const NormParameters& norm) { return norm.gain.numel() + norm.bias.numel(); }
+  static std::int64_t numel_of(const LinearParameters& layer) { return layer.weight.numel() + layer.bias.numel(); }
 
   static std::vector<float> rows(const cpu::MadeValues& from, long first, long width) {
     std::vector<float> values;
@@ -130,18 +130,18 @@ class Walk {
 
   void add_embedding(const cpu::MadeValues& x) {
     const long C = plan_.n_embd;
-    const float* const wte = plan_.wte.in(values_);
+    const float* const wte = plan_.wte.at(values_);
     std::vector<float> tokens;
     for (const std::int64_t id : ids_) tokens.insert(tokens.end(), wte + id * C, wte + (id + 1) * C);
-    add("token embedding", "x = wte[id]", std::move(tokens), C, plan_.wte.numel);
+    add("token embedding", "x = wte[id]", std::move(tokens), C, plan_.wte.numel());
     const float* const positions = cpu::position_vectors(plan_, values_);
     if (positions == nullptr) return;
     add("position embedding", plan_.wpe.exists() ? "wpe[t]" : "sines and cosines of t",
-        std::vector<float>(positions, positions + T_ * C), C, plan_.wpe.numel);
+        std::vector<float>(positions, positions + T_ * C), C, plan_.wpe.numel());
     add("input of the first block", "x = wte[id] + position", x);
   }
 
-  std::string norm_formula(const cpu::NormPlan& norm) const {
+  std::string norm_formula(const NormParameters& norm) const {
     const bool centred = *plan_.norm == cpu::NormKind::layernorm;
     return std::string(centred ? "n = (x - mean(x)) / sqrt(var(x) + eps)" : "n = x / sqrt(mean(x²) + eps)") +
            (norm.gain.exists() ? " * gain" : "") + (norm.bias.exists() ? " + bias" : "");
@@ -163,7 +163,7 @@ class Walk {
     return "h = " + std::string(enum_name(config_.activation)) + "(" + inner + ")";
   }
 
-  void add_qkv(const cpu::MadeValues& qkv, const cpu::BlockPlan& block) {
+  void add_qkv(const cpu::MadeValues& qkv, const BlockParameters& block) {
     const long A = plan_.attention_width;
     const std::string from = block.conv_1.exists() ? "c" : normed();
     const std::string turned =
@@ -209,13 +209,13 @@ class Walk {
     add("logits",
         (plan_.tied ? "wte " : "W ") + last + (plan_.head.bias.exists() ? " + b" : "") +
             (plan_.tied ? ", with the matrix of the token embedding" : ""),
-        std::move(logits), V, plan_.head.bias.numel + (plan_.tied ? 0 : plan_.head.weight.numel));
+        std::move(logits), V, plan_.head.bias.numel() + (plan_.tied ? 0 : plan_.head.weight.numel()));
     softmax(probabilities);
     add("probabilities of the next character", "softmax(logits of the last token)", std::move(probabilities), V);
   }
 
   const cpu::Plan& plan_;
-  const std::vector<const float*>& values_;
+  const float* values_;
   const ModelConfig& config_;
   std::span<const std::int64_t> ids_;
   std::int64_t T_, layer_ = -1;

@@ -265,22 +265,21 @@ Json model_data(const InferenceModel& model, const Vocabulary& vocabulary) {
                {"symbols", symbols_of(vocabulary)},
                {"bytes", vocabulary.units() == Units::bytes},
                {"vocab_size", vocabulary.size()}};
-  std::int64_t numel = 0;
-  for (const NamedParameter& parameter : model.parameters()) numel += parameter.numel();
+  const std::int64_t numel = count_parameters(model.config(), model.vocab_size());
   if (numel > most_page_parameters)
     throw Error(ExitCode::usage, "the model has ", format_short(static_cast<double>(numel)),
                 " parameters, and a page holds ", format_short(static_cast<double>(most_page_parameters)),
                 "; --no-model leaves them out");
   std::string halves;
   Json tensors = Json::array();
-  for (const NamedParameter& parameter : model.parameters()) {
+  for_each_parameter(model.plan(), [&](const Parameter& parameter) {
     tensors.push_back({{"name", parameter.name}, {"shape", parameter.shape}});
-    for (const float value : std::span(parameter.values, static_cast<std::size_t>(parameter.numel()))) {
+    for (const float value : parameter.in(model.values())) {
       const std::uint16_t half = half_of(value);
       halves += static_cast<char>(half & 255);
       halves += static_cast<char>(half >> 8);
     }
-  }
+  });
   data["tensors"] = std::move(tensors);
   data["values"] = base64(halves);
   return data;

@@ -14,20 +14,18 @@ constexpr double alpha = 0.999, eps = 1e-8;
 
 AdaptiveNetwork::AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation)
     : adaptation_(adaptation),
-      arena_(parameter_list(trained.config(), trained.vocab_size()), Decay::all, TrainConfig{}),
-      all_(arena_.groups().front()),
-      squares_(all_.size()),
-      model_(trained.config(), trained.vocab_size(),
-             [this](const std::string& name, const auto& /*shape*/) { return arena_.values_of(name).data(); }),
+      plan_(cpu::plan_of(trained.config(), trained.vocab_size(), cpu::Packing::both)),
+      trained_(plan_.floats),
+      values_(plan_.floats),
+      gradients_(plan_.floats),
+      squares_(plan_.floats),
+      model_(trained.config(), cpu::plan_of(trained.config(), trained.vocab_size()), values_.data()),
       network_(model_, threads),
-      plan_(cpu::plan_of(trained.config(), trained.vocab_size(),
-                         arena_.places_of(trained.config(), trained.vocab_size()), cpu::Packing::both)),
-      weights_{.values = {all_.values.data()}, .packed = cpu::AlignedFloats(plan_.packed_floats)},
+      weights_{.values = values_.data(), .packed = cpu::AlignedFloats(plan_.packed_floats)},
       pass_(plan_, weights_),
       losses_(static_cast<std::size_t>(trained.block_size())) {
-  for (const NamedParameter& parameter : trained.parameters())
-    std::copy_n(parameter.values, parameter.numel(), arena_.values_of(parameter.name).data());
-  trained_ = all_.values.copy();
+  std::copy_n(trained.values(), plan_.floats, trained_.data());
+  std::ranges::copy(trained_.all(), values_.data());
   pack();
 }
 
@@ -69,7 +67,7 @@ void AdaptiveNetwork::step(const TokenView& tokens, const WindowCut::Window& win
   const WindowBatch windows{.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length};
   check_windows(windows, vocab_size());
   pass_.prepare(1, window.length);
-  pass_.begin(arena_.buffers(&ParameterGroup::gradients));
+  pass_.begin(gradients_.data());
   pass_.run({.windows = windows, .from = window.from, .scale = 1.0F / static_cast<float>(window.to - window.from)},
             losses_.data(), logits);
   update();
@@ -88,7 +86,6 @@ void AdaptiveNetwork::logits_and_learn(const TokenView& tokens, const WindowCut:
 
 void AdaptiveNetwork::update() {
   const cpu::Kernels& kernels = cpu::kernels();
-  float* const gradients = all_.gradients.data();
   ++steps_;
   // RMSprop is Adam without the first moment: the gradient stands in its place.
   const cpu::AdamwFactors by{
@@ -100,8 +97,8 @@ void AdaptiveNetwork::update() {
       .kept = 1,
       .step = static_cast<float>(adaptation_.rate),
       .inverse_root = static_cast<float>(1 / std::sqrt(1 - std::pow(alpha, static_cast<double>(steps_))))};
-  kernels.adamw(by, all_.size(), gradients, all_.values.data(), gradients, squares_.data());
-  kernels.lerp(static_cast<float>(adaptation_.decay), all_.size(), trained_.data(), all_.values.data());
+  kernels.adamw(by, plan_.floats, gradients_.data(), values_.data(), gradients_.data(), squares_.data());
+  kernels.lerp(static_cast<float>(adaptation_.decay), plan_.floats, trained_.data(), values_.data());
   pack();
 }
 

@@ -9,7 +9,6 @@
 
 #include "engine/cpu/forward_backward.h"
 #include "kernels/buffers.h"
-#include "network/arena.h"
 #include "network/model.h"
 #include "network/plan.h"
 #include "predict/network.h"
@@ -48,13 +47,11 @@ class AdaptiveNetwork : public Predictor {
   NetworkPredictor& network();
 
   Adaptation adaptation_;
-  ParameterArena arena_;
-  ParameterGroup& all_;                   ///< the arena's only group
-  cpu::AlignedFloats trained_, squares_;  ///< of its layout: w0 and v
-  InferenceModel model_;                  ///< of the arena's values
+  cpu::Plan plan_;
+  cpu::AlignedFloats trained_, values_, gradients_, squares_;  ///< w0, w, g and v, as the plan lays them out
+  InferenceModel model_;                                       ///< of these values
   NetworkPredictor network_;
   bool network_is_behind_ = false;
-  cpu::Plan plan_;
   cpu::ModelWeights weights_;
   cpu::ForwardBackward pass_;
   std::vector<float> losses_;  ///< (T)

@@ -93,8 +93,8 @@ double spike_threshold(const LossTrend& trend) {
 
 std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
   std::vector<GradientNorm> norms;
-  for (const ParameterGroup& group : arena.groups())
-    for (const ParameterSlot& slot : group.slots) norms.push_back({slot.name, norm_of(slot.in(group.gradients))});
+  for (const Parameter& parameter : arena.parameters())
+    norms.push_back({parameter.name, norm_of(parameter.in(arena.gradients.data()))});
   std::stable_sort(norms.begin(), norms.end(), is_worse);
   return norms;
 }

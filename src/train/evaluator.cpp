@@ -73,10 +73,9 @@ std::string Evaluator::sample_text(std::int64_t start) {
   sampling.num_samples = 1;
   const Heartbeat heartbeat = emitter_.heartbeat("sampling");
   heartbeat(0);
-  const ParameterArena& arena = learner_.current();
-  const InferenceModel model(learner_.model, vocabulary_.size(), [&](const std::string& name, const auto& /*shape*/) {
-    return arena.values_of(name).data();
-  });
+  const InferenceModel model(learner_.model,
+                             cpu::plan_of(learner_.model, vocabulary_.size(), cpu::Packing::forward, &learner_.config),
+                             learner_.current().values.data());
   std::vector<std::int64_t> ids;
   NetworkPredictor network(model, cpu::threads_in_force());
   generate(network, {start}, sampling, static_cast<std::uint64_t>(config_.train.seed),

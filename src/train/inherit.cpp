@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 
 #include "base/error.h"
 #include "base/names.h"
 #include "config/describe.h"
 #include "config/load.h"
 #include "network/model.h"
-#include "network/parameter_list.h"
 #include "run/kept_text.h"
 
 namespace chargpt {
@@ -42,23 +40,18 @@ std::string differences(const Config& there, const Config& here) {
 std::string inherit_weights(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                             const Checkpoint& from) {
   const Weights which = chosen_weights(from, Weights::better);
-  WeightsFile file(from, which);
-  std::vector<std::shared_ptr<float[]>> own;
   const SharedSymbols symbols = match_symbols(vocabulary, from.vocabulary, from.path.string());
   try {
-    for (const ParameterInfo& parameter : parameter_list(config.model, vocabulary.size())) {
-      const std::span<float> values = arena.values_of(parameter.name);
-      std::vector<std::int64_t> shape = parameter.shape;
-      if (parameter.counts_symbols) shape[0] = from.vocabulary.size();
-      const float* const there = file.values(parameter.name, shape, own);
-      if (!parameter.counts_symbols) {
-        std::copy_n(there, values.size(), values.begin());
-        continue;
-      }
-      const auto width = static_cast<std::int64_t>(values.size()) / vocabulary.size();
-      for (const auto& [to, row] : symbols) std::copy_n(there + row * width, width, values.begin() + to * width);
+    ParameterArena there(parameter_list(config.model, from.vocabulary.size()), config.model.decay, config.train);
+    there.load_model(which == Weights::averaged ? from.averaged : from.model, from.path.string());
+    const SharedSymbols whole{{0, 0}};  // a parameter that does not count symbols is one row
+    for (std::size_t i = 0; i < arena.parameters().size(); ++i) {
+      const Parameter& own = arena.parameters()[i];
+      const std::int64_t width = own.numel() / (own.counts_symbols ? own.shape[0] : 1);
+      const float* const values = there.parameters()[i].at(there.values.data());
+      for (const auto& [to, row] : own.counts_symbols ? symbols : whole)
+        std::copy_n(values + row * width, width, own.at(arena.values.data()) + to * width);
     }
-    file.expect_no_more();
   } catch (const Error& error) {
     if (error.code() != ExitCode::data) throw;
     throw Error(ExitCode::data, error.what(), "; --init_from needs the same model",

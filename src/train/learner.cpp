@@ -20,8 +20,8 @@ std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
 /// Draws the arena's weights before an engine sees them.
 std::unique_ptr<Engine> begun(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                               const std::string& engine, const std::string& device) {
-  draw_initial_weights(config.model, vocabulary.size(), static_cast<std::uint64_t>(config.train.seed),
-                       symbols_of(vocabulary), [&](const std::string& name) { return arena.values_of(name); });
+  draw_initial_weights(config.model, arena.parameters(), static_cast<std::uint64_t>(config.train.seed),
+                       symbols_of(vocabulary), arena.values.data());
   if (config.train.ema > 0) start_averages(arena);
   return make_engine(engine, {.model = config.model,
                               .vocab_size = vocabulary.size(),
@@ -47,7 +47,7 @@ StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& t
 }
 
 Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part) {
-  for (const ParameterGroup& group : arena.groups()) ranks.sum(group.gradients.all());
+  ranks.sum(arena.gradients.all());
   const std::vector<double> losses = gathered(ranks, part.loss);
   return {.loss = std::accumulate(losses.begin(), losses.end(), 0.0), .norm = arena.gradient_norm()};
 }

@@ -164,8 +164,7 @@ std::int64_t memory_estimate(const Config& config, const RunSize& run) {
 double checkpoint_bytes(const ParameterArena& arena) {
   std::int64_t floats = 0;
   for (const ParameterGroup& group : arena.groups())
-    for (const ParameterSlot& slot : group.slots)
-      floats += slot.numel * ((keeps_second_moment(group.rule) ? 3 : 2) + (group.averages.empty() ? 0 : 1));
+    floats += group.parameters * ((keeps_second_moment(group.rule) ? 3 : 2) + (arena.averages.empty() ? 0 : 1));
   return bytes_per_float * static_cast<double>(floats);
 }
 

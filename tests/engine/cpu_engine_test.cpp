@@ -37,14 +37,12 @@ struct Worst {
 Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) {
   Worst worst;
   const double floor = 1e-6 * expected.gradient_norm();  // of tensors whose true gradient is zero
-  for (std::size_t g = 0; g < expected.groups().size(); ++g) {
-    const torch::Tensor right = tensor_of(expected.groups()[g].gradients), found = tensor_of(got.groups()[g].gradients);
-    for (const ParameterSlot& slot : expected.groups()[g].slots) {
-      const auto of = [&](const torch::Tensor& buffer) { return buffer.narrow(0, slot.offset, slot.numel); };
-      const double difference = (of(right) - of(found)).norm().item<double>();
-      const double error = difference / std::max(floor, of(right).norm().item<double>());
-      if (!(error <= worst.error)) worst = {error, slot.name};
-    }
+  const torch::Tensor right = tensor_of(expected.gradients), found = tensor_of(got.gradients);
+  for (const Parameter& parameter : expected.parameters()) {
+    const auto of = [&](const torch::Tensor& buffer) { return buffer.narrow(0, parameter.offset, parameter.numel()); };
+    const double difference = (of(right) - of(found)).norm().item<double>();
+    const double error = difference / std::max(floor, of(right).norm().item<double>());
+    if (!(error <= worst.error)) worst = {error, parameter.name};
   }
   return worst;
 }
@@ -165,19 +163,16 @@ TEST_CASE_METHOD(TwoThreads,
     INFO(engine);
     Subject whole(config, engine, {}, /*disturbed=*/true), parts(config, engine, {}, /*disturbed=*/true);
     const Gradients expected = whole.engine->gradients({.step = 3, .seed = 5, .micro_batches = batches});
-    std::vector<torch::Tensor> sums;
+    torch::Tensor sum = torch::zeros_like(tensor_of(parts.arena.gradients));
     double loss = 0;
     for (const auto& [first, size] : {std::pair{0, 2}, std::pair{2, 1}, std::pair{3, 2}}) {
       const std::vector<WindowBatch> own{batches[0].part(first, size), batches[1].part(first, size)};
       const GradientInput input{.step = 3, .seed = 5, .micro_batches = own, .first_window = first, .tokens = 80};
       loss += parts.engine->gradients(input).loss;
-      for (std::size_t g = 0; g < parts.arena.groups().size(); ++g) {
-        const torch::Tensor part = tensor_of(parts.arena.groups()[g].gradients).clone();
-        first == 0 ? sums.push_back(part) : static_cast<void>(sums[g] += part);
-      }
+      sum += tensor_of(parts.arena.gradients);
     }
     CHECK(loss == Approx(expected.loss).epsilon(1e-6));
-    for (std::size_t g = 0; g < sums.size(); ++g) tensor_of(parts.arena.groups()[g].gradients).copy_(sums[g]);
+    tensor_of(parts.arena.gradients).copy_(sum);
     CHECK(worst_gradient(whole.arena, parts.arena).error <= 1e-5);
   }
 }
@@ -214,7 +209,7 @@ TEST_CASE("a loss that is not finite changes nothing in the cpu engine either") 
   Subject subject(small_config(), "cpu");
   const std::vector<WindowBatch> batches{some_batch(3, 8)};
   subject.step(0, batches);
-  subject.arena.values_of("transformer.h.0.mlp.c_fc.weight")[0] = std::nanf("");
+  values_of(subject.arena, "transformer.h.0.mlp.c_fc.weight")[0] = std::nanf("");
   const ArenaCopy before(subject.arena);
   const StepResult result = subject.step(1, batches);
   CHECK_FALSE(result.updated);
@@ -228,9 +223,9 @@ TEST_CASE("a gradient too large for its norm changes nothing, though the loss is
   for (const std::string engine : {"cpu", "libtorch"}) {
     INFO(engine);
     Subject subject(config, engine);
-    std::ranges::fill(subject.arena.values_of("transformer.ln_f.weight"), 0.0F);  // all logits are 0
-    std::ranges::fill(subject.arena.values_of("lm_head.weight"), 0.0F);
-    subject.arena.values_of("lm_head.weight")[0] = 3e38F;
+    std::ranges::fill(values_of(subject.arena, "transformer.ln_f.weight"), 0.0F);  // all logits are 0
+    std::ranges::fill(values_of(subject.arena, "lm_head.weight"), 0.0F);
+    values_of(subject.arena, "lm_head.weight")[0] = 3e38F;
     const ArenaCopy before(subject.arena);
     const StepResult result = subject.step(0, {some_batch(3, 8)});
     CHECK(result.loss == Approx(std::log(test_vocab)));

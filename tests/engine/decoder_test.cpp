@@ -7,8 +7,8 @@
 
 #include <new>
 
+#include "inference_of.h"
 #include "model/variants.h"
-#include "network/model.h"
 #include "network/model_types.h"
 
 #include "test.h"
@@ -22,22 +22,15 @@ namespace {
 /// A decoder of the model's weights, and what it computes with.
 struct Decoding {
   Decoding(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels())
-      : plan(plan_of(model, values, kernels)), team(plan, values, threads), decoder(team) {}
+      : weights(inference_of(model)),
+        plan(weights.plan()),
+        team((use_kernels(plan, kernels), plan), weights.values(), threads),
+        decoder(team) {}
 
-  std::vector<const float*> values;
+  TestModel weights;
   cpu::Plan plan;
   cpu::ForwardTeam team;
   Decoder decoder;
-
- private:
-  static cpu::Plan plan_of(const LanguageModel& model, std::vector<const float*>& values, const Kernels& kernels) {
-    std::vector<cpu::Parameter> places;
-    for (const auto& parameter : model.named_parameters()) {
-      places.push_back({.group = static_cast<int>(places.size()), .offset = 0, .numel = parameter.value().numel()});
-      values.push_back(parameter.value().const_data_ptr<float>());
-    }
-    return cpu::plan_of(model.config(), model.vocab_size(), places, cpu::Packing::forward, kernels);
-  }
 };
 
 /// Logits of the position behind `ids`, all of them through the model; of more than block_size each sees the last.

@@ -73,14 +73,11 @@ bool shares_memory(const torch::Tensor& view, const cpu::AlignedFloats& buffer) 
 TEST_CASE_METHOD(Setup, "weights and gradients stay views of the arena's buffers after steps, tied ones too") {
   for (int round = 0; round < 2; ++round) {
     step(round, {formula_batch(0, 2, 3, 7)});
-    for (const ParameterGroup& group : arena.groups()) {
-      for (const ParameterSlot& slot : group.slots) {
-        const torch::Tensor parameter = model->named_parameters()[slot.name];
-        INFO(slot.name << " in round " << round);
-        CHECK(shares_memory(parameter, group.values));
-        CHECK(shares_memory(parameter.grad(), group.gradients));
-        CHECK(parameter.grad().abs().sum().item<float>() > 0);
-      }
+    for (const auto& item : model->named_parameters()) {
+      INFO(item.key() << " in round " << round);
+      CHECK(shares_memory(item.value(), arena.values));
+      CHECK(shares_memory(item.value().grad(), arena.gradients));
+      CHECK(item.value().grad().abs().sum().item<float>() > 0);
     }
   }
 }
@@ -106,7 +103,7 @@ TEST_CASE("engines have the names that users give") {
 }
 
 TEST_CASE_METHOD(Setup, "the loss is the mean cross-entropy in nats: ln V for equal logits") {
-  for (ParameterGroup& group : arena.groups()) tensor_of(group.values).zero_();
+  tensor_of(arena.values).zero_();
   CHECK(step(0, {formula_batch(0, 3, 4, 7)}).loss == Approx(std::log(7.0)));
 }
 
@@ -137,11 +134,7 @@ TEST_CASE("two micro-batches of 6 are one batch of 12") {
   const StepResult expected = whole.step(0, {batch}), result = halves.step(0, {batch.part(0, 6), batch.part(6, 6)});
   CHECK(result.loss == Approx(expected.loss).margin(1e-6));
   CHECK(result.grad_norm == Approx(expected.grad_norm).margin(1e-6));
-  for (std::size_t i = 0; i < 2; ++i)
-    CHECK((tensor_of(whole.arena.groups()[i].values) - tensor_of(halves.arena.groups()[i].values))
-              .abs()
-              .max()
-              .item<double>() < 1e-6);
+  CHECK((tensor_of(whole.arena.values) - tensor_of(halves.arena.values)).abs().max().item<double>() < 1e-6);
 }
 
 TEST_CASE("the gradient norm is reported before clipping") {

@@ -63,7 +63,7 @@ TEST_CASE("losses are the module's, over all options and model types") {
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
     const auto model = disturbed_model(variant.config);
-    const InferenceModel inference = inference_of(*model);
+    const TestModel inference = inference_of(*model);
     for (const int threads : {1, 3}) {
       NetworkPredictor scorer(inference, threads);
       CHECK(worst_error(*model, scorer, 5, model->block_size()) < 2e-5);
@@ -108,17 +108,4 @@ TEST_CASE("positions are LibTorch's to the bit") {
       CHECK(equal(angles.sin().to(torch::kFloat32), all.sines));
       CHECK(equal(angles[1], all.frequencies));
     }
-}
-
-TEST_CASE("a model's parameters must be those of its options") {
-  const auto model = make_model(small_config("gpt"), test_vocab, 3);
-  ModelConfig deeper = small_config("gpt");
-  ++deeper.n_layer;
-  const auto parameters = model->named_parameters();
-  const auto values = [&](const std::string& name, const std::vector<std::int64_t>&) -> const float* {
-    const torch::Tensor* const found = parameters.find(name);
-    return found == nullptr ? nullptr : found->const_data_ptr<float>();
-  };
-  CHECK_NOTHROW(InferenceModel(model->config(), test_vocab, values));
-  CHECK_THROWS_AS(InferenceModel(deeper, test_vocab, values), Error);
 }

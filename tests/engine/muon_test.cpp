@@ -12,8 +12,8 @@ using namespace chargpt;
 
 namespace {
 
-std::vector<ParameterInfo> parameters_of(const nlohmann::json& rows) {
-  std::vector<ParameterInfo> parameters;
+std::vector<Parameter> parameters_of(const nlohmann::json& rows) {
+  std::vector<Parameter> parameters;
   for (const auto& row : rows)
     parameters.push_back({.name = row["name"], .shape = row["shape"], .stacked = row["stacked"]});
   return parameters;
@@ -71,21 +71,21 @@ TEST_CASE("three updates of stacked, square, tall and wide matrices are the refe
   ParameterArena arena(parameters_of(golden["parameters"]), Decay::matrices,
                        muon_config(golden["learning_rate"], golden["weight_decay"], golden["momentum"]));
   REQUIRE(arena.groups().size() == 1);
-  ParameterGroup& group = arena.groups()[0];
-  for (std::size_t k = 0; k < group.slots.size(); ++k)
-    fill_golden(group.slots[k].in(group.values), static_cast<std::uint32_t>(k));
+  const std::vector<Parameter>& parameters = arena.parameters();
+  for (std::size_t k = 0; k < parameters.size(); ++k)
+    fill_golden(parameters[k].in(arena.values.data()), static_cast<std::uint32_t>(k));
   for (std::size_t s = 0; s < golden["updates"].size(); ++s) {
-    for (std::size_t k = 0; k < group.slots.size(); ++k)
-      fill_golden(group.slots[k].in(group.gradients), static_cast<std::uint32_t>(100 * (s + 1) + k));
+    for (std::size_t k = 0; k < parameters.size(); ++k)
+      fill_golden(parameters[k].in(arena.gradients.data()), static_cast<std::uint32_t>(100 * (s + 1) + k));
     update(arena,
            {.lr_factor = golden["updates"][s]["lr_factor"], .gradient_scale = golden["updates"][s]["gradient_scale"]});
-    for (std::size_t k = 0; k < group.slots.size(); ++k) {
-      INFO(group.slots[k].name << " after update " << s + 1);
-      CHECK(distance(group.slots[k].in(group.values), golden["after"][s]["values"][k]) < 2e-6);
-      CHECK(distance(group.slots[k].in(group.moment1), golden["after"][s]["moments"][k]) < 1e-6);
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      INFO(parameters[k].name << " after update " << s + 1);
+      CHECK(distance(parameters[k].in(arena.values.data()), golden["after"][s]["values"][k]) < 2e-6);
+      CHECK(distance(parameters[k].in(arena.moment1.data()), golden["after"][s]["moments"][k]) < 1e-6);
     }
   }
-  CHECK(group.moment2.empty());
+  CHECK(arena.moment2.empty());
 }
 
 TEST_CASE("matrices of every shape are orthogonalised as the formula says, by every instruction set") {
@@ -109,11 +109,10 @@ TEST_CASE("threads change no bit of an update by Muon") {
     const Threads in_force(threads);
     ParameterArena arena({{.name = "a", .shape = {96, 40}, .stacked = 3}, {.name = "b", .shape = {200, 100}}},
                          Decay::matrices, muon_config(0.1, 0.1));
-    ParameterGroup& group = arena.groups()[0];
-    fill_golden(group.values.all(), 1);
-    fill_golden(group.gradients.all(), 2);
+    fill_golden(arena.values.all(), 1);
+    fill_golden(arena.gradients.all(), 2);
     update(arena, {});
-    return std::vector<float>(group.values.all().begin(), group.values.all().end());
+    return std::vector<float>(arena.values.all().begin(), arena.values.all().end());
   };
   CHECK(updated(1) == updated(2));
   CHECK(updated(1) == updated(3));
@@ -124,17 +123,16 @@ TEST_CASE("a gradient of zeros moves nothing") {
   arena.zero_gradients();
   const ArenaCopy before(arena);
   update(arena, {});
-  CHECK(equal(arena.groups()[0].values, before.groups[0].values));
+  CHECK(equal(arena.values, before.values));
 }
 
 TEST_CASE("the step of one row is the rate, in the gradient's direction") {
   ParameterArena arena({{.name = "row", .shape = {1, 2}}}, Decay::matrices, muon_config(0.1));
-  ParameterGroup& group = arena.groups()[0];
-  group.gradients.data()[0] = -3;
-  group.gradients.data()[1] = 4;
+  arena.gradients.data()[0] = -3;
+  arena.gradients.data()[1] = 4;
   update(arena, {});
   // |x| = 1 goes through x (a + b x^2 + c x^4) five times: 0.701, 1.121, ... 0.7 to 1.2
-  const double x = group.values.data()[0], y = group.values.data()[1], length = std::hypot(x, y);
+  const double x = arena.values.data()[0], y = arena.values.data()[1], length = std::hypot(x, y);
   CHECK(length > 0.065);
   CHECK(length < 0.125);
   CHECK(x == Approx(0.6 * length));

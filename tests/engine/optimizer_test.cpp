@@ -13,12 +13,12 @@ namespace {
 
 /// A change of every weight to `value`, counted as an update.
 void set_weights(ParameterArena& arena, float value) {
-  for (ParameterGroup& group : arena.groups()) std::ranges::fill(group.values.all(), value);
+  std::ranges::fill(arena.values.all(), value);
   arena.count_update();
 }
 
 float first_average(const ParameterArena& arena) {
-  return arena.groups()[0].averages.data()[0];
+  return arena.averages.data()[0];
 }
 
 }  // namespace
@@ -29,35 +29,33 @@ TEST_CASE("three updates are those of torch.optim.AdamW, with decay and scaled g
   train.learning_rate = golden["learning_rate"];
   train.weight_decay = golden["weight_decay"];
   ParameterArena arena({{.name = "x", .shape = {golden["size"]}}}, Decay::all, train);
-  ParameterGroup& group = arena.groups()[0];
-  const ParameterSlot& slot = group.slots[0];
-  fill_golden(slot.in(group.values), 0);
+  const auto x = [&](const cpu::AlignedFloats& buffer) { return arena.parameters()[0].in(buffer.data()); };
+  fill_golden(x(arena.values), 0);
   for (std::size_t s = 0; s < golden["updates"].size(); ++s) {
     INFO("update " << s + 1);
-    fill_golden(slot.in(group.gradients), static_cast<std::uint32_t>(100 * (s + 1)));
+    fill_golden(x(arena.gradients), static_cast<std::uint32_t>(100 * (s + 1)));
     update(arena, {.lr_factor = golden["updates"][s]["lr_factor"],
                    .gradient_scale = golden["updates"][s]["gradient_scale"],
                    .beta1 = golden["beta1"],
                    .beta2 = golden["beta2"],
                    .eps = golden["eps"]});
-    CHECK(distance(slot.in(group.values), golden["after"][s]["values"]) < 1e-7);
-    CHECK(distance(slot.in(group.moment1), golden["after"][s]["moment1"]) < 1e-8);
-    CHECK(distance(slot.in(group.moment2), golden["after"][s]["moment2"]) < 1e-8);
+    CHECK(distance(x(arena.values), golden["after"][s]["values"]) < 1e-7);
+    CHECK(distance(x(arena.moment1), golden["after"][s]["moment1"]) < 1e-8);
+    CHECK(distance(x(arena.moment2), golden["after"][s]["moment2"]) < 1e-8);
   }
   CHECK(arena.updates() == 3);
 }
 
 TEST_CASE("one update of one weight, by hand") {
   TinyArena arena({.learning_rate = 0.1, .weight_decay = 0.5});
-  ParameterGroup& group = arena.groups()[0];
-  std::ranges::fill(group.values.all(), 1.0F);
-  std::ranges::fill(group.gradients.all(), -4.0F);
+  std::ranges::fill(arena.values.all(), 1.0F);
+  std::ranges::fill(arena.gradients.all(), -4.0F);
   update(arena, {.lr_factor = 1, .gradient_scale = 0.25, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8});
   // decay: 1 - 0.1 * 0.5 = 0.95; bias-corrected first update: a step of the rate against the gradient's sign: 0.95 +
   // 0.1
-  CHECK(group.values.data()[0] == Approx(1.05));
-  CHECK(group.moment1.data()[0] == Approx(0.1 * -1));
-  CHECK(group.moment2.data()[0] == Approx(0.01 * 1));
+  CHECK(arena.values.data()[0] == Approx(1.05));
+  CHECK(arena.moment1.data()[0] == Approx(0.1 * -1));
+  CHECK(arena.moment2.data()[0] == Approx(0.01 * 1));
   CHECK(arena.updates() == 1);
 }
 
@@ -67,29 +65,26 @@ TEST_CASE("an epsilon of 0 leaves weights without a gradient, and padding, as th
   arena.zero_gradients();
   const ArenaCopy before(arena);
   update(arena, update_context(train, 0, 1));
-  for (std::size_t i = 0; i < before.groups.size(); ++i)
-    CHECK(equal(arena.groups()[i].values, before.groups[i].values));
+  CHECK(equal(arena.values, before.values));
 }
 
 TEST_CASE("a group's own rate follows the schedule's factor") {
   TinyArena arena({.groups = {{.match = "wte", .learning_rate = 10, .weight_decay = 0}}});
-  ParameterGroup& group = arena.groups()[0];
-  std::ranges::fill(group.values.all(), 0.0F);
-  std::ranges::fill(group.gradients.all(), 1.0F);
+  std::ranges::fill(arena.values.all(), 0.0F);
+  std::ranges::fill(arena.gradients.all(), 1.0F);
   update(arena, {.lr_factor = 0.5});
-  CHECK(group.values.data()[0] == Approx(-5));
+  CHECK(arena.values.data()[0] == Approx(-5));
 }
 
 TEST_CASE("threads change no bit of an update by AdamW") {
   const auto updated = [](int threads) {
     const Threads in_force(threads);
     ParameterArena arena({{.name = "x", .shape = {333, 301}}}, Decay::matrices, {});
-    ParameterGroup& group = arena.groups()[0];
-    fill_golden(group.values.all(), 1);
-    fill_golden(group.gradients.all(), 2);
+    fill_golden(arena.values.all(), 1);
+    fill_golden(arena.gradients.all(), 2);
     update(arena, {});
     update(arena, {.gradient_scale = 0.5});
-    return std::vector<float>(group.values.all().begin(), group.values.all().end());
+    return std::vector<float>(arena.values.all().begin(), arena.values.all().end());
   };
   CHECK(updated(1) == updated(2));
   CHECK(updated(1) == updated(3));
@@ -105,7 +100,7 @@ TEST_CASE("clipping multiplies by max_norm / (norm + 1e-6), never by more than 1
 
 TEST_CASE("the average forgets its first weights soon, then decays as told") {
   TinyArena arena;
-  for (ParameterGroup& group : arena.groups()) std::ranges::fill(group.values.all(), 11.0F);
+  std::ranges::fill(arena.values.all(), 11.0F);
   start_averages(arena);
   set_weights(arena, 0);
   follow_averages(arena, 0.5);  // d = (1 + 1) / (10 + 1)
@@ -123,13 +118,13 @@ TEST_CASE("the average forgets its first weights soon, then decays as told") {
 TEST_CASE("weights and averages that change places twice are the same bits") {
   TinyArena arena;
   start_averages(arena);
-  const cpu::AlignedFloats average = arena.groups()[0].values.copy();
-  for (float& value : arena.groups()[0].values.all()) value *= 1.7F;
-  const cpu::AlignedFloats own = arena.groups()[0].values.copy();
+  const cpu::AlignedFloats average = arena.values.copy();
+  for (float& value : arena.values.all()) value *= 1.7F;
+  const cpu::AlignedFloats own = arena.values.copy();
   swap_averages(arena);
-  CHECK(equal(arena.groups()[0].values, average));
+  CHECK(equal(arena.values, average));
   swap_averages(arena);
-  CHECK(equal(arena.groups()[0].values, own));
+  CHECK(equal(arena.values, own));
 }
 
 TEST_CASE("an arena that averages nothing is left alone") {
@@ -138,5 +133,5 @@ TEST_CASE("an arena that averages nothing is left alone") {
   follow_averages(arena, 0.9);
   swap_averages(arena);
   CHECK(arena.averaged_tensors().empty());
-  CHECK(arena.groups()[0].values.data()[0] == 3);
+  CHECK(arena.values.data()[0] == 3);
 }

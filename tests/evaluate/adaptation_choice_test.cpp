@@ -2,7 +2,7 @@
 #include "evaluate/adaptation_choice.h"
 
 #include "evaluate/split_loss.h"
-#include "network/drawn_weights.h"
+#include "network/drawn_model.h"
 #include "test.h"
 
 namespace chargpt {

@@ -48,7 +48,7 @@ TEST_CASE_METHOD(TestFolder, "bfloat16 is the upper half of a float") {
 TEST_CASE_METHOD(TestFolder, "heads that share keys and values are neighbours, and each gets a copy") {
   const Floats q = {1, 2, 3, 4, 5, 6, 7, 8}, k = {10, 11, 20, 21}, v = {30, 31, 40, 41};  // 4 heads of 2, and 2 of 2
   ForeignTensors file = foreign(*this, {tensor("k", "F32", k), tensor("q", "F32", q), tensor("v", "F32", v)});
-  const ParameterInfo ours{.name = "c_attn", .shape = {24, 1}};
+  const Parameter ours{.name = "c_attn", .shape = {24, 1}};
   const std::vector<LayoutRow> rows = {{.theirs = "q", .ours = ours, .part = 0, .parts = 3},
                                        {.theirs = "k", .ours = ours, .part = 1, .parts = 3},
                                        {.theirs = "v", .ours = ours, .part = 2, .parts = 3}};

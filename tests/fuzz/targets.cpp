@@ -9,7 +9,7 @@
 #include "config/describe.h"
 #include "config/load.h"
 #include "exchange/huggingface.h"
-#include "network/parameter_list.h"
+#include "network/layers.h"
 #include "promise.h"
 #include "report/files/metrics.h"
 #include "report/terminal.h"
@@ -162,9 +162,9 @@ void read_text(std::string_view bytes) {
 
 /// Every parameter that the options ask for, and no other, in its shape, of finite numbers.
 void promise_whole(const ImportedModel& model) {
-  const std::vector<ParameterInfo> list = parameter_list(model.config.config.model, model.vocabulary.size());
+  const std::vector<Parameter> list = parameter_list(model.config.config.model, model.vocabulary.size());
   promise(list.size() == model.parameters.size(), "an imported model has the parameters of its options");
-  for (const ParameterInfo& info : list) {
+  for (const Parameter& info : list) {
     const auto found = std::ranges::find(model.parameters, info.name, &OwnTensor::name);
     promise(found != model.parameters.end() && found->shape == info.shape, "a parameter has its shape");
     promise(std::ranges::all_of(floats(*found), [](float value) { return std::isfinite(value); }),

@@ -4,8 +4,7 @@
 #include <torch/types.h>
 
 #include <memory>
-#include <span>
-#include <string>
+#include <vector>
 
 #include "model/registry.h"
 #include "network/initial_weights.h"
@@ -18,9 +17,11 @@ inline std::shared_ptr<LanguageModel> make_model(const ModelConfig& config, std:
   const torch::NoGradGuard no_grad;
   auto model = make_module(config, vocab_size);
   const auto parameters = model->named_parameters();
-  draw_initial_weights(config, vocab_size, seed, /*symbols=*/{}, [&](const std::string& name) {
-    const torch::Tensor& parameter = parameters[name];
-    return std::span(parameter.mutable_data_ptr<float>(), static_cast<std::size_t>(parameter.numel()));
+  const Layers layers = layers_of(config, vocab_size);
+  std::vector<float> values(static_cast<std::size_t>(layers.floats));
+  draw_initial_weights(config, parameter_list(layers), seed, /*symbols=*/{}, values.data());
+  for_each_parameter(layers, [&](const Parameter& parameter) {
+    parameters[parameter.name].copy_(torch::from_blob(parameter.at(values.data()), parameter.shape));
   });
   return model;
 }

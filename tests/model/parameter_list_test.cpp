@@ -1,5 +1,5 @@
 // The list of parameters against what the modules register.
-#include "network/parameter_list.h"
+#include "network/layers.h"
 
 #include "variants.h"
 
@@ -29,7 +29,7 @@ Place place_by_name(const std::string& name) {
 TEST_CASE("the list has the parameters of the modules, in their order") {
   for (const auto& [name, config] : all_variants()) {
     INFO(name);
-    const std::vector<ParameterInfo> list = parameter_list(config, test_vocab);
+    const std::vector<Parameter> list = parameter_list(config, test_vocab);
     const auto model = make_model(config, test_vocab, 1), grown = make_model(config, test_vocab + 1, 1);
     const auto registered = model->named_parameters(), more = grown->named_parameters();
     REQUIRE(list.size() == registered.size());

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "network/drawn_weights.h"
+#include "network/drawn_model.h"
 
 #include "test.h"
 
@@ -49,7 +49,7 @@ TEST_CASE("a masked model weighs tokens by their likeness") {
   const auto values = [&](const std::string& name, const std::vector<std::int64_t>&) {
     return name == "wte.weight" ? embeddings.data() : zeros.data();
   };
-  const AttentionWeights weights = attention_weights(InferenceModel(config, test_vocab, values), Ids{3, 4, 3});
+  const AttentionWeights weights = attention_weights(TestModel(config, test_vocab, values), Ids{3, 4, 3});
   const float e4 = std::exp(4.0F);
   check_close(weights.values,
               {1, 0, 0, 1 / (1 + e4), e4 / (1 + e4), 0, e4 / (1 + 2 * e4), 1 / (1 + 2 * e4), e4 / (1 + 2 * e4)});

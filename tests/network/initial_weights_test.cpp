@@ -4,7 +4,7 @@
 #include <map>
 #include <span>
 
-#include "network/parameter_list.h"
+#include "network/layers.h"
 #include "test.h"
 
 using namespace chargpt;
@@ -21,11 +21,14 @@ using Weights = std::map<std::string, std::vector<float>>;
 
 Weights weights_of(const ModelConfig& config, std::int64_t vocab_size, std::uint64_t of_seed = seed,
                    const std::vector<std::string>& symbols = {}) {
+  const Layers layers = layers_of(config, vocab_size);
+  std::vector<float> buffer(static_cast<std::size_t>(layers.floats), -1);
+  draw_initial_weights(config, parameter_list(layers), of_seed, symbols, buffer.data());
   Weights weights;
-  for (const ParameterInfo& parameter : parameter_list(config, vocab_size))
-    weights[parameter.name].assign(static_cast<std::size_t>(parameter.numel()), -1);
-  draw_initial_weights(config, vocab_size, of_seed, symbols,
-                       [&](const std::string& name) { return std::span(weights.at(name)); });
+  for_each_parameter(layers, [&](const Parameter& parameter) {
+    const std::span<float> values = parameter.in(buffer.data());
+    weights[parameter.name].assign(values.begin(), values.end());
+  });
   return weights;
 }
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "network/drawn_weights.h"
+#include "network/drawn_model.h"
 #include "predict/network.h"
 #include "test.h"
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "golden_weights.h"
-#include "network/drawn_weights.h"
+#include "network/drawn_model.h"
 #include "test.h"
 
 namespace chargpt {
@@ -50,8 +50,8 @@ TEST_CASE("losses of an adapting network are the reference's") {
       values[row.at("name")].resize(numel);
       fill_by_formula(values[row.at("name")], row);
     }
-    const InferenceModel model(golden_config(figures.at("model")), vocab_size,
-                               [&](const std::string& name, const auto&) { return values.at(name).data(); });
+    const TestModel model(golden_config(figures.at("model")), vocab_size,
+                          [&](const std::string& name, const auto&) { return values.at(name).data(); });
     Text ids;
     for (std::uint32_t j = 0; j <= document.at("targets").get<std::uint32_t>(); ++j)
       ids.push_back(static_cast<std::uint8_t>(mix(3000 + j) % static_cast<std::uint32_t>(vocab_size)));

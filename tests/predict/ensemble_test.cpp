@@ -1,7 +1,7 @@
 // Several networks as one: their probabilities averaged, in windows and in sequences.
 #include "predict/ensemble.h"
 
-#include "network/drawn_weights.h"
+#include "network/drawn_model.h"
 #include "predict/counted.h"
 #include "predict/generate.h"
 #include "predict/mixture.h"

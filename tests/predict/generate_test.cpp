@@ -3,7 +3,7 @@
 #include "predict/generate.h"
 
 #include "failure.h"
-#include "network/drawn_weights.h"
+#include "network/drawn_model.h"
 #include "predict/network.h"
 
 namespace chargpt {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "evaluate/split_loss.h"
-#include "network/drawn_weights.h"
+#include "network/drawn_model.h"
 #include "predict/counted.h"
 #include "predict/formula_network.h"
 #include "predict/generate.h"
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(DrawnModel, "weights are learned on the windows of eval, which 
 TEST_CASE("a network that knows what the weights are learned on has half of them all the same") {
   const ModelConfig config{.type = "bigram", .n_embd = 3, .block_size = 8};
   const Floats identity{1, 0, 0, 0, 1, 0, 0, 0, 1}, two_on{0, 9, 0, 0, 0, 9, 9, 0, 0}, zeros(3);
-  const InferenceModel backwards(config, 3, [&](const std::string& name, const std::vector<std::int64_t>&) {
+  const TestModel backwards(config, 3, [&](const std::string& name, const std::vector<std::int64_t>&) {
     return name == "wte.weight" ? identity.data() : name == "lm_head.weight" ? two_on.data() : zeros.data();
   });
   Stored train(20'000);  // 0 1 2 0 1 2 …, and in the last twentieth backwards

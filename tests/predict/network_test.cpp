@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "network/drawn_weights.h"
+#include "network/drawn_model.h"
 #include "test.h"
 
 namespace chargpt {

@@ -5,7 +5,7 @@
 #include "config/load.h"
 #include "golden_weights.h"
 #include "kept_windows.h"
-#include "network/drawn_weights.h"
+#include "network/drawn_model.h"
 #include "network/walk.h"
 #include "predict/network.h"
 #include "tinyshakespeare.h"
@@ -50,7 +50,7 @@ class ExampleModel {
  private:
   const nlohmann::json& weights_;
   std::map<std::string, Floats> values_;
-  std::optional<InferenceModel> model_;
+  std::optional<TestModel> model_;
 };
 
 /// The last rows and first columns of a matrix (rows, columns) are those of `expected`.

@@ -49,8 +49,7 @@ TEST_CASE("of loss spikes the first is a notice; later ones, and the windows and
     for (int i = 0; i < count; ++i) run.trainer.step();
   };
   const auto scale_weights = [&](float factor) {
-    for (ParameterGroup& group : run.trainer.arena().groups())
-      for (float& value : group.values.all()) value *= factor;
+    for (float& value : run.trainer.arena().values.all()) value *= factor;
   };
   steps(25);
   CHECK(notices.empty());
@@ -74,10 +73,9 @@ TEST_CASE("gradient norms are named worst first") {
   run.trainer.step();
   ParameterArena& arena = run.trainer.arena();
   arena.zero_gradients();
-  ParameterGroup& group = arena.groups()[0];
-  REQUIRE(group.slots.size() >= 3);
-  const auto put = [&](std::size_t slot, float a, float b) {
-    const std::span<float> gradients = group.slots[slot].in(group.gradients);
+  const std::vector<Parameter>& parameters = arena.parameters();
+  const auto put = [&](std::size_t index, float a, float b) {
+    const std::span<float> gradients = parameters[index].in(arena.gradients.data());
     gradients[0] = a;
     gradients[1] = b;
   };
@@ -85,14 +83,14 @@ TEST_CASE("gradient norms are named worst first") {
   put(1, std::nanf(""), 0);
   put(2, 3e30F, 4e30F);  // its square is beyond float
   const std::vector<GradientNorm> norms = gradient_norms(arena);
-  CHECK(norms[0].name == group.slots[1].name);
+  CHECK(norms[0].name == parameters[1].name);
   CHECK(std::isnan(norms[0].norm));
-  CHECK(norms[1].name == group.slots[2].name);
+  CHECK(norms[1].name == parameters[2].name);
   CHECK(norms[1].norm == Approx(5e30));
   CHECK(norms[2].norm == Approx(5));
   CHECK(diagnosis({12, 99}, arena) ==
-        "its windows start at 12, 99 of the train split; largest gradient norms: " + group.slots[1].name + " nan, " +
-            group.slots[2].name + " 5e+30, " + group.slots[0].name + " 5, " + norms[3].name + " 0");
+        "its windows start at 12, 99 of the train split; largest gradient norms: " + parameters[1].name + " nan, " +
+            parameters[2].name + " 5e+30, " + parameters[0].name + " 5, " + norms[3].name + " 0");
 }
 
 TEST_CASE("of more than sixteen windows a diagnosis names the first, and says how many there are") {

@@ -25,7 +25,7 @@ Floats saved(const Tensors& file, const std::string& name) {
 }
 
 Floats weights(SmallRun& run, const std::string& name) {
-  const std::span<float> values = run.trainer.arena().values_of(name);
+  const std::span<float> values = values_of(run.trainer.arena(), name);
   return {values.begin(), values.end()};
 }
 
@@ -74,11 +74,9 @@ TEST_CASE_METHOD(TestFolder, "the same vocabulary takes over every weight, and t
   const Checkpoint checkpoint = finished_run(small_config(), path());
   SmallRun tuned(small_config());
   tuned.trainer.init_from(checkpoint);
-  for (const ParameterGroup& group : tuned.trainer.arena().groups()) {
-    for (const ParameterSlot& slot : group.slots)
-      CHECK(weights(tuned, slot.name) == saved(checkpoint.model, slot.name));
-    CHECK(group.moment1.empty());
-  }
+  for (const Parameter& parameter : tuned.trainer.arena().parameters())
+    CHECK(weights(tuned, parameter.name) == saved(checkpoint.model, parameter.name));
+  CHECK(tuned.trainer.arena().moment1.empty());
 }
 
 TEST_CASE_METHOD(TestFolder, "averaged weights are taken where they are the better ones, and that is said") {

@@ -44,8 +44,8 @@ TEST_CASE("losses and gradients of two ranks are added, and an infinite sum of e
   SecondRank ranks;
   TinyArena arena;
   const auto whole = [&](float gradient, float other_gradient, double other_loss) {
-    for (ParameterGroup& group : arena.groups()) std::ranges::fill(group.gradients.all(), 0.0F);
-    arena.groups()[0].gradients.data()[0] = gradient;
+    arena.zero_gradients();
+    arena.gradients.data()[0] = gradient;
     ranks.added = other_gradient;
     ranks.give<double>({other_loss});
     return summed(ranks, arena, {.loss = 1.5});

@@ -26,7 +26,7 @@ Config config_of(const nlohmann::json& run) {
 }
 
 void fill(ParameterArena& arena, const nlohmann::json& parameter) {
-  const std::span<float> values = arena.values_of(parameter.at("name").get<std::string>());
+  const std::span<float> values = values_of(arena, parameter.at("name").get<std::string>());
   std::size_t numel = 1;
   for (const auto& size : parameter.at("shape")) numel *= size.get<std::size_t>();
   REQUIRE(values.size() == numel);

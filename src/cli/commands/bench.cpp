@@ -22,8 +22,8 @@
 #include "kernels/kernels.h"
 #include "kernels/processor.h"
 #include "kernels/thread_team.h"
+#include "network/layers.h"
 #include "network/model_types.h"
-#include "network/parameter_list.h"
 #include "predict/generate.h"
 #include "report/format.h"
 #include "run/run_folder.h"
@@ -68,9 +68,8 @@ std::optional<double> step_operations(const ModelConfig& config, std::int64_t vo
   const auto joined = static_cast<double>(config.n_head * head_width(config));
   const auto layers = static_cast<double>(config.n_layer);
   std::int64_t weights = config.tie_weights ? config.n_embd * vocab_size : 0;  // a head of its own is in the list
-  for (const ParameterInfo& parameter : parameter_list(config, vocab_size))
-    if (parameter.role == ParameterRole::matrix || parameter.role == ParameterRole::kernel)
-      weights += parameter.numel();
+  for (const Parameter& one : parameter_list(config, vocab_size))
+    if (one.role == ParameterRole::matrix || one.role == ParameterRole::kernel) weights += one.numel();
   // A query sees (T + 1) / 2 keys on average. Forward has two products over them, scores and weighted values, backward
   // five.
   const double scores = layers * joined * static_cast<double>(T + 1) / 2 * 2 * (2 + 5);

@@ -62,7 +62,7 @@ Json differing_from_defaults(const ResolvedConfig& resolved) {
 /// The rate at the peak of the schedule and the decay of each group of parameters.
 Json describe_groups(const Config& config, std::int64_t symbols) {
   Json groups = Json::array();
-  for (const GroupInForce& group : groups_in_force(config, symbols))
+  for (const ParameterGroup& group : groups_in_force(config, symbols))
     groups.push_back({{"group", group.name},
                       {"parameters", group.parameters},
                       {"optimizer", enum_name(group.rule)},

@@ -1,7 +1,6 @@
 #include "engine/cpu/forward_backward.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace chargpt::cpu {
 
@@ -47,8 +46,8 @@ void ForwardBackward::weight_backward(long out, long in, const float* dy, long l
 }
 
 /// dW as weight_backward has it, db += sum of dy, dx = dy W, or += where `add`.
-void ForwardBackward::linear_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy,
-                                      float* dx, long lddx, bool add) {
+void ForwardBackward::linear_backward(const LinearParameters& layer, const float* x, long ldx, const float* dy,
+                                      long lddy, float* dx, long lddx, bool add) {
   weight_backward(layer.out, layer.in, dy, lddy, x, ldx, gradient(layer.weight));
   if (layer.bias.exists()) k_.add_column_sums(rows_, layer.out, dy, lddy, gradient(layer.bias));
   matmul(rows_, layer.in, layer.out, dy, lddy, layer.packed_backward, dx, lddx, add);
@@ -68,21 +67,23 @@ const float* ForwardBackward::convolution_backward(const Parameter& weight, cons
 }
 
 /// dx_ becomes the gradient of the norm's input x, from that of its output.
-void ForwardBackward::norm_backward(const NormPlan& norm, const float* x, const float* stats) {
+void ForwardBackward::norm_backward(const NormParameters& norm, const float* x, const float* stats) {
   std::swap(dx_, dnormed_);
   k_.broadcast_row(rows_, plan_.n_embd, nullptr, dx_, row_stride(plan_.n_embd));
   add_norm_backward(norm, x, stats, dnormed_);
 }
 
 /// dx_ += the gradient of the norm's input x, from that of its output.
-void ForwardBackward::add_norm_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy) {
+void ForwardBackward::add_norm_backward(const NormParameters& norm, const float* x, const float* stats,
+                                        const float* dy) {
   const long ld = row_stride(plan_.n_embd);
   k_.norm_backward(*plan_.norm, rows_, plan_.n_embd, x, ld, value(norm.gain), stats, dy, ld, dx_, ld,
                    gradient(norm.gain), gradient(norm.bias));
 }
 
 /// dx_, the gradient of x by the residual sum, becomes that of x: `dy` is the gradient of what the sublayer reads.
-void ForwardBackward::add_sublayer_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy) {
+void ForwardBackward::add_sublayer_backward(const NormParameters& norm, const float* x, const float* stats,
+                                            const float* dy) {
   const long ld = row_stride(plan_.n_embd);
   if (plan_.norm_first()) return add_norm_backward(norm, x, stats, dy);
   (plan_.residual ? k_.add : k_.copy)(rows_, plan_.n_embd, dy, ld, dx_, ld);
@@ -108,7 +109,7 @@ void ForwardBackward::attention_heads_backward(const BlockActivations& acts, lon
 }
 
 /// dnormed_ = the gradient of what queries, keys and values are made from.
-void ForwardBackward::qkv_backward(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk) {
+void ForwardBackward::qkv_backward(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk) {
   const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldq = row_stride(3 * A);
   if (plan_.qkv_source == QkvSource::projected) {
     k_.qk_norm_rope_backward(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
@@ -120,7 +121,7 @@ void ForwardBackward::qkv_backward(const BlockPlan& block, const BlockActivation
   for (const long part : {0L, A}) k_.add(rows_, C, dqkv_ + part, ldq, dnormed_, ldc);
 }
 
-void ForwardBackward::attention_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
+void ForwardBackward::attention_block_backward(const BlockParameters& block, const BlockActivations& acts, long layer,
                                                const Chunk& chunk) {
   const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldo = row_stride(A);
   if (plan_.post_norm) norm_backward(block.ln_1, acts.sum_1, acts.ln_1_stats);
@@ -138,7 +139,7 @@ void ForwardBackward::attention_block_backward(const BlockPlan& block, const Blo
   add_sublayer_backward(block.ln_1, acts.x, acts.ln_1_stats, dln_1);
 }
 
-void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
+void ForwardBackward::mlp_block_backward(const BlockParameters& block, const BlockActivations& acts, long layer,
                                          const Chunk& chunk) {
   if (!plan_.feed_forward) return;
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
@@ -174,22 +175,14 @@ void ForwardBackward::backward(const Chunk& chunk) {
   has_gradients_ = true;
 }
 
-void ForwardBackward::begin(std::span<float* const> gradients) {
-  gradients_.assign(gradients.begin(), gradients.end());
+void ForwardBackward::begin(float* gradients) {
+  gradients_ = gradients;
   has_gradients_ = false;
-  // Matrices are written by their first matmul; what is only added to starts at zero.
-  const auto clear = [this](const Parameter& p) {
-    if (p.exists()) std::memset(gradient(p), 0, static_cast<std::size_t>(p.numel) * sizeof(float));
-  };
-  if (!plan_.tied) clear(plan_.wte);  // a tied one is written by the head's matmul, before the embedding adds to it
-  clear(plan_.wpe);
-  for (const BlockPlan& block : plan_.blocks)
-    for (const Parameter* p :
-         {&block.ln_1.gain, &block.ln_1.bias, &block.conv_1, &block.ln_2.gain, &block.ln_2.bias, &block.conv_2})
-      clear(*p);
-  clear(plan_.ln_f.gain);
-  clear(plan_.ln_f.bias);
-  for (const LinearPlan* layer : linear_layers(plan_)) clear(layer->bias);
+  // Matrices are written by their first matmul, also a tied embedding; parameters that are only added to start at zero.
+  for_each_parameter(plan_, [this](const Parameter& p) {
+    if (p.role == ParameterRole::matrix || (plan_.tied && &p == &plan_.wte)) return;
+    std::ranges::fill(p.in(gradients_), 0.0F);
+  });
 }
 
 double ForwardBackward::run(const BatchSlice& slice, float* losses, float* logits) {

@@ -2,9 +2,6 @@
 // and no other thread.
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "network/forward.h"
 #include "network/plan.h"
 
@@ -15,8 +12,8 @@ class ForwardBackward : private Forward {
   ForwardBackward(const Plan& plan, const ModelWeights& weights) : Forward(plan, weights, /*for_backward=*/true) {}
 
   using Forward::prepare;
-  /// Before the first slice of a step. `gradients`: by group; only what a slice touches is written.
-  void begin(std::span<float* const> gradients);
+  /// Before the first slice of a step. `gradients`: laid out as the plan says; only what a slice touches is written.
+  void begin(float* gradients);
   /// Adds the gradients of the slice; returns the sum of its tokens' losses. `losses`: room for each of them, (count,
   /// T), 0 where a target does not count; `logits`: (count, T, V); null: not wanted.
   double run(const BatchSlice& slice, float* losses = nullptr, float* logits = nullptr);
@@ -30,25 +27,24 @@ class ForwardBackward : private Forward {
 
   void backward(const Chunk& chunk);
   void embed_backward(const Chunk& chunk);
-  void attention_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk);
-  void mlp_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk);
+  void attention_block_backward(const BlockParameters& block, const BlockActivations& acts, long layer,
+                                const Chunk& chunk);
+  void mlp_block_backward(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk);
   void attention_heads_backward(const BlockActivations& acts, long layer, const Chunk& chunk);
 
   const float* convolution_backward(const Parameter& weight, const float* x);
-  void qkv_backward(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk);
-  void norm_backward(const NormPlan& norm, const float* x, const float* stats);
-  void add_norm_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy);
-  void add_sublayer_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy);
+  void qkv_backward(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk);
+  void norm_backward(const NormParameters& norm, const float* x, const float* stats);
+  void add_norm_backward(const NormParameters& norm, const float* x, const float* stats, const float* dy);
+  void add_sublayer_backward(const NormParameters& norm, const float* x, const float* stats, const float* dy);
   void weight_backward(long out, long in, const float* dy, long lddy, const float* x, long ldx, float* dw) const;
-  void linear_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy, float* dx,
+  void linear_backward(const LinearParameters& layer, const float* x, long ldx, const float* dy, long lddy, float* dx,
                        long lddx, bool add);
   const float* branch_gradient(Place place, long layer, const Chunk& chunk) const;
 
-  float* gradient(const Parameter& p) const {
-    return p.exists() ? gradients_[static_cast<std::size_t>(p.group)] + p.offset : nullptr;
-  }
+  float* gradient(const Parameter& p) const { return p.at(gradients_); }
 
-  std::vector<float*> gradients_;
+  float* gradients_ = nullptr;
   bool has_gradients_ = false;
   Bf16 *x_vnni_ = nullptr, *dy_vnni_ = nullptr;
   float *dx_ = nullptr, *dnormed_ = nullptr, *dqkv_ = nullptr, *do_ = nullptr, *dhidden_ = nullptr, *dgate_ = nullptr;
