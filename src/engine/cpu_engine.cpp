@@ -20,54 +20,32 @@ namespace {
 
 using cpu::AlignedFloats;
 using cpu::BatchSlice;
-using cpu::Forward;
 using cpu::ForwardBackward;
 using cpu::on_threads;
 using cpu::Plan;
 
-void check(const WindowBatch& windows, const Plan& plan) {
-  if (windows.T < 1 || windows.T > plan.block_size)
-    throw Error(ExitCode::internal, "T = ", windows.T, " is outside 1 to model.block_size = ", plan.block_size);
-  check_windows(windows, plan.vocab_size);
-}
-
 class CpuEngine : public Engine {
  public:
-  CpuEngine(ParameterArena& arena, Plan plan)
-      : Engine(arena),
-        plan_(std::move(plan)),
-        weights_{.values = arena.values.data(), .packed = AlignedFloats(plan_.packed_floats)} {
-    if (plan_.floats != arena.values.size())
-      throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
+  explicit CpuEngine(const EngineRequest& request)
+      : Engine(request),
+        plan_(plan_in(arena_, request.model, request.vocab_size, request.train, cpu::Packing::both)),
+        weights_{.values = arena_.values.data(), .packed = AlignedFloats(plan_.packed_floats)} {
+    if (request.train.dtype == Dtype::bfloat16) plan_.bf16 = cpu::bf16_kernels();
   }
 
   std::string_view name() const override { return "cpu"; }
 
   Gradients gradients(const GradientInput& input) override {
     use_threads();
-    pack_weights(plan_.bf16);
+    on_threads(threads(), [&](int thread) { pack_weights(plan_, weights_, plan_.bf16, thread, threads()); });
     const double loss = accumulate_gradients(input);
     return {.loss = loss, .norm = std::sqrt(sum_gradients())};
-  }
-
-  void score(const WindowBatch& windows, std::span<float> losses) override {
-    use_threads();
-    pack_weights(/*bf16=*/nullptr);
-    check(windows, plan_);
-    on_threads(threads(), [&](int thread) {
-      const BatchSlice slice = slice_of(windows, thread);
-      if (slice.windows.B() == 0) return;
-      Forward& forward = shares_[static_cast<std::size_t>(thread)].scoring;
-      forward.prepare(slice.windows.B(), windows.T);
-      forward.losses(slice, losses.data() + slice.first * windows.T);
-    });
   }
 
  private:
   /// What one thread computes in, and its part of the results.
   struct Share {
     ForwardBackward training;
-    Forward scoring;
     AlignedFloats gradients{};  ///< laid out as the arena's; none for the first thread, which adds into that itself
     double loss = 0, squares = 0;
   };
@@ -78,12 +56,7 @@ class CpuEngine : public Engine {
     const int count = cpu::threads_in_force();
     if (count == threads()) return;
     shares_.clear();
-    for (int thread = 0; thread < count; ++thread)
-      shares_.push_back({.training = ForwardBackward(plan_, weights_), .scoring = Forward(plan_, weights_)});
-  }
-
-  void pack_weights(const cpu::Bf16Kernels* bf16) {
-    on_threads(threads(), [&](int thread) { cpu::pack_weights(plan_, weights_, bf16, thread, threads()); });
+    for (int thread = 0; thread < count; ++thread) shares_.push_back({.training = ForwardBackward(plan_, weights_)});
   }
 
   BatchSlice slice_of(const WindowBatch& windows, std::int64_t thread) const {
@@ -95,7 +68,7 @@ class CpuEngine : public Engine {
   double accumulate_gradients(const GradientInput& input) {
     std::vector<std::uint64_t> seeds;  // as ForwardPass::drop derives them
     for (const WindowBatch& windows : input.micro_batches) {
-      check(windows, plan_);
+      check_windows(windows, plan_.vocab_size, plan_.block_size);
       seeds.push_back(derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step),
                                   static_cast<std::uint32_t>(seeds.size())));
     }
@@ -185,9 +158,7 @@ class CpuEngine : public Engine {
 }  // namespace
 
 std::unique_ptr<Engine> make_cpu_engine(const EngineRequest& request) {
-  Plan plan = cpu::plan_of(request.model, request.vocab_size, cpu::Packing::both, &request.train);
-  if (request.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
-  return std::make_unique<CpuEngine>(request.arena, std::move(plan));
+  return std::make_unique<CpuEngine>(request);
 }
 
 }  // namespace chargpt

@@ -30,6 +30,18 @@ double token_weight(const GradientInput& input) {
   return 1.0 / static_cast<double>(tokens);
 }
 
+void Engine::score(const WindowBatch& windows, std::span<float> losses) {
+  const int threads = cpu::threads_in_force();
+  if (!team_ || team_->threads() != threads) {
+    scoring_plan_ = plan_in(arena_, model_, vocab_size_, train_, cpu::Packing::forward);
+    team_ = std::make_unique<cpu::ForwardTeam>(scoring_plan_, arena_.values.data(), threads);
+  } else if (!is_packed_) {
+    team_->pack();
+  }
+  is_packed_ = true;
+  team_->losses(windows, losses);
+}
+
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineRequest& request) {
   if (chosen_engine(name, request.train.dtype, request.device) == "cpu") return make_cpu_engine(request);
   return torch_module(name == "libtorch" ? "--engine libtorch" : "--device " + request.device).make_engine(request);

@@ -14,6 +14,7 @@
 #include "engine/optimizer.h"
 #include "kernels/thread_team.h"
 #include "network/arena.h"
+#include "network/forward.h"
 #include "network/window_scorer.h"
 
 namespace chargpt {
@@ -48,42 +49,6 @@ struct Gradients {
   bool finite() const { return std::isfinite(loss) && std::isfinite(norm); }
 };
 
-/// Parameters, and what is kept of each, are the arena's. An engine on another device has copies of them; then what
-/// reads the arena asks give_back() or give_gradients() first, and what changes it tells take_over() or
-/// take_gradients(). On the CPU these do nothing.
-class Engine : public WindowScorer {
- public:
-  explicit Engine(ParameterArena& arena) : arena_(arena) {}
-
-  virtual std::string_view name() const = 0;
-  /// What has come up since; empty: nothing. Tells it once.
-  virtual std::string take_notice() { return {}; }
-  /// The gradient of the mean cross-entropy of all targets that count, soft ones too; weights and moments stay as they
-  /// are. What the heartbeat throws drops it whole.
-  virtual Gradients gradients(const GradientInput& input) = 0;
-  /// Applies the gradients; the arena counts it.
-  virtual void update(const UpdateContext& context) { chargpt::update(arena_, context); }
-  /// The averages, if there are any, follow an update.
-  virtual void average(double decay) { follow_averages(arena_, decay); }
-
-  /// Weights and averages change places.
-  virtual void swap_averages() { chargpt::swap_averages(arena_); }
-
-  virtual void give_gradients() {}
-  virtual void take_gradients() {}
-  /// Weights, moments and averages.
-  virtual void give_back() {}
-  virtual void take_over() {}
-  /// Waits for all work queued on the device. For timing.
-  virtual void synchronize() {}
-
- protected:
-  ParameterArena& arena_;
-};
-
-/// Tokens that a GPU scores at once: it has room for more than a CPU's caches, and waits less for the host.
-inline constexpr std::int64_t tokens_scored_on_gpu = 65'536;
-
 /// What an engine is made for. All must outlive it.
 struct EngineRequest {
   const ModelConfig& model;
@@ -93,6 +58,62 @@ struct EngineRequest {
   std::string device = "cpu";  ///< as choose_device() gives it
   int threads = cpu::threads_in_force();
 };
+
+/// Parameters, and what is kept of each, are the arena's. An engine on another device has copies of them; then what
+/// reads the arena asks give_back() or give_gradients() first, and what changes it tells take_over() or
+/// take_gradients(). On the CPU weights are packed again after a take_over(), and the others do nothing.
+///
+/// On a CPU every engine scores by the forward pass of network/, whatever it trains with; weights are packed once for
+/// all that is scored between two changes of them.
+class Engine : public WindowScorer {
+ public:
+  explicit Engine(const EngineRequest& request)
+      : arena_(request.arena), model_(request.model), train_(request.train), vocab_size_(request.vocab_size) {}
+
+  virtual std::string_view name() const = 0;
+  /// What has come up since; empty: nothing. Tells it once.
+  virtual std::string take_notice() { return {}; }
+  /// The gradient of the mean cross-entropy of all targets that count, soft ones too; weights and moments stay as they
+  /// are. What the heartbeat throws drops it whole.
+  virtual Gradients gradients(const GradientInput& input) = 0;
+  /// Applies the gradients; the arena counts it.
+  virtual void update(const UpdateContext& context) {
+    chargpt::update(arena_, context);
+    is_packed_ = false;
+  }
+  /// The averages, if there are any, follow an update.
+  virtual void average(double decay) { follow_averages(arena_, decay); }
+
+  /// Weights and averages change places.
+  virtual void swap_averages() {
+    chargpt::swap_averages(arena_);
+    is_packed_ = false;
+  }
+
+  virtual void give_gradients() {}
+  virtual void take_gradients() {}
+  /// Weights, moments and averages.
+  virtual void give_back() {}
+  virtual void take_over() { is_packed_ = false; }
+  /// Waits for all work queued on the device. For timing.
+  virtual void synchronize() {}
+
+  void score(const WindowBatch& windows, std::span<float> losses) override;
+
+ protected:
+  ParameterArena& arena_;
+
+ private:
+  const ModelConfig& model_;
+  const TrainConfig& train_;
+  std::int64_t vocab_size_;
+  cpu::Plan scoring_plan_;
+  std::unique_ptr<cpu::ForwardTeam> team_;  ///< made when something is scored
+  bool is_packed_ = false;
+};
+
+/// Tokens that a GPU scores at once: it has room for more than a CPU's caches, and waits less for the host.
+inline constexpr std::int64_t tokens_scored_on_gpu = 65'536;
 
 /// Why the CPU engine computes bfloat16 in float32 where cpu::bf16_kernels() is null.
 inline constexpr std::string_view lacks_bf16 =

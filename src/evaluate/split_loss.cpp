@@ -23,19 +23,9 @@ void check_stride(std::int64_t stride, std::int64_t block_size, const std::strin
                 meaning_of_0);
 }
 
-/// At least the number of symbols of the split, as far as its ids tell.
-std::int64_t symbols_of(TokenView split) {
-  std::int64_t largest = 255;
-  if (split.width() == 1) return largest + 1;
-  split.each_run([&](std::span<const std::int64_t> run) { largest = std::max(largest, std::ranges::max(run)); });
-  return largest + 1;
-}
-
-/// Windows that run at once: as the scorer prefers, with logits of at most 64 MB.
-std::int64_t windows_at_once(const WindowScorer& scorer, TokenView split, std::int64_t length) {
-  constexpr std::int64_t logits_bytes = 64 << 20;
-  const std::int64_t per_token = symbols_of(split) * static_cast<std::int64_t>(sizeof(float));
-  return std::max<std::int64_t>(1, std::min(logits_bytes / per_token, scorer.tokens_at_once()) / length);
+/// Windows of this length that run at once.
+std::int64_t windows_at_once(const WindowScorer& scorer, std::int64_t length) {
+  return std::max<std::int64_t>(1, scorer.tokens_at_once() / length);
 }
 
 /// Losses (B, T) of windows of one length.
@@ -80,7 +70,7 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
   check_split(split);
   check_stride(stride, block_size, "no overlap");
   const WindowCut windows(split, block_size, stride == 0 ? block_size : stride);
-  const std::int64_t at_once = windows_at_once(scorer, split, block_size);
+  const std::int64_t at_once = windows_at_once(scorer, block_size);
   std::vector<float> losses;
   losses.reserve(static_cast<std::size_t>(split.size() - 1));
   for (std::int64_t first = 0; first < windows.count();) {
@@ -131,7 +121,7 @@ double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t cou
   const bool last_is_short = cut[cut.count() - 1].length < length;
   const std::int64_t places = anywhere ? split.size() - length : cut.count() - (last_is_short ? 1 : 0);
   count = std::min(count, places);
-  const std::int64_t at_once = windows_at_once(scorer, split, length);
+  const std::int64_t at_once = windows_at_once(scorer, length);
   double sum = 0;
   std::int64_t counted = 0;
   for (std::int64_t first = 0; first < count; first += at_once) {

@@ -140,7 +140,7 @@ class OrderedWork {
 class LibtorchEngine : public Engine {
  public:
   LibtorchEngine(std::shared_ptr<LanguageModel> model, const EngineRequest& request)
-      : Engine(request.arena),
+      : Engine(request),
         dtype_(request.train.dtype),
         device_(request.device),
         model_(std::move(model)),
@@ -166,11 +166,12 @@ class LibtorchEngine : public Engine {
   }
 
   std::int64_t tokens_at_once() const override {
-    return device_.is_cpu() ? WindowScorer::tokens_at_once() : tokens_scored_on_gpu;
+    return device_.is_cpu() ? WindowScorer::tokens_at_once()
+                            : logits_at_once(tokens_scored_on_gpu, model_->vocab_size());
   }
 
   void score(const WindowBatch& windows, std::span<float> losses) override {
-    use_threads();
+    if (device_.is_cpu()) return Engine::score(windows, losses);
     const torch::NoGradGuard no_grad;
     const PrecisionScope precision(device_, Dtype::float32);
     const torch::Tensor all =
@@ -188,7 +189,10 @@ class LibtorchEngine : public Engine {
   void give_gradients() override { parameters_.give_gradients(); }
   void take_gradients() override { parameters_.take_gradients(); }
   void give_back() override { parameters_.give_back(); }
-  void take_over() override { parameters_.take_over(); }
+  void take_over() override {
+    Engine::take_over();
+    parameters_.take_over();
+  }
   void synchronize() override {
     if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/error.h"
 #include "kernels/kernels.h"
 
 namespace chargpt {
@@ -120,6 +121,14 @@ void ParameterArena::load_optimizer(const Tensors& file, std::int64_t updates, c
   }
   updates_ = updates;
   expect_no_more(file, source, expected);
+}
+
+cpu::Plan plan_in(const ParameterArena& arena, const ModelConfig& model, std::int64_t vocab_size,
+                  const TrainConfig& train, cpu::Packing packing) {
+  cpu::Plan plan = cpu::plan_of(model, vocab_size, packing, &train);
+  if (plan.floats != arena.values.size())
+    throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
+  return plan;
 }
 
 }  // namespace chargpt

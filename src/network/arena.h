@@ -12,6 +12,7 @@
 #include "kernels/buffers.h"
 #include "network/layers.h"
 #include "network/parameter_groups.h"
+#include "network/plan.h"
 #include "run/safetensors.h"
 
 namespace chargpt {
@@ -65,5 +66,9 @@ class ParameterArena {
 /// `source` and the tensor, unless names, shapes and dtypes are exactly those expected; diverged if a weight is NaN or
 /// infinite. `source` as in messages.
 void read_weights(std::span<const Parameter> parameters, const Tensors& file, const std::string& source, float* to);
+
+/// The plan of such a model whose values lie as the arena's. Error internal if the arena is not made for such options.
+cpu::Plan plan_in(const ParameterArena& arena, const ModelConfig& model, std::int64_t vocab_size,
+                  const TrainConfig& train, cpu::Packing packing);
 
 }  // namespace chargpt

@@ -86,7 +86,8 @@ void Decoder::share_out(const Body& body) {
   const auto count = static_cast<long>(slots_.size());
   if (count == 1) return body(0, 1, 0);
   const long threads = team_.threads();
-  team_.run([&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
+  on_threads(team_.threads(),
+             [&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
 }
 
 /// `count` positions from `first` on, of `sequences` sequences from `sequence` on.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/part.h"
+
 namespace chargpt::cpu {
 namespace {
 
@@ -430,6 +432,42 @@ void Forward::logits(const BatchSlice& slice, float* logits) {
   for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t begin) {
     forward(chunk);
     k_.copy(rows_, V, logits_, row_stride(V), logits + begin * slice.windows.T * V, V);
+  });
+}
+
+// ---- ForwardTeam
+
+ForwardTeam::ForwardTeam(const Plan& plan, const float* values, int threads)
+    : plan_(plan), threads_(threads), weights_{.values = values, .packed = AlignedFloats(plan.packed_floats)} {
+  for (int thread = 0; thread < threads; ++thread) passes_.emplace_back(plan_, weights_);
+  pack();
+}
+
+void ForwardTeam::pack() {
+  on_threads(threads_, [this](int thread) { pack_weights(plan_, weights_, /*bf16=*/nullptr, thread, threads_); });
+}
+
+/// work(forward, slice), each thread a part of the windows.
+template <class Work>
+void ForwardTeam::on_parts(const WindowBatch& windows, const Work& work) {
+  check_windows(windows, plan_.vocab_size, plan_.block_size);
+  on_threads(threads_, [&](int thread) {
+    const Part part = part_of(windows.B(), threads_, thread);
+    if (part.size == 0) return;
+    pass(thread).prepare(part.size, windows.T);
+    work(pass(thread), BatchSlice{.windows = windows.part(part.begin, part.size), .first = part.begin});
+  });
+}
+
+void ForwardTeam::losses(const WindowBatch& windows, std::span<float> losses) {
+  on_parts(windows, [&](Forward& forward, const BatchSlice& slice) {
+    forward.losses(slice, losses.data() + slice.first * windows.T);
+  });
+}
+
+void ForwardTeam::logits(const WindowBatch& windows, std::span<float> logits) {
+  on_parts(windows, [&](Forward& forward, const BatchSlice& slice) {
+    forward.logits(slice, logits.data() + slice.first * windows.T * plan_.vocab_size);
   });
 }
 

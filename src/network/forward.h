@@ -269,33 +269,30 @@ class Forward {
   ThreadTeam* helpers_ = nullptr;  ///< of the current chunk
 };
 
-/// A model ready to compute: its weights, packed once, and a forward pass for each thread of a team.
+/// A model ready to compute: its weights, packed, and a forward pass for each thread.
 class ForwardTeam {
  public:
   /// `plan` and the values must outlive it.
-  ForwardTeam(const Plan& plan, const float* values, int threads)
-      : plan_(plan), team_(threads), weights_{.values = values, .packed = AlignedFloats(plan.packed_floats)} {
-    for (int thread = 0; thread < threads; ++thread) passes_.emplace_back(plan_, weights_);
-    pack();
-  }
+  ForwardTeam(const Plan& plan, const float* values, int threads);
   /// After each change of the values.
-  void pack() {
-    team_.run([this](int thread) { pack_weights(plan_, weights_, /*bf16=*/nullptr, thread, threads()); });
-  }
+  void pack();
 
   const Plan& plan() const { return plan_; }
-  int threads() const { return team_.threads(); }
-  /// body(thread) on all threads at the same time; it must not throw.
-  template <class Body>
-  void run(Body&& body) {
-    team_.run(body);
-  }
+  int threads() const { return threads_; }
   Forward& pass(int thread) { return passes_[static_cast<std::size_t>(thread)]; }
   std::span<Forward> passes() { return passes_; }
 
+  /// Losses as WindowScorer::score() has them. Errors as check_windows().
+  void losses(const WindowBatch& windows, std::span<float> losses);
+  /// Logits of each position: (B, T, V). Errors as check_windows().
+  void logits(const WindowBatch& windows, std::span<float> logits);
+
  private:
+  template <class Work>
+  void on_parts(const WindowBatch& windows, const Work& work);
+
   const Plan& plan_;
-  ThreadTeam team_;
+  int threads_;
   ModelWeights weights_;
   std::vector<Forward> passes_;
 };

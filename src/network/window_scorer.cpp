@@ -41,7 +41,9 @@ std::int64_t WindowBatch::counted() const {
   return count;
 }
 
-void check_windows(const WindowBatch& windows, std::int64_t vocab_size) {
+void check_windows(const WindowBatch& windows, std::int64_t vocab_size, std::int64_t block_size) {
+  if (windows.T < 1 || windows.T > block_size)
+    throw Error(ExitCode::internal, "T = ", windows.T, " is outside 1 to model.block_size = ", block_size);
   std::vector<std::int64_t> ids(static_cast<std::size_t>(windows.T + 1));
   for (const std::int64_t start : windows.starts) {
     if (start < 0 || start + windows.T >= windows.tokens.size())

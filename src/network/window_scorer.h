@@ -1,6 +1,7 @@
 // Windows of a text, and what can score them: a model held for inference, or one in training.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -27,10 +28,15 @@ struct WindowBatch {
   void copy_targets(std::int64_t* to) const;
 };
 
-/// Error internal for a window that the tokens do not hold whole, or an id that is no symbol's.
-void check_windows(const WindowBatch& windows, std::int64_t vocab_size);
+/// Error internal for a window longer than `block_size` or not wholly in the text, or an id outside the vocabulary.
+void check_windows(const WindowBatch& windows, std::int64_t vocab_size, std::int64_t block_size);
 
 inline constexpr std::int64_t no_target = -1;
+
+/// Of so many tokens those whose logits take 64 MB at most.
+inline std::int64_t logits_at_once(std::int64_t tokens, std::int64_t vocab_size) {
+  return std::clamp<std::int64_t>((std::int64_t{16} << 20) / vocab_size, 1, tokens);
+}
 
 class WindowScorer {
  public:

@@ -65,7 +65,7 @@ void AdaptiveNetwork::score(const WindowBatch& windows, std::span<float> losses)
 /// losses_ become those of the window before it; `logits` too, unless they are null.
 void AdaptiveNetwork::step(const TokenView& tokens, const WindowCut::Window& window, float* logits) {
   const WindowBatch windows{.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length};
-  check_windows(windows, vocab_size());
+  check_windows(windows, vocab_size(), block_size());
   pass_.prepare(1, window.length);
   pass_.begin(gradients_.data());
   pass_.run({.windows = windows, .from = window.from, .scale = 1.0F / static_cast<float>(window.to - window.from)},

@@ -1,11 +1,10 @@
 #include "predict/network.h"
 
 #include <algorithm>
-#include <exception>
-#include <mutex>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "kernels/thread_team.h"
 #include "network/decoder.h"
 #include "network/forward.h"
 #include "network/model_types.h"
@@ -75,44 +74,19 @@ std::int64_t NetworkPredictor::at_once() const {
 
 void NetworkPredictor::each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) {
   if (rows == 1) return body(0, 0);  // no thread is woken for it
-  std::exception_ptr failure;
-  std::mutex guard;
-  team().run([&](int thread) {
-    try {
-      for (std::int64_t row = rows * thread / threads_; row < rows * (thread + 1) / threads_; ++row) body(row, thread);
-    } catch (...) {
-      const std::lock_guard lock(guard);
-      failure = std::current_exception();
-    }
+  cpu::on_threads(threads_, [&](int thread) {
+    for (std::int64_t row = rows * thread / threads_; row < rows * (thread + 1) / threads_; ++row) body(row, thread);
   });
-  if (failure) std::rethrow_exception(failure);
 }
 
 // ---- windows
 
-/// work(forward, slice), each thread a part of the windows.
-template <class Work>
-void NetworkPredictor::on_parts(const WindowBatch& windows, const Work& work) {
-  check_windows(windows, vocab_size());
-  const std::int64_t B = windows.B();
-  for (cpu::Forward& pass : team().passes()) pass.prepare((B + threads_ - 1) / threads_, windows.T);
-  team().run([&](int thread) {
-    const std::int64_t begin = B * thread / threads_, end = B * (thread + 1) / threads_;
-    if (begin == end) return;
-    work(team_->pass(thread), cpu::BatchSlice{.windows = windows.part(begin, end - begin), .first = begin});
-  });
-}
-
 void NetworkPredictor::score(const WindowBatch& windows, std::span<float> losses) {
-  on_parts(windows, [&](cpu::Forward& forward, const cpu::BatchSlice& slice) {
-    forward.losses(slice, losses.data() + slice.first * windows.T);
-  });
+  team().losses(windows, losses);
 }
 
 void NetworkPredictor::logits(const WindowBatch& windows, std::span<float> logits) {
-  on_parts(windows, [&](cpu::Forward& forward, const cpu::BatchSlice& slice) {
-    forward.logits(slice, logits.data() + slice.first * windows.T * vocab_size());
-  });
+  team().logits(windows, logits);
 }
 
 }  // namespace chargpt

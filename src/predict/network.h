@@ -52,8 +52,6 @@ class NetworkPredictor : public Predictor {
  private:
   cpu::ForwardTeam& team();
   cpu::Decoder& decoder();
-  template <class Work>
-  void on_parts(const WindowBatch& windows, const Work& work);
 
   const InferenceModel& model_;
   int threads_;

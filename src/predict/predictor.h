@@ -36,6 +36,8 @@ class Predictor : public WindowScorer {
     for (std::int64_t row = 0; row < rows; ++row) body(row, 0);
   }
 
+  /// Their logits take 64 MB at most.
+  std::int64_t tokens_at_once() const override { return logits_at_once(WindowScorer::tokens_at_once(), vocab_size()); }
   /// Of every position of the windows: (B, T, V), float32. Errors as check_windows.
   virtual void logits(const WindowBatch& windows, std::span<float> logits) = 0;
   /// By logits().

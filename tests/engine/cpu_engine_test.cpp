@@ -93,9 +93,6 @@ TEST_CASE("gradients agree with one thread, three, and more than there are windo
     INFO(count << " threads");
     const Threads threads(count);
     check_agreement(config, {some_batch(2, 8), some_batch(5, 8, 3), some_batch(1, 3, 7)});
-    Subject reference(config, "libtorch"), fast(config, "cpu");
-    const WindowBatch batch = some_batch(3, 8);
-    CHECK(largest_difference(losses_of(*fast.engine, batch), losses_of(*reference.engine, batch)) < 1e-5);
   }
 }
 
@@ -188,8 +185,9 @@ TEST_CASE_METHOD(TwoThreads, "bfloat16 moves every gradient by no more than its 
   for (const ModelConfig& config : {small_config(), odd}) {
     Subject reference(config, "libtorch", {}, /*disturbed=*/true), fast(config, "cpu", rounded, /*disturbed=*/true);
     const WindowBatch batch = some_batch(5, 8);
-    CHECK(largest_difference(losses_of(*fast.engine, batch), losses_of(*reference.engine, batch)) < 1e-5);
+    const double scored = losses_of(*fast.engine, batch).mean().item<double>();  // in float32
     const double expected = reference.step(0, {batch}).loss, loss = fast.step(0, {batch}).loss;
+    CHECK(scored == Approx(expected).epsilon(1e-5));
     CHECK(loss != expected);  // it did round
     CHECK(loss == Approx(expected).epsilon(0.01));
     const Worst worst = worst_gradient(reference.arena, fast.arena);

@@ -91,16 +91,16 @@ TEST_CASE("overlapping windows score each character once with at least block_siz
     }
 }
 
-TEST_CASE("windows run in batches whose logits fit the limit") {
+TEST_CASE("windows run in batches of the tokens that the scorer takes at once, one at least") {
   FakeScorer scorer;
-  Text text(10'000, 2);
-  text.ids[100] = 65'535;  // 65,536 symbols of 4 bytes: 256 tokens in 64 MB
+  const Text text(10'000);
   split_loss(scorer, text.view(), 100);
-  std::set<Ids> shapes(scorer.shapes.begin(), scorer.shapes.end());
-  CHECK(shapes == std::set<Ids>{{2, 100}, {1, 100}, {1, 99}});
+  CHECK(std::set<Ids>(scorer.shapes.begin(), scorer.shapes.end()) == std::set<Ids>{{40, 100}, {19, 100}, {1, 99}});
   scorer.shapes.clear();
-  split_loss(scorer, text.view(), 1000);
-  CHECK(scorer.shapes.front() == Ids{1, 1000});
+  split_loss(scorer, text.view(), 5000);
+  CHECK(scorer.shapes.front() == Ids{1, 5000});
+  CHECK(logits_at_once(4096, 65) == 4096);
+  CHECK(logits_at_once(4096, 65'536) == 256);
 }
 
 TEST_CASE("a split without a predictable character and an impossible stride are named") {
