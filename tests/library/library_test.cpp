@@ -174,7 +174,6 @@ TEST_CASE_METHOD(Opened, "what a prompt has that the model has never seen is lef
 }
 
 TEST_CASE("what a call gets wrong is one line and a status") {
-  CHECK(status_of([] { Model("/nowhere"); }) == CHARGPT_MISSING);
   CHECK_THROWS_WITH(Model(run + "s"), "no run or checkpoint at " + run + "s");  // nothing is listed
   CHECK(status_of([] { Model(run, {.checkpoint = "step-7"}); }) == CHARGPT_MISSING);
   CHECK(status_of([] { Model(run, {.weights = "worse"}); }) == CHARGPT_USAGE);
