@@ -152,13 +152,13 @@ std::vector<std::string> flaws_of(const TextBytes& text, Units units) {
   const bool latin_1 =
       std::ranges::none_of(bytes, [](char byte) { return (byte & 0xFF) > 0xC3; });  // of U+00FF at most
   for (const std::string_view twice : {"Ã©", "Ã¤", "Ã¡", "Ã¨", "Ã¼", "Ã¶", "Ã³", "Ã\u0083", "Ãƒ", "â€", "\u00E2\u0080",
-                                       "Ð°", "Å‚", "Î±", "ã\u0081", "ä¸", "Р°", "├⌐"})
+                                       "Ð°", "Å‚", "Î±", "ã\u0081", "ä¸", "Р°", "Рµ", "├⌐"})
     if (bytes.find(twice) != bytes.npos) {
       flaws.push_back(line_of("characters were encoded twice, such as '", twice, "'; undo it: iconv -f UTF-8 -t ",
-                              twice == "Р°"   ? "WINDOWS-1251"
-                              : twice == "├⌐" ? "CP437"
-                              : latin_1       ? "ISO-8859-1"
-                                              : "WINDOWS-1252",
+                              twice.starts_with("Р") ? "WINDOWS-1251"
+                              : twice == "├⌐"        ? "CP437"
+                              : latin_1              ? "ISO-8859-1"
+                                                     : "WINDOWS-1252",
                               " FILE > NEW"));
       break;
     }

@@ -232,7 +232,7 @@ void write_html(const Arguments& arguments, const Vocabulary& vocabulary, const 
 }
 
 void run_score(const Arguments& given) {
-  constexpr std::int64_t most_searched = 50'000'000;  // tokens of the training text: some seconds
+  constexpr std::int64_t most_searched = 10'000'000;  // tokens of the training text: two seconds
   Arguments arguments = given;
   if (arguments.candidates > 0 && !arguments.output.json)
     throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
