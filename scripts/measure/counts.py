@@ -49,7 +49,8 @@ class Run:
 
     def scored(self, *options):
         """Microseconds for each character."""
-        return 1e6 / self.program.json("eval", self.run, *self.threads, *options)["tokens_per_second"]
+        figures = self.program.json("eval", self.run, *self.threads, *options)
+        return 1e6 * figures["scoring_seconds"] / figures["tokens"]
 
     def row(self, name):
         alone, mixed = self.sampled(), self.sampled("--counts")

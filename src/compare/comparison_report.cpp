@@ -84,7 +84,7 @@ Json result_json(const ConfigResult& result, const Comparison& comparison) {
   json["versus_best"] = difference_json(result.versus_best);
   if (result.versus_best) {
     json["versus_best"]["ahead_in_tenths"] = tenths_above_zero(*result.versus_best);
-    json["versus_best"]["tenths"] = result.versus_best->tenths.size();
+    json["versus_best"]["tenths_compared"] = result.versus_best->tenths.size();
   }
   if (result.runs.leaks) json["leaks"] = true;
   return json;
@@ -96,7 +96,7 @@ Json effects_json(const Comparison& comparison) {
     Json levels = Json::array();
     for (const LevelMean& each : effect)
       levels.push_back(
-          {{"level", each.level}, {"mean", each.mean}, {"versus_best", difference_json(each.versus_best)}});
+          {{"value", each.level}, {"mean", each.mean}, {"versus_best", difference_json(each.versus_best)}});
     effects.push_back(std::move(levels));
   }
   return effects;

@@ -70,8 +70,8 @@ nlohmann::ordered_json to_json(const std::vector<ClimbedRung>& rungs, const std:
   for (const ClimbedRung& rung : rungs) {
     nlohmann::ordered_json row = {{"config", rung.rung.preset}, {"loss", rung.result->mean.mean}};
     row["leaks"] = rung.result->runs.leaks;
-    row["step"] = difference_json(rung.step);
-    if (rung.step) row["step"]["below"] = rung.below;
+    row["versus_below"] = difference_json(rung.step);
+    if (rung.step) row["versus_below"]["below"] = rung.below;
     row["lesson"] = rung.rung.lesson;
     json["rungs"].push_back(std::move(row));
   }

@@ -149,7 +149,7 @@ std::string to_text(const SameTraining& same) {
 
 Json to_json(const SameTraining& same) {
   Json json = {{"verdict", enum_name(same.verdict)},
-               {"losses", same.losses},
+               {"compared_losses", same.losses},
                {"same_weights", same.same_weights},
                {"difference", nullptr}};
   if (const auto& first = same.difference)

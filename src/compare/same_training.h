@@ -42,7 +42,7 @@ SameTraining compare_trainings(const std::filesystem::path& run, const std::file
 
 /// "the same bits: 21 losses, and the weights of steps 20, 40", "different: step 10, loss 3.0 then and 2.5 now"
 std::string to_text(const SameTraining& same);
-/// {"verdict","losses","same_weights","difference":{"step","what","then","now"} or null}
+/// {"verdict","compared_losses","same_weights","difference":{"step","what","then","now"} or null}
 nlohmann::ordered_json to_json(const SameTraining& same);
 
 }  // namespace chargpt

@@ -196,10 +196,10 @@ class LadderTest(CompareTest):
         loss = {row["config"]: row["mean"] for row in report["results"]}
         for row in report["ladder"]["rungs"]:
             self.assertEqual(row["leaks"], row["config"] == "ladder/average")
-            self.assertEqual(row["step"] is None, row["config"] in ("ladder/bigram", "ladder/average"))
-            if row["step"]:
-                self.assertAlmostEqual(row["step"]["difference"], loss[row["config"]] - loss[row["step"]["below"]], places=6)
-        self.assertEqual(report["ladder"]["rungs"][2]["step"]["below"], "ladder/bigram")
+            self.assertEqual(row["versus_below"] is None, row["config"] in ("ladder/bigram", "ladder/average"))
+            if row["versus_below"]:
+                self.assertAlmostEqual(row["versus_below"]["difference"], loss[row["config"]] - loss[row["versus_below"]["below"]], places=6)
+        self.assertEqual(report["ladder"]["rungs"][2]["versus_below"]["below"], "ladder/bigram")
         table = self.fitting_lines(80, *command)
         self.assertTrue(table[11].startswith("counting "), table)
         for part in ("average (leaks)", "counting pairs"):

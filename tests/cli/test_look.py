@@ -85,7 +85,7 @@ class AttentionTest(LookTest):
         self.assertEqual(found["symbols"], ["t", "h", "e", "\u2423", "s", "e", "a"])
         self.assertEqual((found["layers"], found["heads"]), (1, 2))
         self.assertTrue(found["checkpoint"]["best"])
-        for head in found["weights"][0]:
+        for head in found["attention_weights"][0]:
             for i, row in enumerate(head):
                 self.assertAlmostEqual(sum(row), 1, places=5)
                 self.assertEqual(row[i + 1:], [0] * (6 - i))
@@ -129,7 +129,7 @@ class ExplainTest(ProgramTest):
                           [a + b for a, b in zip(walk[None, "token embedding"][3], walk[None, "position embedding"][3])])
         self.assert_close(walk[None, "probabilities of the next character"][0], softmax(walk[None, "logits"][-1]))
         self.assertEqual(sum(operation["parameters"] for operation in found["operations"]), self.json("inspect", "run")["parameters"])
-        attention = self.json("attention", "run", "--prompt", "the sea")["weights"]
+        attention = self.json("attention", "run", "--prompt", "the sea")["attention_weights"]
         for head, row in enumerate(weights):
             self.assert_close(row, attention[0][head][-1])
 
@@ -173,13 +173,13 @@ class ExplainTest(ProgramTest):
         self.train("run", "ladder/transformer", 20)
         self.succeed("explain", "run", "--prompt", "the sea", "--page", "walk.html", "--all")
         pictures = re.findall(r"<svg xmlns.*?</svg>", (self.folder / "walk.html").read_text(), re.DOTALL)
-        layers = self.json("attention", "run", "--prompt", "the sea")["weights"]
+        layers = self.json("attention", "run", "--prompt", "the sea")["attention_weights"]
         self.assertEqual([re.findall(r'opacity="([0-9.]+)"', picture) for picture in pictures],
                          [[f"{weight:.2f}" for head in layer for row in head for weight in row if weight >= 0.005] for layer in layers])
 
     def test_what_a_character_gives_itself_is_the_least_of_all_rows(self):
         self.train("run", "ladder/masked", 20)
-        head = self.json("attention", "run", "--prompt", "the sea")["weights"][0][0]
+        head = self.json("attention", "run", "--prompt", "the sea")["attention_weights"][0][0]
         least = min(row[t] for t, row in enumerate(head))
         share = "more than 99.9 %" if least > 0.999 else f"at least {math.floor(1000 * least) / 10:.1f} %"
         self.assertIn(f"each of the 7 gives itself {share} of its weight", " ".join(self.succeed("explain", "run", "--prompt", "the sea").out.split()))

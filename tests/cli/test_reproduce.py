@@ -28,7 +28,7 @@ class ReproduceTest(ProgramTest):
         before = files(self.folder / "run")
         answer = self.reproduced()
         self.assertEqual(answer["verdict"], "bits")
-        self.assertEqual(answer["losses"], 13 + 4 * 2)  # steps 1, 5, …, 60; evaluations at 0, 20, 40, 60 of both splits
+        self.assertEqual(answer["compared_losses"], 13 + 4 * 2)  # steps 1, 5, …, 60; evaluations at 0, 20, 40, 60 of both splits
         self.assertEqual(answer["same_weights"], [20, 40, 60])
         self.assertEqual((answer["difference"], answer["again"], answer["conditions"]), (None, None, []))
         self.assertFalse((self.folder / "runs").exists())

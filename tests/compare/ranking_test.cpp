@@ -199,7 +199,7 @@ TEST_CASE("main effects are means over the other options, paired by seeds") {
   CHECK(rate[0].level == "r=2");
   // Seed by seed 1 and 0.8; of one pair of heads and three of rates.
   CHECK(rate[1].versus_best->p == Approx(4 * student_p(0.9 / 0.1, 1)));
-  CHECK(to_json(comparison)["effects"][1][2]["level"] == "r=3");
+  CHECK(to_json(comparison)["effects"][1][2]["value"] == "r=3");
 }
 
 TEST_CASE("of three configs each difference is held to a third of the 5 %") {

@@ -121,7 +121,7 @@ class ModuleTest(unittest.TestCase):
     def test_attention_and_figures_are_those_of_the_program(self):
         import numpy
         shown = json.loads(program("attention", RUN, "--prompt", "the end", "--json").stdout)
-        self.assertEqual(self.model.attention("the end").tolist(), numpy.array(shown["weights"], numpy.float32).tolist())
+        self.assertEqual(self.model.attention("the end").tolist(), numpy.array(shown["attention_weights"], numpy.float32).tolist())
         run = chargpt.train(run="r", max_iters=2, **SMALL)
         for model, options in ((self.model, {"text": TEXT, "unknown": "skip"}), (run.load(), {"split": "train"}), (run.load(weights="trained"), {"counts": True})):
             words = [f"--{name}" if value is True else f"--{name}={value}" for name, value in options.items()]

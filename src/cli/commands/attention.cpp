@@ -76,7 +76,7 @@ void print_as_json(const LoadedRun& run, const AttentionWeights& weights, const 
                                  {"checkpoint", checkpoint_json(run)}};
   const auto T = static_cast<std::size_t>(weights.T);
   for (std::int64_t layer = 0; layer < weights.layers; ++layer) {
-    nlohmann::ordered_json& heads = json["weights"].emplace_back();
+    nlohmann::ordered_json& heads = json["attention_weights"].emplace_back();
     for (std::int64_t head = 0; head < weights.heads; ++head) {
       nlohmann::ordered_json& rows = heads.emplace_back();
       for (std::size_t i = 0; i < T; ++i) rows.push_back(weights.of_head(layer, head).subspan(i * T, T));

@@ -131,7 +131,7 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   nlohmann::ordered_json json = {
       {"ms_per_step", {{"median", middle}, {"p10", quantile(milliseconds, 0.1)}, {"p90", quantile(milliseconds, 0.9)}}},
       {"tokens_per_second", 1000.0 * tokens / middle},
-      {"steps", arguments.steps},
+      {"measured_steps", arguments.steps},
       {"warmup_steps", arguments.warmup},
       {"engine", trainer.engine().name()},
       {"threads", options.threads},

@@ -95,7 +95,7 @@ nlohmann::ordered_json describe_presets() {
                     {"block_size", config.model.block_size},
                     {"batch_size", config.train.batch_size},
                     {"max_iters", config.train.max_iters},
-                    {"length", length_text(config.train)},
+                    {"trains_for", length_text(config.train)},
                     {"expected", expected_of(preset.name)}});
   }
   return rows;
@@ -109,7 +109,7 @@ void print_presets(const nlohmann::ordered_json& rows) {
     const auto& expected = row["expected"];
     table.add({row["name"], expected_loss(expected),
                expected.contains("seconds") ? format_duration(expected["seconds"].get<double>()) : "",
-               format_count(row["parameters"]), row["block_size"].dump(), row["length"], row["model_type"],
+               format_count(row["parameters"]), row["block_size"].dump(), row["trains_for"], row["model_type"],
                row["batch_size"].dump()});
     table.add_remark(row["purpose"]);
   }

@@ -74,9 +74,8 @@ void run_eval(const ScoringArguments& arguments) {
   if (!arguments.output.json) return print_figures(figures);
   nlohmann::ordered_json json = to_json(figures);
   add_checkpoints(json, prepared.runs);
-  json["seconds"] = figures.seconds;
-  json["tokens_per_second"] = static_cast<double>(figures.tokens) / figures.seconds;
-  json["text"] = prepared.corpus.data().text;
+  json["scoring_seconds"] = figures.seconds;
+  json["texts"] = prepared.corpus.data().text;
   print_json(json);
 }
 

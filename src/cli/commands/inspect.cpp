@@ -88,7 +88,7 @@ Json describe_config(const ResolvedConfig& resolved) {
   Json json = {{"kind", "config"},
                {"name", resolved.config.name},
                {"parameters", count_parameters(resolved.config.model, symbols)},
-               {"symbols", symbols}};
+               {"vocab_size", symbols}};
   json.update(describe_options(resolved, symbols));
   return json;
 }
@@ -188,7 +188,7 @@ void print_groups(const Json& groups) {
 void print_config(const Json& json) {
   Table table;
   table.add({"config", json["name"]});
-  table.add({"parameters", format_count(json["parameters"]) + ", for " + format_count(json["symbols"], "symbol")});
+  table.add({"parameters", format_count(json["parameters"]) + ", for " + format_count(json["vocab_size"], "symbol")});
   print_table(table);
 }
 

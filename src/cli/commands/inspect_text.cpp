@@ -129,9 +129,9 @@ Json describe_text(const std::string& path, const OutputArguments& output) {
   const CharacterCounts counts = count(corpus);
   Json json = {{"kind", "text"},
                {"path", path},
-               {"files", corpus.files()},
+               {"file_count", corpus.files()},
                {"characters", corpus.all().size()},
-               {"symbols", corpus.vocabulary().size()},
+               {"vocab_size", corpus.vocabulary().size()},
                {"train", corpus.train().size()},
                {"val", corpus.val().size()},
                {"notices", corpus.notices()},
@@ -156,8 +156,8 @@ Json describe_text(const std::string& path, const OutputArguments& output) {
 void print_text_description(const Json& json, bool all) {
   Table table;
   table.add({"text", json["path"]});
-  if (json["files"] > 1) table.add({"files", format_count(json["files"])});
-  table.add({"characters", format_count(json["characters"]) + " (" + format_count(json["symbols"]) + " different)"});
+  if (json["file_count"] > 1) table.add({"files", format_count(json["file_count"])});
+  table.add({"characters", format_count(json["characters"]) + " (" + format_count(json["vocab_size"]) + " different)"});
   table.add({"lines", format_count(json["lines"]) + ", line ends: " + json["line_ends"].get<std::string>()});
   table.add({"split", split_text(json)});
   for (const Json& notice : json["notices"]) table.add({"notice", notice});

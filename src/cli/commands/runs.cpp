@@ -139,7 +139,7 @@ nlohmann::ordered_json to_json(const Row& row) {
   object.update({{"config", row.config.name},
                  {"model_type", row.config.model.type},
                  {"begun", nullptr},
-                 {"text", row.config.data.text},
+                 {"texts", row.config.data.text},
                  {"text_tokens", row.state.data.tokens}});
   object.update(outcome_json(row.state, row.config.data, row.ended));
   if (row.begun != 0) object["begun"] = time_text(row.begun, "%Y-%m-%dT%H:%M:%SZ", /*local=*/false);

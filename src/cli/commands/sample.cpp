@@ -140,7 +140,7 @@ void print_samples(const Arguments& arguments, JoinedRuns& runs, const std::stri
   const std::string between = of_documents.empty() ? "\n---\n" : of_documents;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (arguments.output.json) {
-      nlohmann::ordered_json line = {{"sample", i}};
+      nlohmann::ordered_json line = {{"index", i}};
       add_text(line, "prompt", prompt);
       add_text(line, "text", samples[i].text());
       line["tokens"] = samples[i].tokens();

@@ -115,14 +115,14 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
 
 /// What may fail is done before the document begins.
 void print_as_json(const Arguments& arguments, Prepared& prepared, const Score& score) {
-  nlohmann::ordered_json json = {{"text", score.name}};
+  nlohmann::ordered_json json = {{"scored", score.name}};
   add_checkpoints(json, prepared.runs);
   json.update({{"characters", score.size()},
                {"loss", score.mean},
                {"block_size", prepared.runs.block_size()},
                {"leaks", prepared.runs.leaks()},
                {"class", prepared.adapted ? "adaptive" : "frozen"},
-               {"counts", arguments.counts},
+               {"counts", to_json(prepared.runs.mixture())},
                {"by_context", to_json(score.by_context)},
                {"by_class", to_json(score.by_class)},
                {"losses", score.losses}});

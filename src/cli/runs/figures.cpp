@@ -53,6 +53,17 @@ std::string scored_line(const Figures& figures) {
   return line;
 }
 
+/// Per byte of UTF-8; what is between documents counts as one.
+double bits_per_byte(const Figures& figures) {
+  std::int64_t bytes = 0;
+  const TokenView& tokens = figures.scored.tokens;
+  tokens.slice(1, tokens.size() - 1).each_run([&](std::span<const std::int64_t> ids) {
+    for (const std::int64_t id : ids)
+      bytes += std::max<std::int64_t>(1, std::ssize(figures.scored.vocabulary->symbol(id)));
+  });
+  return figures.loss * static_cast<double>(figures.tokens) / std::log(2.0) / static_cast<double>(bytes);
+}
+
 /// Says so if the baselines cover only a part of the text.
 std::string baseline_line(const Figures& figures) {
   if (!figures.baselines || figures.baselines->measured >= figures.tokens) return "";
@@ -161,6 +172,7 @@ Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t al
                 .split = split,
                 .held_out = true,
                 .checkpoint = run.checkpoint.path.string(),
+                .vocabulary = &run.checkpoint.vocabulary,
                 .units = run.config().data.units,
                 .leaks = leaks(run.config().model)};
   if (!run.checkpoint.averaged.empty()) scored.weights = enum_name(run.model->weights());
@@ -240,35 +252,38 @@ void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const 
   add_loss(table, "  PPMd, knowing the train split", baselines["ppmd"]["loss"]);
 }
 
+nlohmann::ordered_json to_json(const Mixture* mixture) {
+  if (mixture == nullptr) return nullptr;
+  const MixtureLearning& learning = mixture->learning();
+  nlohmann::ordered_json json = {{"counted_tokens", learning.counted},
+                                 {"network_weight", mixture->weights().network},
+                                 {"counts_weight", mixture->weights().counts},
+                                 {"learned_on_tokens", learning.tokens}};
+  if (learning.tokens > 0)
+    json.update({{"network_loss_there", learning.network_loss},
+                 {"counts_loss_there", learning.counts_loss},
+                 {"mixture_loss_there", learning.mixture_loss}});
+  return json;
+}
+
 nlohmann::ordered_json to_json(const Figures& figures) {
   const Scored& scored = figures.scored;
   nlohmann::ordered_json json = {{"loss", figures.loss},
                                  {"exact", true},
                                  {"bits_per_char", figures.loss / std::log(2.0)},
+                                 {"bits_per_byte", bits_per_byte(figures)},
                                  {"perplexity", std::exp(figures.loss)},
                                  {"tenths", figures.tenths},
                                  {"tokens", figures.tokens},
                                  {"split", scored.split},
                                  {"block_size", figures.block_size},
                                  {"stride", scored.stride},
-                                 {"units", enum_name(figures.scored.units)},
+                                 {"units", enum_name(scored.units)},
                                  {"class", figures.adapted ? "adaptive" : "frozen"}};
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
-  if (figures.scored.leaks) json["leaks"] = true;
-  if (figures.mixture != nullptr) {
-    const MixtureLearning& learning = figures.mixture->learning();
-    json["counts"] = {{"counted_tokens", learning.counted},
-                      {"weights",
-                       {{"network", figures.mixture->weights().network},
-                        {"counts", figures.mixture->weights().counts},
-                        {"learned_on_tokens", learning.tokens}}}};
-    if (learning.tokens > 0) {
-      json["counts"]["weights"]["network_loss"] = learning.network_loss;
-      json["counts"]["weights"]["counts_loss"] = learning.counts_loss;
-      json["counts"]["weights"]["mixture_loss"] = learning.mixture_loss;
-    }
-  }
+  if (scored.leaks) json["leaks"] = true;
+  if (figures.mixture != nullptr) json["counts"] = to_json(figures.mixture);
   if (figures.network_loss) json["network_loss"] = *figures.network_loss;
   if (figures.adapted) json["adaptation"] = to_json(*figures.adapted);
   for (const Figures::Member& member : figures.members)
@@ -304,7 +319,8 @@ void print_figures(const Figures& figures) {
              figures.loss);
   for (const Figures::Member& member : figures.members) add_loss(table, "  " + member.name + " alone", member.loss);
   if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_of(figures));
-  std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
+  std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + ", " +
+                          format_fixed(bits_per_byte(figures), 4) + " bits per byte; " + scored_line(figures) +
                           speed_line(figures) + adapted_line(figures) + tenths_line(figures) + baseline_line(figures) +
                           shared_line(figures);
   for (const std::string& line : verdict(figures)) sentences += line + "\n";

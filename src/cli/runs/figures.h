@@ -35,6 +35,7 @@ struct Scored {
   std::int64_t stride = 0;   ///< of overlapping windows; 0: no overlap
   std::string checkpoint{};  ///< for messages
   std::string weights{};     ///< trained or averaged, if there are both
+  const Vocabulary* vocabulary = nullptr;  ///< of the tokens; the corpus's
   Units units = Units::characters;
   bool leaks = false;  ///< the model sees what it is to predict
 };
@@ -78,6 +79,8 @@ void add_loss(Table& table, const std::string& name, double nats);
 /// scored in are called.
 void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows = "");
 
+/// "counts" of `eval` and `score`; null without them.
+nlohmann::ordered_json to_json(const Mixture* mixture);
 /// interface of `eval --json`.
 nlohmann::ordered_json to_json(const Figures& figures);
 /// What the end of a training shows: the loss at `step`, what it beats and what beats it.
