@@ -189,10 +189,7 @@ class LibtorchEngine : public Engine {
   void give_gradients() override { parameters_.give_gradients(); }
   void take_gradients() override { parameters_.take_gradients(); }
   void give_back() override { parameters_.give_back(); }
-  void take_over() override {
-    Engine::take_over();
-    parameters_.take_over();
-  }
+  void take_over() override { device_.is_cpu() ? Engine::take_over() : parameters_.take_over(); }
   void synchronize() override {
     if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
   }

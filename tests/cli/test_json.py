@@ -1,9 +1,8 @@
-"""--json of every command against one table of keys, json_keys.txt."""
+"""--json of every command against one table of keys, tests/json_keys.txt."""
 
 import json
-import pathlib
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest
+from program import QUICK, SAMPLE_TEXT, SOURCE, ProgramTest
 
 TYPES = {"number": (int, float), "whole": (int,), "flag": (bool,), "text": (str,)}
 
@@ -34,7 +33,7 @@ class JsonTest(ProgramTest):
 
     def test_a_key_means_the_same_in_every_command(self):
         table = {}
-        for line in (pathlib.Path(__file__).parent / "json_keys.txt").read_text().splitlines()[1:]:
+        for line in (SOURCE / "tests/json_keys.txt").read_text().splitlines()[1:]:
             kind, keys = line.split(", ", 1)
             for key in keys.split(": ")[1].split():
                 self.assertNotIn(key, table)
