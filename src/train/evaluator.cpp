@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "evaluate/split_loss.h"
 #include "kernels/thread_team.h"
 #include "network/model.h"
 #include "network/window_scorer.h"
@@ -45,26 +44,30 @@ EvaluationLosses Evaluator::evaluate(std::int64_t val_windows) {
   const double val_done = averages ? 0.4 : 0.7, train_done = averages ? 0.6 : 1;  // of the work
   const Heartbeat whole = emitter_.heartbeat("evaluating");
   EvaluationLosses losses;
-  losses.val = validation_loss(val_windows, part_heartbeat(whole, 0, val_done));
+  SplitLoss val = validation_loss(val_windows, part_heartbeat(whole, 0, val_done));
+  losses.val = val.mean;
+  losses.of_tokens = std::move(val.losses);
   losses.train = sampled_loss(learner_.scorer, train_cut_, train_windows(val_windows),
                               part_heartbeat(whole, val_done, train_done));
   if (!averages) return losses;
   learner_.engine->swap_averages();
   try {
-    losses.averaged_val = validation_loss(val_windows, part_heartbeat(whole, train_done, 1));
+    val = validation_loss(val_windows, part_heartbeat(whole, train_done, 1));
   } catch (...) {
     learner_.engine->swap_averages();
     throw;
   }
   learner_.engine->swap_averages();
+  losses.averaged_val = val.mean;
+  if (val.mean < losses.val) losses.of_tokens = std::move(val.losses);
   return losses;
 }
 
-double Evaluator::validation_loss(std::int64_t val_windows, const Heartbeat& beat) {
+SplitLoss Evaluator::validation_loss(std::int64_t val_windows, const Heartbeat& beat) {
   beat(0);
   if (val_windows >= all_windows())
-    return split_loss(learner_.scorer, val_cut_.tokens(), config_.model.block_size, 0, beat).mean;
-  return sampled_loss(learner_.scorer, val_cut_, val_windows, beat);
+    return split_loss(learner_.scorer, val_cut_.tokens(), config_.model.block_size, 0, beat);
+  return {.losses = {}, .mean = sampled_loss(learner_.scorer, val_cut_, val_windows, beat)};
 }
 
 std::string Evaluator::sample_text(std::int64_t start) {
@@ -73,9 +76,10 @@ std::string Evaluator::sample_text(std::int64_t start) {
   sampling.num_samples = 1;
   const Heartbeat heartbeat = emitter_.heartbeat("sampling");
   heartbeat(0);
+  const ParameterArena& arena = learner_.current();
   const InferenceModel model(learner_.model,
-                             cpu::plan_of(learner_.model, vocabulary_.size(), cpu::Packing::forward, &learner_.config),
-                             learner_.current().values.data());
+                             plan_in(arena, learner_.model, vocabulary_.size(), learner_.config, cpu::Packing::forward),
+                             arena.values.data());
   std::vector<std::int64_t> ids;
   NetworkPredictor network(model, cpu::threads_in_force());
   generate(network, {start}, sampling, static_cast<std::uint64_t>(config_.train.seed),

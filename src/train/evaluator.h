@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/token_view.h"
 #include "config/config.h"
+#include "evaluate/split_loss.h"
 #include "run/checkpoint.h"
 #include "text/corpus.h"
 #include "train/emitter.h"
@@ -22,6 +24,7 @@ struct EvaluationLosses {
   double val = 0;
   double train = 0;
   std::optional<double> averaged_val{};  ///< of the averaged weights, if there are any
+  std::vector<float> of_tokens{};        ///< of the whole validation split by the better weights; else empty
 };
 
 class Evaluator {
@@ -43,7 +46,8 @@ class Evaluator {
 
  private:
   std::int64_t train_windows(std::int64_t val_windows) const;
-  double validation_loss(std::int64_t val_windows, const Heartbeat& beat);
+  /// Losses of tokens only if all windows are scored.
+  SplitLoss validation_loss(std::int64_t val_windows, const Heartbeat& beat);
 
   const Config& config_;
   const RunProgress& progress_;

@@ -117,10 +117,11 @@ void Trainer::choose_windows() {
                windows_to_score(settings(), corpus_.val().size(), evaluation_interval(settings(), schedule_.steps())));
 }
 
-/// Under a clock fewer before the first step: nothing compares with that loss, unless weights were inherited.
+/// Fewer before the first step: nothing compares with that loss, unless weights were inherited.
 std::int64_t Trainer::windows_now() const {
-  const bool few = state_.step == 0 && schedule_.by_clock() && !inherited_;
-  return few ? std::max<std::int64_t>(1, state_.val_windows / 8) : state_.val_windows;
+  constexpr std::int64_t few = 8192;  // tokens
+  if (state_.step > 0 || inherited_) return state_.val_windows;
+  return std::clamp<std::int64_t>(few / settings().model.block_size, 1, state_.val_windows);
 }
 
 void Trainer::begin_patience_anew() {
@@ -293,6 +294,7 @@ void Trainer::evaluate() {
   record_losses(state_, losses, inherited_ ? infinite : std::log(static_cast<double>(corpus_.vocabulary().size())));
   if (inherited_ && state_.step == 0)
     state_.best_val_loss = std::min(losses.val, losses.averaged_val.value_or(infinite));
+  if (state_.best_step == state_.step && device_ == "cpu") best_losses_ = losses.of_tokens;
   evaluated_step_ = state_.step;
   emitter_.emit(EvalEvent{.step = state_.step,
                           .train_loss = losses.train,
@@ -329,6 +331,7 @@ void Trainer::save_on_the_way(double soonest) {
     save();
   } catch (const Error& failure) {
     if (failure.code() != ExitCode::io) throw;
+    best_losses_.clear();  // of a checkpoint that is missing
     emitter_.notice(line_of(failure.what(), "; training goes on"));
   }
   schedule_.look();

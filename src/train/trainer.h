@@ -79,6 +79,9 @@ class Trainer {
   const RunState& state() const { return state_; }
   /// Set by init_from(): why validation losses may be too low. Empty: nothing suggests it.
   const std::string& caution() const { return caution_; }
+  /// Losses of the validation split by the best checkpoint, as scoring its file gives them; empty unless this process
+  /// has scored the whole split on a CPU.
+  const std::vector<float>& best_losses() const { return best_losses_; }
   /// Why no further step would be made; none if one would.
   std::optional<Ending> reason_to_end() const;
   /// Why run() ended.
@@ -133,8 +136,9 @@ class Trainer {
   std::string caution_;
   std::optional<PlanEvent> planned_;
   std::int64_t evaluated_step_ = RunProgress::no_step;
-  bool stop_agreed_ = false;   ///< of several ranks
-  bool inherited_ = false;     ///< weights of another run
+  bool stop_agreed_ = false;  ///< of several ranks
+  bool inherited_ = false;    ///< weights of another run
+  std::vector<float> best_losses_;
   double saving_seconds_ = 0;  ///< of the last save
   double saved_at_ = 0;        ///< seconds of the run
   Ending saved_as_ = Ending::unknown;

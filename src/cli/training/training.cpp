@@ -69,7 +69,10 @@ Figures final_figures(const Trainer& trainer, const LoadedRun& best, ProgressPri
   const Heartbeat evaluating = heartbeat_of(trainer, progress, "evaluating");
   const Heartbeat counting = heartbeat_of(trainer, progress, "measuring baselines");
   evaluating(0);
-  Figures figures = measure(*best.network, validation_of(corpus, best), evaluating);
+  const std::vector<float>& known = trainer.best_losses();
+  const Scored scored = validation_of(corpus, best);
+  Figures figures = known.empty() ? measure(*best.network, scored, evaluating)
+                                  : measured(*best.network, scored, split_loss_of(known), 0, evaluating);
   counting(0);
   constexpr std::int64_t most_compressed = 2'000'000;  // tokens; PPMd takes a second for them
   figures.baselines = compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, counting,
