@@ -78,7 +78,7 @@ TEST_CASE("steps that seeds do not tell from none are named") {
   const std::vector<std::string> lines = remarks(climb(comparison));
   REQUIRE(lines.size() == 2);
   CHECK(lines[1] == "steps that may be chance: transformer from attention");
-  CHECK(to_json(climb(comparison), {})["rungs"][3]["step"]["below"] == "ladder/bigram");
+  CHECK(to_json(climb(comparison), {})["rungs"][3]["versus_below"]["below"] == "ladder/bigram");
 }
 
 }  // namespace chargpt

@@ -111,8 +111,8 @@ class SurroundingsTest(FaultTest):
 
     STDIN = (["sample", "run", "-", "--tokens", "3"], ["sample", "run", "--interactive", "--tokens", "3"], ["score", "run", "-"])
 
-    def test_an_endless_standard_input_is_refused(self):
-        for words in self.STDIN:
+    def test_an_endless_prompt_is_refused(self):
+        for words in self.STDIN[:2]:
             with self.subTest(words=words), open("/dev/zero", "rb") as zero:
                 outcome = self.run_in(limit(resource.RLIMIT_AS, 1 << 30), *words, stdin=zero)
                 self.assertRegex(self.error_of(outcome, 65), "standard input is larger than 67108864 bytes, the limit")
