@@ -144,6 +144,13 @@ class ExplainTest(ProgramTest):
             self.assertIn("█", bars)
             self.assertLessEqual(len(lines[at]), 80)
 
+    def test_a_token_that_is_scored_by_itself_looks_at_itself(self):
+        self.train("run", "ladder/masked", 2)
+        weights = self.json("attention", "run", "--prompt", "the sea")["attention_weights"][0][0]
+        least = min(row[i] for i, row in enumerate(weights))
+        share = "more than 99.9" if least > 0.999 else f"at least {math.floor(1000 * least) / 10:.1f}"
+        self.assertIn(f"gives itself {share} %", " ".join(self.succeed("explain", "run", "--prompt", "the sea").out.split()))
+
     def test_the_parameters_of_all_operations_are_the_model_s(self):
         for config in ("ladder/bigram", "ladder/masked", "ladder/post-norm", "default", "quick"):
             with self.subTest(config):

@@ -144,9 +144,10 @@ TEST_CASE("a checkpoint's loss is the lower of its two, if it is a number") {
 TEST_CASE_METHOD(ThreeSaved, "if the best is missing, the best of the others is used, with a notice") {
   fs::remove(step(200));
   CHECK(first_weight(load("best")) == "300");
-  CHECK(notices == Names{"the best checkpoint of " + path().string() +
-                         ", step-00000200 with a validation loss of ≈2.0000, is missing or damaged; using step-00000300 "
-                         "with ≈2.2500"});
+  CHECK(notices ==
+        Names{"the best checkpoint of " + path().string() +
+              ", step-00000200 with a validation loss of ≈2.0000, is missing or damaged; using step-00000300 "
+              "with ≈2.2500"});
 }
 
 TEST_CASE_METHOD(SavedRun, "of equal losses the first is the best, kept and loaded") {
