@@ -141,9 +141,11 @@ def compare(run, form, text, windows):
     same_ids = True
     pieces = pieces_of(text, block, documents)
     for piece in pieces[:windows]:
-        ids, ours = scored(run, piece)  # of a document, its end too
-        same_ids = same_ids and theirs.ids(piece) == ids[: len(piece)] and theirs.text(ids) == piece
-        for our_row, their_row in zip(ours, theirs.log_probabilities([start, *ids[:-1]]), strict=True):
+        ids, ours = scored(run, piece)  # from the second character on; of a document all, its end too
+        read = theirs.ids(piece)
+        begun = [start if documents else read[0], *ids]
+        same_ids = same_ids and read == begun[documents:][: len(piece)] and theirs.text(begun[documents:]) == piece
+        for our_row, their_row in zip(ours, theirs.log_probabilities(begun[:-1]), strict=True):
             largest = max([largest] + [abs(a - b) for a, b in zip(our_row, their_row, strict=True)])
     prompt = pieces[0][:min(8, block // 2)]
     count = min(GREEDY, block - len(prompt))
