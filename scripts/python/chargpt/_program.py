@@ -88,7 +88,7 @@ class Run:
     @property
     def figures(self) -> dict[str, Any]:
         """Loss of the best checkpoint on the validation split, beside its baselines."""
-        return self._json("run.json")["figures"]
+        return dict(self._json("run.json")["figures"])
 
     @property
     def metrics(self) -> Table:

@@ -194,7 +194,7 @@ def _settings(path: str, checkpoint: dict[str, Any], moments: bool) -> tuple[dic
     return train, _in_range(path, "config", given, _EVAL, False)
 
 
-def _crc64(data: bytes) -> str:
+def _crc64(data: bytes | memoryview) -> str:
     xz = lzma.compress(data, check=lzma.CHECK_CRC64, preset=0)  # its sum stands before the index, the index before the last 12 bytes
     end = len(xz) - 12 - 4 * (int.from_bytes(xz[-8:-4], "little") + 1)
     return xz[end - 8: end][::-1].hex()
