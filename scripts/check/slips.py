@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = r"[A-Za-z_][\w.:]*(?:\(\))?"
 OTHER = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " + ": " - ", " - ": " + ", "true": "false", "false": "true",
          "1000": "100", "100": "1000", "60": "100", "1024": "1000", "<< 20": "<< 10", "<< 30": "<< 20"}
-KINDS = {  # what is found in a line, and what stands there instead
+KINDS = {  # the pattern to find in a line, and its replacement
     "a boundary off by one": (r" (?:[<>]=?) (?=[\w(])", lambda found: OTHER[found[0]]),
     "a sign": (r" [+-] (?=[\w(])", lambda found: OTHER[found[0]]),
     "a dropped term": (rf" (?:[+*-]|&&|\|\|) !?{NAME}(?=[;,) ])(?! *[.(\[])", lambda found: ""),

@@ -50,7 +50,7 @@ void refuse_another_run(const PlannedRun& run, const Corpus& corpus) {
   if (begun) refuse_other_text(run, corpus);
 }
 
-/// The lock of the run's folder, which is made; none where another process has it.
+/// Makes the run's folder and locks it; empty if another process holds the lock.
 std::optional<RunLock> lock_of(const fs::path& run) {
   std::error_code failed;
   fs::create_directories(run, failed);

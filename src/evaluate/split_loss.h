@@ -38,8 +38,7 @@ std::vector<double> tenths_of(std::span<const float> losses, const TokenView& te
 /// Consecutive windows of block_size from 0 (x = ids[s, s+T), y = ids[s+1, s+T+1)), the last one short: n - 1 tokens
 /// scored. 0 < `stride` < block_size: windows begin every `stride` tokens, and of all but the first only the targets
 /// that no earlier window held are scored: the last `stride` of each, fewer of the short last one. 0 is block_size: no
-/// overlap. Errors: data for a split of fewer than 2 tokens,
-/// usage for a stride outside 0..block_size.
+/// overlap. Errors: data for a split of fewer than 2 tokens, usage for a stride outside 0..block_size.
 SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t stride = 0,
                      const Heartbeat& heartbeat = {});
 

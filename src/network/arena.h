@@ -1,6 +1,6 @@
 // What training keeps of all parameters, in five flat buffers of one layout. A group of parameters is a range of each:
-// clipping is one norm, AdamW one call per group, a checkpoint one walk. Knows no model by name, no engine and no
-// tensor library.
+// clipping is one norm, AdamW one call per group, a checkpoint one walk. Independent of model types, engines
+// and tensor libraries.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Models, engines and update rules on a GPU against the CPU's. These cases are hidden: they run where [cuda] asks for
-// them, as CMakeLists.txt does where there is a GPU.
+// Models, engines and update rules on a GPU against the CPU's. Where there is none these cases are not registered, and
+// one line says so.
 #include <torch/types.h>
 
 #include "base/memory.h"
@@ -8,6 +8,7 @@
 #include "model/variants.h"
 
 #include "model_in_training.h"
+#include "needs_cuda.h"
 #include "tiny_arena.h"
 
 using namespace chargpt;
@@ -37,7 +38,7 @@ double worst_weights(const ParameterArena& expected, const ParameterArena& got) 
   return worst;
 }
 
-TEST_CASE("every variant has the CPU's loss and gradient", "[.][cuda]") {
+CUDA_CASE(every_variant_has_the_cpus_figures, "every variant has the CPU's loss and gradient", "[cuda]") {
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
     Subject cpu(variant.config, "cpu"), gpu(variant.config, "cuda");
@@ -55,7 +56,7 @@ TrainConfig of_every_rule() {
   return {.groups = {{.match = "attn|mlp", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::muon}}};
 }
 
-TEST_CASE("every update rule goes the CPU's way", "[.][cuda]") {
+CUDA_CASE(every_update_rule_goes_the_cpus_way, "every update rule goes the CPU's way", "[cuda]") {
   Subject cpu(small_config(), "cpu", of_every_rule()), gpu(small_config(), "cuda", of_every_rule());
   for (std::int64_t step = 0; step < 5; ++step) {
     const std::vector<WindowBatch> batches{some_batch(4, 8, step)};
@@ -64,7 +65,7 @@ TEST_CASE("every update rule goes the CPU's way", "[.][cuda]") {
   CHECK(worst_weights(cpu.arena, gpu.current()) < 1e-2);
 }
 
-TEST_CASE("averages follow on a GPU", "[.][cuda]") {
+CUDA_CASE(averages_follow_on_the_gpu, "averages follow on a GPU", "[cuda]") {
   Subject cpu(small_config(), "cpu"), gpu(small_config(), "cuda");
   for (Subject* subject : {&cpu, &gpu}) {
     start_averages(subject->arena);
@@ -79,7 +80,7 @@ TEST_CASE("averages follow on a GPU", "[.][cuda]") {
   CHECK(worst_weights(cpu.arena, gpu.arena) < 1e-2);
 }
 
-TEST_CASE("a GPU evaluates in float32", "[.][cuda]") {
+CUDA_CASE(evaluation_is_float32_whatever_training_computes_in, "a GPU evaluates in float32", "[cuda]") {
   const WindowBatch batch = some_batch(4, 8);
   const torch::Tensor expected = losses_of(*Subject(small_config(), "cpu").engine, batch);
   for (const Dtype dtype : {Dtype::float32, Dtype::tf32, Dtype::bfloat16}) {
@@ -89,7 +90,7 @@ TEST_CASE("a GPU evaluates in float32", "[.][cuda]") {
   }
 }
 
-TEST_CASE("dropout repeats on a GPU, and differs by step", "[.][cuda]") {
+CUDA_CASE(dropout_repeats_and_differs_by_step, "dropout repeats on a GPU, and differs by step", "[cuda]") {
   ModelConfig config = small_config();
   config.dropout = 0.5;
   const auto loss_of_step = [&config](std::int64_t number) {
@@ -99,7 +100,7 @@ TEST_CASE("dropout repeats on a GPU, and differs by step", "[.][cuda]") {
   CHECK(loss_of_step(0) != loss_of_step(1));
 }
 
-TEST_CASE("on a GPU too NaN changes nothing", "[.][cuda]") {
+CUDA_CASE(a_loss_that_is_not_finite_changes_nothing, "on a GPU too NaN changes nothing", "[cuda]") {
   Subject gpu(small_config(), "cuda");
   values_of(gpu.arena, "transformer.h.0.mlp.c_fc.weight")[0] = std::nanf("");
   gpu.engine->take_over();
@@ -109,7 +110,7 @@ TEST_CASE("on a GPU too NaN changes nothing", "[.][cuda]") {
   CHECK_FALSE(gpu.arena.is_finite());
 }
 
-TEST_CASE("lack of a GPU's memory is told apart", "[.][cuda]") {
+CUDA_CASE(lack_of_memory_is_told_apart, "lack of a GPU's memory is told apart", "[cuda]") {
   std::optional<Error> error;
   try {
     torch::empty({std::int64_t{1} << 44}, torch::TensorOptions().device(choose_device("cuda")));
@@ -120,7 +121,7 @@ TEST_CASE("lack of a GPU's memory is told apart", "[.][cuda]") {
   CHECK(std::string(error->what()).starts_with("out of device memory ("));
 }
 
-TEST_CASE("devices have their names", "[.][cuda]") {
+CUDA_CASE(devices_have_their_names, "devices have their names", "[cuda]") {
   CHECK(choose_device("cuda") == "cuda:0");
   CHECK(choose_device("auto") == "cuda:0");
   CHECK(is_device_here("cuda:0"));

@@ -9,15 +9,12 @@
 namespace chargpt {
 namespace {
 
-/// The loss of a target: how many tokens were seen before it, plus a hundredth of the first of them.
+/// The loss of a target: how many tokens were seen before it.
 class CountingScorer : public WindowScorer {
  public:
   void score(const WindowBatch& windows, std::span<float> losses) override {
-    for (std::int64_t b = 0; b < windows.B(); ++b)
-      for (std::int64_t t = 0; t < windows.T; ++t)
-        losses[static_cast<std::size_t>(b * windows.T + t)] =
-            static_cast<float>(t + 1) +
-            static_cast<float>(windows.tokens[windows.starts[static_cast<std::size_t>(b)]]) / 100;
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      losses[i] = static_cast<float>(static_cast<std::int64_t>(i) % windows.T + 1);
   }
 };
 

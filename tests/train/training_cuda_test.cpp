@@ -1,7 +1,9 @@
-// The same training on a GPU. These cases are hidden, as those of engine_cuda_test.cpp.
+// The same training on a GPU. Where there is none these cases are not registered, and one line says so.
 
 #include "engine/device.h"
 #include "small_run.h"
+
+#include "needs_cuda.h"
 
 using namespace chargpt;
 
@@ -21,7 +23,7 @@ SmallRun gpu_run(const ResolvedConfig& config, const std::filesystem::path& fold
   return SmallRun(config, folder, stop_at, small_corpus(), "cuda");
 }
 
-TEST_CASE("on a GPU, 20 steps in float32 have the CPU's losses", "[.][cuda]") {
+CUDA_CASE(same_losses_as_the_cpu, "on a GPU, 20 steps in float32 have the CPU's losses", "[cuda]") {
   EndedRun cpu(wider_config(Dtype::float32));
   SmallRun gpu = gpu_run(wider_config(Dtype::float32));
   gpu.trainer.run();
@@ -33,7 +35,7 @@ TEST_CASE("on a GPU, 20 steps in float32 have the CPU's losses", "[.][cuda]") {
   }
 }
 
-TEST_CASE("in bfloat16 a GPU trains, resumes and samples", "[.][cuda]") {
+CUDA_CASE(bfloat16_trains_resumes_and_samples, "in bfloat16 a GPU trains, resumes and samples", "[cuda]") {
   const TestFolder folder;
   const ResolvedConfig config = wider_config(Dtype::bfloat16);
   SmallRun first = gpu_run(config, folder.path(), 8);
@@ -58,11 +60,11 @@ void check_goes_on(const std::string& from, const std::string& to, const std::st
   CHECK(rest.recorder->losses().back() == Approx(whole.recorder->losses().back()).margin(1e-3));
 }
 
-TEST_CASE("a run begun on a GPU goes on on the CPU", "[.][cuda]") {
+CUDA_CASE(a_gpu_run_goes_on_on_the_cpu, "a run begun on a GPU goes on on the CPU", "[cuda]") {
   check_goes_on("cuda", "cpu", "not bit-exact: the device was cuda:0");
 }
 
-TEST_CASE("a run begun on the CPU goes on on a GPU", "[.][cuda]") {
+CUDA_CASE(a_cpu_run_goes_on_on_a_gpu, "a run begun on the CPU goes on on a GPU", "[cuda]") {
   check_goes_on("cpu", "cuda", "not bit-exact: the device was cpu");
 }
 
@@ -81,7 +83,7 @@ void check_repeats_and_resumes(const ResolvedConfig& config) {
   check_equal_bits(whole.trainer.arena(), rest.trainer.arena());
 }
 
-TEST_CASE("a GPU's runs repeat and resume bit for bit", "[.][cuda]") {
+CUDA_CASE(repeats_and_resumes_bit_for_bit, "a GPU's runs repeat and resume bit for bit", "[cuda]") {
   for (const Dtype dtype : {Dtype::float32, Dtype::tf32, Dtype::bfloat16})
     for (const double dropout : {0.0, 0.2}) {
       INFO(enum_name(dtype) << ", dropout " << dropout);

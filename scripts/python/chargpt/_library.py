@@ -158,7 +158,8 @@ class Model:
         import numpy
 
         opened, data, count = self._in_use(), _bytes(after, "after") + _bytes(text, "text"), c_size_t()
-        before, losses = max(0, len(self.encode(after, unknown=unknown)) - (not self._has_documents)), numpy.empty(len(data), numpy.float32)
+        before = max(0, len(self.encode(after, unknown=unknown)) - (not self._has_documents))
+        losses = numpy.empty(len(data), numpy.float32)
         _call_long("score", opened, data, len(data), _unknown(unknown), losses.ctypes.data_as(POINTER(c_float)), len(data), ctypes.byref(count))
         return losses[before:count.value]
 

@@ -38,7 +38,6 @@ void check_texts(const JoinedRuns& runs, const Corpus& corpus, const std::string
 void find_training_text(Prepared& prepared, const ScoringArguments& arguments, std::int64_t most_searched) {
   const JoinedRuns& runs = prepared.runs;
   const bool needed = arguments.counts || arguments.adapt.is_auto();
-  prepared.no_training_text = text_difference(runs);
   if (prepared.own || !prepared.no_training_text.empty()) return;
   if (!needed && runs.first().checkpoint.state.data.tokens > most_searched) return;
   try {
@@ -102,9 +101,10 @@ Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t
       given ? given_corpus(arguments, runs, split) : text_of_run(runs.first(), data_of(runs, split), arguments.output);
   log_notices(corpus);
   for (const LoadedRun& run : runs.all()) tell(kept_caution(run.checkpoint.path));
-  check_texts(runs, corpus, text_difference(runs));
+  const std::string difference = text_difference(runs);
+  check_texts(runs, corpus, difference);
   const bool own = corpus.fingerprint() == runs.first().checkpoint.state.data;
-  Prepared prepared{.runs = std::move(runs), .corpus = std::move(corpus), .own = own};
+  Prepared prepared{.runs = std::move(runs), .corpus = std::move(corpus), .own = own, .no_training_text = difference};
   find_training_text(prepared, arguments, most_searched);
   Scored& scored = prepared.scored;
   scored = split == "test" ? test_of(prepared.corpus, prepared.runs.first())
