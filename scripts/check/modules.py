@@ -12,7 +12,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
-PLACES = {r"(torch|ATen|c10)/": r"(model|libtorch)/", r"spdlog/": r"report/\w+\.cpp$", r"CLI/": r"cli/options\.cpp$",
+PLACES = {r"(torch|ATen|c10)/": r"(model|libtorch)/", r"spdlog/fmt/": r"(?!model|libtorch).+\.cpp$", r"spdlog/(?!fmt/)": r"report/\w+\.cpp$", r"CLI/": r"cli/options\.cpp$",
           r"cli/commands/": r"cli/commands/(\w+?)(_\w+)?\.(cpp|h)$"}
 PRINTS_OR_EXITS = re.compile(r"std::(cout|cerr|clog)\b|(?<![\w.>])(std::)?(v?f?printf|f?puts|putchar|perror|_?exit|quick_exit|abort)\s*\(")
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.DOTALL)

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/names.h"
@@ -18,7 +19,7 @@
 namespace chargpt {
 
 struct OutputArguments {
-  bool quiet = false, verbose = false, json = false;
+  bool quiet = false, verbose = false, json = false, markdown = false;
   std::string color = "auto";
 };
 /// --quiet --verbose --color; also --json, with the help text `json`, unless that is null.
@@ -27,14 +28,23 @@ void add_output_arguments(Options& options, OutputArguments& output,
 /// Sets level and colour of all later lines on stderr.
 void start_output(const OutputArguments& output);
 
-/// What the options of a command are bound to, for as long as `options` live; `run` gets it once they are parsed.
-template <class Arguments>
-Arguments& arguments_for(Options& options, void (*run)(const Arguments&)) {
+class Report;
+/// On standard output: the document, or what people read, wrapped on a terminal. Throws AnsweredNo where the report's
+/// answer is no.
+void print_report(const Report& report, const OutputArguments& output);
+
+/// What the options of a command are bound to, for as long as `options` live; `run` gets it once they are parsed, and
+/// what it reports is printed.
+template <class Arguments, class Result>
+Arguments& arguments_for(Options& options, Result (*run)(const Arguments&)) {
   const auto arguments = std::make_shared<Arguments>();
   options.on_parsed([&options, arguments, run] {
     start_output(arguments->output);
     options.settle();
-    run(*arguments);
+    if constexpr (std::is_void_v<Result>)
+      run(*arguments);
+    else
+      print_report(run(*arguments), arguments->output);
   });
   return *arguments;
 }

@@ -13,6 +13,7 @@
 #include "cli/failure.h"
 #include "cli/process.h"
 #include "report/log.h"
+#include "report/report.h"
 #include "report/terminal.h"
 
 namespace chargpt {
@@ -35,14 +36,6 @@ void print_text(std::string_view text) {
 void flush_text() {
   if (std::fflush(stdout) != 0)
     if (const auto error = output_error(errno)) throw Error(*error);
-}
-
-void print_lines(const std::string& text) {
-  print_text(wrapped_lines(text, terminal_columns(STDOUT_FILENO)));
-}
-
-void print_table(const Table& table) {
-  print_text(table.text(terminal_columns(STDOUT_FILENO)));
 }
 
 namespace {
@@ -78,6 +71,17 @@ void print_json_with_list(const nlohmann::ordered_json& json, const std::string&
   write_json(without_end(json_text(json, -1), "}\n") + "," + without_end(json_text(key, -1), "\n") + ":[");
   for (std::size_t i = 0; i < count; ++i) write_json((i > 0 ? "," : "") + without_end(json_text(item(i), -1), "\n"));
   write_json("]}\n");
+}
+
+void print_report(const Report& report, const OutputArguments& output) {
+  if (output.json) print_json(report.json, report.indent);
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  for (const Report::Part& part : report.parts()) {
+    const std::string text = output.json ? "" : part_text(part, columns, output.markdown);
+    std::holds_alternative<Report::Painted>(part) ? write_output(text) : print_text(text);
+  }
+  for (const std::string& line : report.explanations()) log_detail(line);
+  if (!report.is_yes) throw AnsweredNo{};
 }
 
 WorkLine::WorkLine(const OutputArguments& output, double after)

@@ -11,7 +11,6 @@
 #include "base/heartbeat.h"
 #include "cli/arguments.h"
 #include "report/format.h"
-#include "report/table.h"
 
 namespace chargpt {
 
@@ -22,12 +21,6 @@ void write_output(std::string_view bytes);
 void print_text(std::string_view text);
 /// What was printed so far, to where it goes. Errors as print_text.
 void flush_text();
-
-/// Sentences, each line of them broken between words where the terminal is narrower. Errors as print_text.
-void print_lines(const std::string& text);
-
-/// The table; on a terminal no wider than that, as far as its numbers allow.
-void print_table(const Table& table);
 
 /// json[key] = text. If text is not UTF-8, as a model of bytes may write, it has U+FFFD there for invalid bytes, and
 /// json[key + "_base64"] holds its bytes (RFC 4648).

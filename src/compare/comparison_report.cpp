@@ -1,19 +1,18 @@
 #include "compare/comparison_report.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
 #include "report/format.h"
+#include "report/table.h"
 
 namespace chargpt {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr const char* missing = "–";
 constexpr double speed_tolerance = 0.1;  ///< of equal conditions under a clock
 
 /// Over the seeds after the first `skipped` that have not failed; nullopt if all have.
@@ -59,7 +58,7 @@ Json seed_json(const SeedRun& run, bool has_target) {
     if (std::isfinite(run.lowest_loss)) json["lowest"] = {{"loss", run.lowest_loss}, {"step", run.lowest_step}};
   }
   if (has_target)  // null where the run never came so far
-    json["target"] = run.reached ? Json{{"step", run.reached->step}, {"seconds", run.reached->seconds}} : Json();
+    json["reached"] = run.reached ? Json{{"step", run.reached->step}, {"seconds", run.reached->seconds}} : Json();
   return json;
 }
 
@@ -68,36 +67,58 @@ int tenths_above_zero(const MeanEstimate& difference) {
   return static_cast<int>(std::ranges::count_if(difference.tenths, [](double tenth) { return tenth > 0; }));
 }
 
+/// The seeds that reached the target, and the mean of their steps and seconds: null unless all did, since that of a
+/// part would flatter.
+void add_target(Json& json, const ConfigRuns& runs) {
+  double reached = 0, steps = 0, seconds = 0;
+  for (const SeedRun& run : runs.seeds) {
+    if (!run.reached) continue;
+    ++reached;
+    steps += static_cast<double>(run.reached->step);
+    seconds += run.reached->seconds;
+  }
+  const bool all = reached == static_cast<double>(runs.seeds.size());
+  json["seeds_reached"] = static_cast<std::int64_t>(reached);
+  json["steps_to_target"] = all ? Json(steps / reached) : Json();
+  json["seconds_to_target"] = all ? Json(seconds / reached) : Json();
+}
+
 Json result_json(const ConfigResult& result, const Comparison& comparison) {
-  Json json = {{"config", result.runs.config}, {"params", result.runs.params}, {"block_size", result.runs.block_size}};
-  const std::optional<double> tokens = tokens_of(result.runs);
-  json["steps"] = or_null(mean_over(result.runs, &SeedRun::steps));
-  json["trained_tokens"] = or_null(tokens);
-  json["passes"] =
-      tokens && comparison.train_tokens > 0 ? Json(*tokens / static_cast<double>(comparison.train_tokens)) : Json();
-  json["seeds"] = Json::array();
-  for (const SeedRun& run : result.runs.seeds) json["seeds"].push_back(seed_json(run, comparison.target.has_value()));
-  json["mean"] = result.mean.mean;
-  json["ci95"] = interval_json(result.mean.ci95);
-  json["spread"] = or_null(result.mean.deviation);
-  json["rank"] = result.rank > 0 ? Json(result.rank) : Json();
-  json["versus_best"] = difference_json(result.versus_best);
+  const ConfigRuns& runs = result.runs;
+  const std::optional<double> tokens = tokens_of(runs);
+  const auto passes = [&comparison](double trained) { return trained / static_cast<double>(comparison.train_tokens); };
+  Json json = {{"config", runs.config},
+               {"params", runs.params},
+               {"block_size", runs.block_size},
+               {"steps", or_null(mean_over(runs, &SeedRun::steps))},
+               {"trained_tokens", or_null(tokens)},
+               {"passes", tokens && comparison.train_tokens > 0 ? Json(passes(*tokens)) : Json()},
+               {"tokens_per_second", or_null(mean_over(runs, &SeedRun::tokens_per_second))},
+               {"seconds", or_null(mean_over(runs, &SeedRun::seconds))},
+               {"seeds", Json::array()},
+               {"mean", result.mean.mean},
+               {"ci95", interval_json(result.mean.ci95)},
+               {"spread", or_null(result.mean.deviation)},
+               {"rank", result.rank > 0 ? Json(result.rank) : Json()},
+               {"versus_best", difference_json(result.versus_best)}};
+  for (const SeedRun& run : runs.seeds) json["seeds"].push_back(seed_json(run, comparison.target.has_value()));
   if (result.versus_best) {
     json["versus_best"]["ahead_in_tenths"] = tenths_above_zero(*result.versus_best);
     json["versus_best"]["tenths_compared"] = result.versus_best->tenths.size();
   }
-  if (result.runs.leaks) json["leaks"] = true;
+  if (runs.leaks) json["leaks"] = true;
+  if (comparison.target) add_target(json, runs);
   return json;
 }
 
+/// Of each varied option its levels, the best first.
 Json effects_json(const Comparison& comparison) {
   Json effects = Json::array();
   for (const std::vector<LevelMean>& effect : comparison.effects) {
-    Json levels = Json::array();
+    Json& levels = effects.emplace_back(Json::array());
     for (const LevelMean& each : effect)
       levels.push_back(
           {{"value", each.level}, {"mean", each.mean}, {"versus_best", difference_json(each.versus_best)}});
-    effects.push_back(std::move(levels));
   }
   return effects;
 }
@@ -112,64 +133,65 @@ std::size_t common_beginning(const std::vector<ConfigResult>& results) {
   return all ? beginning.size() : 0;
 }
 
-std::string rank_cell(const ConfigResult& result) {
-  if (result.rank > 0) return std::to_string(result.rank);
-  return result.runs.leaks ? "leaks" : "failed";
-}
-
 std::string p_text(double p) {
   return p < 0.0001 ? "<0.0001" : format_fixed(p, 4);
 }
 
-std::string loss_cell(double loss) {
-  return std::isfinite(loss) ? format_fixed(loss, 4) : missing;
+std::string rank_cell(const Json& result) {
+  return !result["rank"].is_null() ? result["rank"].dump() : result.contains("leaks") ? "leaks" : "failed";
 }
 
 /// "0.0123 ± 0.0045", half of a 95 % interval, or the first alone.
-std::string difference_cell(const std::optional<MeanEstimate>& difference) {
-  if (!difference) return "";
-  std::string cell = format_fixed(difference->mean, 4);
-  if (difference->ci95) cell += " ± " + format_fixed((difference->ci95->high - difference->ci95->low) / 2, 4);
-  return cell;
+std::string difference_cell(const Json& row) {
+  const Json& difference = row["versus_best"];
+  if (difference.is_null()) return "";
+  const std::string by = format_fixed(difference["difference"], 4);
+  if (difference["ci95"].is_null()) return by;
+  return fmt::format("{} ± {:.4f}", by,
+                     (difference["ci95"][1].get<double>() - difference["ci95"][0].get<double>()) / 2);
 }
 
-std::string p_cell(const std::optional<MeanEstimate>& difference) {
-  return difference && difference->p ? p_text(*difference->p) : "";
+std::string p_cell(const Json& row) {
+  const Json& difference = row["versus_best"];
+  return difference.is_null() || difference["p"].is_null() ? "" : p_text(difference["p"]);
+}
+
+/// With a star where runs trained at once: such times compare with nothing.
+Cell starred(const Cell& cell) {
+  return [cell](const Json& row) {
+    const bool shared = std::ranges::any_of(row["seeds"], [](const Json& seed) { return seed.contains("jobs"); });
+    return cell(row) + (shared ? "*" : "");
+  };
+}
+
+std::string whole(const Json& value) {
+  return format_count(std::llround(value.get<double>()));
+}
+
+/// Whether two configs made another number of steps, or saw another number of tokens.
+bool trained_unalike(const Json& results) {
+  return std::ranges::any_of(results, [&](const Json& one) {
+    const auto differ = [&](const char* what) {
+      return !one[what].is_null() && !results[0][what].is_null() && one[what] != results[0][what];
+    };
+    return differ("steps") || differ("trained_tokens");
+  });
+}
+
+std::string training_remark(const Json& results) {
+  if (!trained_unalike(results)) return "";
+  std::vector<std::string> each;
+  for (const Json& result : results)
+    if (!result["steps"].is_null())
+      each.push_back(fmt::format("{} {} tokens in {} steps", result["config"].get<std::string>(),
+                                 format_short(result["trained_tokens"]), whole(result["steps"])));
+  return "not trained alike: " + joined(each, ", ");
 }
 
 std::int64_t most_jobs(const ConfigRuns& runs) {
   std::int64_t jobs = 1;
   for (const SeedRun& run : runs.seeds) jobs = std::max(jobs, run.jobs);
   return jobs;
-}
-
-/// "1,200" or, where seeds differ, "1,150 to 1,200"; empty if none has any.
-std::string steps_of(const ConfigRuns& runs) {
-  std::vector<std::int64_t> steps;
-  for (const SeedRun& run : runs.seeds)
-    if (run.steps > 0) steps.push_back(run.steps);
-  if (steps.empty()) return "";
-  const auto [least, most] = std::ranges::minmax(steps);
-  return (least == most ? "" : format_count(least) + " to ") + format_count(most);
-}
-
-/// Whether two configs made another number of steps, or saw another number of tokens.
-bool trained_unalike(const std::vector<ConfigResult>& results) {
-  return std::ranges::any_of(results, [&](const ConfigResult& result) {
-    const ConfigRuns &one = result.runs, &first = results.front().runs;
-    const std::string steps = steps_of(one), others = steps_of(first);
-    return !steps.empty() && !others.empty() && (steps != others || one.tokens_per_step != first.tokens_per_step);
-  });
-}
-
-std::string training_remark(const Comparison& comparison) {
-  if (!trained_unalike(comparison.results)) return "";
-  std::vector<std::string> each;
-  for (const ConfigResult& result : comparison.results)
-    if (const auto tokens = tokens_of(result.runs))
-      each.push_back(result.runs.config + " " + format_short(*tokens) + " tokens in " + steps_of(result.runs) +
-                     " steps");
-  return "not trained alike: " + joined(each, ", ");
 }
 
 /// The clock gave the config's first run its number of steps, and the later ones repeat it. Empty if all trained at
@@ -179,8 +201,10 @@ std::string clock_remark(const ConfigRuns& runs) {
   const double first = runs.seeds.front().tokens_per_second;
   const double others = mean_over(runs, &SeedRun::tokens_per_second, 1).value_or(first);
   if (std::abs(first / others - 1) <= speed_tolerance) return "";
-  return runs.config + ": its first run, which set the number of steps, trained " + format_short(first) +
-         " tokens/s and the others " + format_short(others) + "; the machine was not equally fast";
+  return fmt::format(
+      "{}: its first run, which set the number of steps, trained {} tokens/s and the others {}; the "
+      "machine was not equally fast",
+      runs.config, format_short(first), format_short(others));
 }
 
 /// Seconds that the config's steps take at the mean speed of its seeds; 0 if that is unknown.
@@ -195,8 +219,8 @@ std::string unequal_time(const ConfigRuns& one, const ConfigRuns& other) {
   if (!one.by_clock || !other.by_clock || first <= 0 || second <= 0) return "";
   const double ratio = first / second;
   if (std::max(ratio, 1 / ratio) <= 1 + speed_tolerance) return "";
-  return "the clock gave " + one.config + " " + format_fixed(ratio, 2) + " times the training of " + other.config +
-         ", speeds taken into account";
+  return fmt::format("the clock gave {} {:.2f} times the training of {}, speeds taken into account", one.config, ratio,
+                     other.config);
 }
 
 /// Why the best two had no equal conditions under a clock: one line each.
@@ -213,25 +237,23 @@ std::vector<std::string> clock_remarks(const std::vector<ConfigResult>& results)
 std::string patience_remark(const ConfigRuns& runs) {
   const auto count = std::ranges::count(runs.seeds, Ending::patience, &SeedRun::ended);
   if (count == 0) return "";
-  return runs.config + ": " + std::to_string(count) + " of " + std::to_string(runs.seeds.size()) +
-         (runs.seeds.size() == 1 ? " seed" : " seeds") + " stopped early by patience, which this split decided";
+  return fmt::format("{}: {} of {} stopped early by patience, which this split decided", runs.config, count,
+                     format_count(std::ssize(runs.seeds), "seed"));
 }
 
 void add_run_remarks(std::vector<std::string>& lines, const ConfigRuns& runs) {
   constexpr double clearly = 0.02;
   for (const SeedRun& run : runs.seeds) {
-    const std::string name = runs.config + " with seed " + std::to_string(run.seed);
-    if (run.failed()) {
+    const std::string name = fmt::format("{} with seed {}", runs.config, run.seed);
+    if (run.failed())
       lines.push_back(name + ": " + run.failure);
-      continue;
-    }
-    if (run.step != run.steps)
-      lines.push_back(name + " is scored at step " + format_count(run.step) + ", not at its end");
+    else if (run.step != run.steps)
+      lines.push_back(fmt::format("{} is scored at step {}, not at its end", name, format_count(run.step)));
     else if (run.lowest_loss < run.loss - clearly)
-      lines.push_back(name + " overfitted: its loss rose from " + format_fixed(run.lowest_loss, 4) + " (step " +
-                      format_count(run.lowest_step) + ") to " + format_fixed(run.loss, 4) +
-                      " at the end, which is scored");
-    if (!run.caution.empty()) lines.push_back(name + ": " + run.caution);
+      lines.push_back(
+          fmt::format("{} overfitted: its loss rose from {:.4f} (step {}) to {:.4f} at the end, which is scored", name,
+                      run.lowest_loss, format_count(run.lowest_step), run.loss));
+    if (!run.failed() && !run.caution.empty()) lines.push_back(name + ": " + run.caution);
   }
 }
 
@@ -241,8 +263,7 @@ std::string look_remark(const Look& look, bool several_seeds) {
     return "chargpt cannot know how often these runs were compared before: each comparison with more seeds raises "
            "the rate of false positives";
   if (look.number == 1) return "";
-  return "this is look " + std::to_string(look.number) + " at this comparison, so \"is ahead\" needs p ≤ " +
-         Json(look.level).dump();
+  return fmt::format("this is look {} at this comparison, so \"is ahead\" needs p ≤ {}", look.number, look.level);
 }
 
 /// "in both seeds", "in 2 of 3 seeds": where the best has the lower loss.
@@ -251,8 +272,8 @@ std::string seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
   std::size_t ahead = 0;
   for (std::size_t k = 0; k < seeds; ++k)
     ahead += static_cast<std::size_t>(best.runs.seeds[k].loss < next.runs.seeds[k].loss);
-  if (ahead < seeds) return "in " + std::to_string(ahead) + " of " + std::to_string(seeds) + " seeds";
-  return seeds == 2 ? "in both seeds" : "in all " + std::to_string(seeds) + " seeds";
+  if (ahead < seeds) return fmt::format("in {} of {} seeds", ahead, seeds);
+  return seeds == 2 ? "in both seeds" : fmt::format("in all {} seeds", seeds);
 }
 
 /// What it would take to decide; figures only from five seeds on.
@@ -260,12 +281,62 @@ std::string advice(const Comparison& comparison, const MeanEstimate& difference,
   if (comparison.look.number == 0) return "";
   const double later = level_of_look(comparison.look.number + 1);
   const auto further = seeds_to_decide(difference, seeds, later, comparison.pairs);
-  if (seeds < 5) return "; more seeds (--seeds) are tested at p ≤ " + Json(later).dump();
+  if (seeds < 5) return fmt::format("; more seeds (--seeds) are tested at p ≤ {}", later);
   if (!further) return "; if these losses are typical, not even 1,000 seeds would decide";
   const auto fresh = seeds_to_decide(difference, 5, first_look_level, comparison.pairs);
-  return "; if these losses are typical, about " + format_count(*further - seeds, "further seed") +
-         " would decide (at p ≤ " + Json(later).dump() + "), or " +
-         format_count(fresh.value_or(*further), "fresh one") + " (another --seed and --out)";
+  return fmt::format(
+      "; if these losses are typical, about {} would decide (at p ≤ {}), or {} (another --seed and --out)",
+      format_count(*further - seeds, "further seed"), later, format_count(fresh.value_or(*further), "fresh one"));
+}
+
+Table ranks_table(const Json& results, const Comparison& comparison) {
+  const std::size_t beginning = common_beginning(comparison.results);
+  const std::string config =
+      beginning > 0 ? results[0]["config"].get<std::string>().substr(0, beginning - 1) : "config";
+  const auto name = [beginning](const Json& row) { return row["config"].get<std::string>().substr(beginning); };
+  std::vector<Column> columns = {{"rank", rank_cell},
+                                 {config, name},
+                                 {"loss", fixed("mean", 4)},
+                                 {"std", fixed("spread", 4)},
+                                 {"above best", difference_cell},
+                                 {"p", p_cell},
+                                 {"steps", cell("steps", whole)},
+                                 {"tokens", cell("trained_tokens", format_short)},
+                                 {"params", cell("params", format_short)},
+                                 {"tokens/s", starred(cell("tokens_per_second", format_short))},
+                                 {"seconds", starred(fixed("seconds", 1))}};
+  const auto by_clock = [](const ConfigResult& result) { return result.runs.by_clock; };
+  if (!trained_unalike(results) && std::ranges::none_of(comparison.results, by_clock))
+    std::erase_if(columns,
+                  [](const Column& column) { return column.heading == "steps" || column.heading == "tokens"; });
+  Table table = table_of(results, columns);
+  table.may_leave_out({"std", "tokens/s", "p", "params", "seconds", "tokens", "steps"});
+  return table;
+}
+
+/// One row per value of each varied option.
+Table effects_table(const Json& effects) {
+  Json levels = Json::array();
+  for (const Json& effect : effects) levels.insert(levels.end(), effect.begin(), effect.end());
+  Table table = table_of(levels, {{"main effect", as_is("value")},
+                                  {"mean loss", fixed("mean", 4)},
+                                  {"above best", difference_cell},
+                                  {"p", p_cell}});
+  table.may_leave_out({"p"});
+  return table;
+}
+
+Table target_table(const Json& results, double target) {
+  const auto config = [](const Json& row) {
+    return row["config"].get<std::string>() + (row.contains("leaks") ? " (leaks)" : "");
+  };
+  const auto reached = [](const Json& row) {
+    return fmt::format("{} of {}", row["seeds_reached"].dump(), row["seeds"].size());
+  };
+  return table_of(results, {{"config", config},
+                            {"reached " + format_fixed(target, 4), reached},
+                            {"steps", cell("steps_to_target", whole)},
+                            {"seconds", starred(fixed("seconds_to_target", 1))}});
 }
 
 }  // namespace
@@ -273,75 +344,6 @@ std::string advice(const Comparison& comparison, const MeanEstimate& difference,
 Json difference_json(const std::optional<MeanEstimate>& difference) {
   if (!difference) return nullptr;
   return {{"difference", difference->mean}, {"ci95", interval_json(difference->ci95)}, {"p", or_null(difference->p)}};
-}
-
-Json to_json(const Comparison& comparison) {
-  Json json = {{"results", Json::array()}};
-  for (const ConfigResult& result : comparison.results) json["results"].push_back(result_json(result, comparison));
-  if (!comparison.effects.empty()) json["effects"] = effects_json(comparison);
-  json["split"] = comparison.split;
-  json["tokens"] = comparison.tokens;
-  json["comparisons"] = comparison.pairs;
-  json["look"] = comparison.look.number > 0 ? Json(comparison.look.number) : Json();
-  json["level"] = comparison.look.level;
-  if (comparison.target) json["target"] = *comparison.target;
-  json["verdict"] = verdict(comparison);
-  json["remarks"] = limits(comparison);
-  for (const std::string& line : explanations(comparison)) json["remarks"].push_back(line);
-  return json;
-}
-
-Table to_table(const Comparison& comparison) {
-  const std::vector<ConfigResult>& results = comparison.results;
-  const std::size_t beginning = common_beginning(results);
-  const std::string config = beginning > 0 ? results.front().runs.config.substr(0, beginning - 1) : "config";
-  const bool shows_steps = trained_unalike(results) || std::ranges::any_of(results, [](const ConfigResult& result) {
-                             return result.runs.by_clock;
-                           });
-  Table table({"rank", config, "loss", "std", "above best", "p", "steps", "tokens", "params", "tokens/s", "seconds"});
-  table.may_leave_out({"std", "tokens/s", "p", "params", "seconds", "tokens", "steps"});
-  for (const ConfigResult& result : results) {
-    const ConfigRuns& runs = result.runs;
-    const std::string shared = most_jobs(runs) > 1 ? "*" : "";
-    const auto speed = mean_over(runs, &SeedRun::tokens_per_second), seconds = mean_over(runs, &SeedRun::seconds);
-    const auto tokens = tokens_of(runs);
-    table.add({rank_cell(result), runs.config.substr(beginning), loss_cell(result.mean.mean),
-               result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
-               difference_cell(result.versus_best), p_cell(result.versus_best), shows_steps ? steps_of(runs) : "",
-               shows_steps && tokens ? format_short(*tokens) : "", format_short(static_cast<double>(runs.params)),
-               speed ? format_short(*speed) + shared : missing,
-               seconds ? format_fixed(*seconds, 1) + shared : missing});
-  }
-  return table;
-}
-
-Table effects_table(const Comparison& comparison) {
-  Table table({"main effect", "mean loss", "above best", "p"});
-  table.may_leave_out({"p"});
-  for (const std::vector<LevelMean>& effect : comparison.effects)
-    for (const LevelMean& each : effect)
-      table.add({each.level, format_fixed(each.mean, 4), difference_cell(each.versus_best), p_cell(each.versus_best)});
-  return table;
-}
-
-Table target_table(const Comparison& comparison) {
-  Table table({"config", "reached " + format_fixed(comparison.target.value_or(0), 4), "steps", "seconds"});
-  for (const ConfigResult& result : comparison.results) {
-    double reached = 0, steps = 0, seconds = 0;
-    for (const SeedRun& run : result.runs.seeds) {
-      if (!run.reached) continue;
-      ++reached;
-      steps += static_cast<double>(run.reached->step);
-      seconds += run.reached->seconds;
-    }
-    const std::size_t seeds = result.runs.seeds.size();
-    const bool all = reached == static_cast<double>(seeds);  // the mean of those that did would flatter
-    table.add({result.runs.config + (result.runs.leaks ? " (leaks)" : ""),
-               format_fixed(reached, 0) + " of " + std::to_string(seeds),
-               all ? format_count(std::llround(steps / reached)) : missing,
-               all ? format_fixed(seconds / reached, 1) + (most_jobs(result.runs) > 1 ? "*" : "") : missing});
-  }
-  return table;
 }
 
 std::string undecided_text(const std::vector<NamedDifference>& differences, double level) {
@@ -358,63 +360,106 @@ std::string verdict(const Comparison& comparison) {
   const MeanEstimate& difference = *next.versus_best;
   const std::size_t beginning = common_beginning(results);
   const std::string name = best.runs.config.substr(beginning), other = next.runs.config.substr(beginning);
-  const std::string by = format_fixed(difference.mean, 4);
+  const std::string by = format_fixed(difference.mean, 4), lower = name + " has a lower loss than " + other;
   if (by == "0.0000") return name + " and " + other + " are equal (within 0.0001)";
   if (!difference.p)
-    return name + " has a lower loss than " + other + ", by " + by +
-           "; one seed cannot show whether that is luck: train several of each (--seeds)";
-  const std::string test = "p = " + p_text(*difference.p) + ", level " + Json(comparison.look.level).dump();
+    return fmt::format("{}, by {}; one seed cannot show whether that is luck: train several of each (--seeds)", lower,
+                       by);
+  const std::string test = fmt::format("p = {}, level {}", p_text(*difference.p), comparison.look.level);
   if (*difference.p > comparison.look.level)
-    return name + " has a lower loss than " + other + " " + seeds_ahead(best, next) + ", by " + by +
-           ", which may be chance (" + test + ")" + advice(comparison, difference, std::ssize(best.runs.seeds));
+    return fmt::format("{} {}, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next), by, test,
+                       advice(comparison, difference, std::ssize(best.runs.seeds)));
   if (!clock_remarks(results).empty())
-    return name + " has a lower loss than " + other + ", by " + by + " (" + test +
-           "), but the clock did not give both equal conditions (below), so neither is called ahead";
-  return name + " is ahead of " + other + " by " + by + " (" + test + "), in " +
-         std::to_string(tenths_above_zero(difference)) + " of " + std::to_string(difference.tenths.size()) +
-         " tenths of the text";
+    return fmt::format(
+        "{}, by {} ({}), but the clock did not give both equal conditions (below), so neither is called "
+        "ahead",
+        lower, by, test);
+  return fmt::format("{} is ahead of {} by {} ({}), in {} of {} tenths of the text", name, other, by, test,
+                     tenths_above_zero(difference), difference.tenths.size());
 }
 
-std::vector<std::string> limits(const Comparison& comparison) {
+namespace {
+
+/// What limits the verdict: unequal training, a disturbed clock, overfitting, shared text, earlier looks, failures.
+std::vector<std::string> limits(const Comparison& comparison, const Json& rows) {
   std::vector<std::string> lines = comparison.notes;
-  const auto add = [&lines](const std::string& line) {
-    if (!line.empty()) lines.push_back(line);
-  };
   if (comparison.results.empty()) return lines;
-  add(training_remark(comparison));
-  for (const std::string& line : clock_remarks(comparison.results)) add(line);
+  lines.push_back(training_remark(rows));
+  for (const std::string& line : clock_remarks(comparison.results)) lines.push_back(line);
   std::int64_t jobs = 1;
   std::vector<NamedDifference> differences;
   for (const ConfigResult& result : comparison.results) {
     jobs = std::max(jobs, most_jobs(result.runs));
     if (result.versus_best) differences.emplace_back(result.runs.config, *result.versus_best);
-    if (result.runs.leaks) add(result.runs.config + " " + leaks_label + "; its loss is not ranked");
-    if (result.rank != 1 && result.rank != 2) add(clock_remark(result.runs));
-    add(patience_remark(result.runs));
+    if (result.runs.leaks) lines.push_back(result.runs.config + " " + leaks_label + "; its loss is not ranked");
+    if (result.rank != 1 && result.rank != 2) lines.push_back(clock_remark(result.runs));
+    lines.push_back(patience_remark(result.runs));
     add_run_remarks(lines, result.runs);
   }
   const std::string undecided = undecided_text(differences, comparison.look.level);
   if (!undecided.empty() && undecided != comparison.results[1].runs.config)  // of which the verdict speaks
-    add("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided);
+    lines.push_back("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided);
   if (jobs > 1)
-    add("times with a *: up to " + std::to_string(jobs) + " runs trained at once; do not compare them with others");
-  add(look_remark(comparison.look, comparison.results[0].runs.seeds.size() > 1));
+    lines.push_back(
+        fmt::format("times with a *: up to {} runs trained at once; do not compare them with others", jobs));
+  lines.push_back(look_remark(comparison.look, comparison.results[0].runs.seeds.size() > 1));
+  std::erase(lines, "");
   return lines;
 }
 
+/// What the columns and figures mean.
 std::vector<std::string> explanations(const Comparison& comparison) {
   if (comparison.results.empty()) return {};
   std::vector<std::string> lines = {
       "each run is scored with its final weights (averaged ones with train.ema): this split did not choose them"};
   const std::size_t seeds = comparison.results[0].runs.seeds.size();
   if (seeds > 1)
-    lines.push_back("±: half of a 95 % interval over other seeds on this text (Student's t over " +
-                    std::to_string(seeds) + " seeds, paired); std: standard deviation over seeds");
+    lines.push_back(
+        fmt::format("±: half of a 95 % interval over other seeds on this text (Student's t over {} seeds, "
+                    "paired); std: standard deviation over seeds",
+                    seeds));
   if (comparison.pairs > 1)
-    lines.push_back("intervals and p are corrected for all " + std::to_string(comparison.pairs) + " pairs of configs");
+    lines.push_back(fmt::format("intervals and p are corrected for all {} pairs of configs", comparison.pairs));
   if (!comparison.effects.empty())
     lines.emplace_back("main effect: the mean over all configs with that value, paired by seeds");
   return lines;
+}
+
+}  // namespace
+
+Report report_of(const Comparison& comparison, const std::optional<LadderTable>& ladder) {
+  Report report(Json{{"results", Json::array()}});
+  Json& json = report.json;
+  for (const ConfigResult& result : comparison.results) json["results"].push_back(result_json(result, comparison));
+  if (!comparison.effects.empty()) json["effects"] = effects_json(comparison);
+  json["split"] = comparison.split;
+  json["tokens"] = comparison.tokens;
+  json["comparisons"] = comparison.pairs;
+  json["look"] = comparison.look.number > 0 ? Json(comparison.look.number) : Json();
+  json["level"] = comparison.look.level;
+  if (comparison.target) json["target"] = *comparison.target;
+  json["verdict"] = verdict(comparison);
+  json["remarks"] = limits(comparison, json["results"]);
+
+  report.add(ladder ? ladder->table : ranks_table(json["results"], comparison));
+  std::string lines = "\n";
+  if (!ladder && json["verdict"] != "") lines += json["verdict"].get<std::string>() + "\n";
+  if (ladder)
+    for (const std::string& remark : ladder->remarks) lines += "- " + remark + "\n";
+  for (const Json& limit : json["remarks"]) lines += "- " + limit.get<std::string>() + "\n";
+  if (lines.size() > 1) report.say(lines);
+  const auto add_below = [&report](Table table) {
+    report.draw("\n");
+    report.add(std::move(table));
+  };
+  if (json.contains("effects")) add_below(effects_table(json["effects"]));
+  if (comparison.target) add_below(target_table(json["results"], *comparison.target));
+  for (const std::string& line : explanations(comparison)) {
+    report.explain(line);
+    json["remarks"].push_back(line);
+  }
+  if (ladder) json["ladder"] = ladder->json;
+  return report;
 }
 
 }  // namespace chargpt

@@ -1,10 +1,10 @@
 #include "compare/ladder.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "compare/comparison_report.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -12,10 +12,6 @@ namespace {
 
 std::string short_name(std::string_view preset) {
   return std::string(preset.substr(preset.find('/') + 1));
-}
-
-std::string signed_loss(double difference) {
-  return (difference < 0 ? "" : "+") + format_fixed(difference, 4);
 }
 
 }  // namespace
@@ -40,43 +36,35 @@ std::vector<ClimbedRung> climb(const Comparison& comparison) {
   return rungs;
 }
 
-Table to_table(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>& counted) {
-  Table table({"model", "loss", "step", "what it shows"});
-  for (const ClimbedRung& rung : rungs) {
-    const ConfigResult& result = *rung.result;
-    table.add({short_name(rung.rung.preset) + (result.runs.leaks ? " (leaks)" : ""),
-               std::isfinite(result.mean.mean) ? format_fixed(result.mean.mean, 4) : "failed",
-               rung.step ? signed_loss(rung.step->mean) : "", std::string(rung.rung.lesson)});
-  }
-  for (const Counted& count : counted) table.add({count.name, format_fixed(count.loss, 4), "", count.about});
-  return table;
-}
-
-std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs) {
-  std::vector<std::string> lines = {"step: loss minus that of the model above that does not leak; nats per token"};
+LadderTable ladder_table(const Comparison& comparison, const std::vector<Counted>& counted) {
+  LadderTable ladder{.table = Table({"model", "loss", "step", "what it shows"}),
+                     .remarks = {"step: loss minus that of the model above that does not leak; nats per token"},
+                     .json = {{"rungs", Json::array()}, {"counted", Json::array()}}};
   std::vector<NamedDifference> steps;
-  for (const ClimbedRung& rung : rungs)
-    if (rung.step) steps.emplace_back(short_name(rung.rung.preset) + " from " + short_name(rung.below), *rung.step);
-  if (const std::string undecided = undecided_text(steps, first_look_level); !undecided.empty())
-    lines.push_back("steps that may be chance: " + undecided);
-  if (std::ranges::any_of(steps, [](const NamedDifference& step) { return !step.second.p; }))
-    lines.emplace_back("one seed cannot show which steps are luck: compare ladder --seeds 3");
-  return lines;
-}
-
-nlohmann::ordered_json to_json(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>& counted) {
-  nlohmann::ordered_json json = {{"rungs", nlohmann::ordered_json::array()},
-                                 {"counted", nlohmann::ordered_json::array()}};
-  for (const ClimbedRung& rung : rungs) {
-    nlohmann::ordered_json row = {{"config", rung.rung.preset}, {"loss", rung.result->mean.mean}};
-    row["leaks"] = rung.result->runs.leaks;
-    row["versus_below"] = difference_json(rung.step);
-    if (rung.step) row["versus_below"]["below"] = rung.below;
-    row["lesson"] = rung.rung.lesson;
-    json["rungs"].push_back(std::move(row));
+  for (const ClimbedRung& rung : climb(comparison)) {
+    const ConfigResult& result = *rung.result;
+    const std::string name = short_name(rung.rung.preset), lesson(rung.rung.lesson);
+    ladder.table.add({name + (result.runs.leaks ? " (leaks)" : ""),
+                      std::isfinite(result.mean.mean) ? format_fixed(result.mean.mean, 4) : "failed",
+                      rung.step ? fmt::format("{:+.4f}", rung.step->mean) : "", lesson});
+    Json& row = ladder.json["rungs"].emplace_back(Json{{"config", rung.rung.preset},
+                                                       {"loss", result.mean.mean},
+                                                       {"leaks", result.runs.leaks},
+                                                       {"versus_below", difference_json(rung.step)},
+                                                       {"lesson", lesson}});
+    if (!rung.step) continue;
+    row["versus_below"]["below"] = rung.below;
+    steps.emplace_back(name + " from " + short_name(rung.below), *rung.step);
   }
-  for (const Counted& count : counted) json["counted"].push_back({{"name", count.name}, {"loss", count.loss}});
-  return json;
+  for (const Counted& count : counted) {
+    ladder.table.add({count.name, format_fixed(count.loss, 4), "", count.about});
+    ladder.json["counted"].push_back({{"name", count.name}, {"loss", count.loss}});
+  }
+  if (const std::string undecided = undecided_text(steps, first_look_level); !undecided.empty())
+    ladder.remarks.push_back("steps that may be chance: " + undecided);
+  if (std::ranges::any_of(steps, [](const NamedDifference& step) { return !step.second.p; }))
+    ladder.remarks.emplace_back("one seed cannot show which steps are luck: compare ladder --seeds 3");
+  return ladder;
 }
 
 }  // namespace chargpt

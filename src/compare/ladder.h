@@ -2,14 +2,12 @@
 // one below. Pure functions over a comparison; trains nothing.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "compare/ranking.h"
-#include "report/table.h"
+#include "compare/comparison_report.h"
 
 namespace chargpt {
 
@@ -52,14 +50,9 @@ struct ClimbedRung {
 /// The rungs among the results, which must outlive them, from the lowest.
 std::vector<ClimbedRung> climb(const Comparison& comparison);
 
-/// Within 80 columns: rung, loss, step, lesson; then what counting reaches.
-Table to_table(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>& counted);
-
-/// What a step is, and which steps cannot be told from none.
-std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs);
-
-/// {"rungs":[{"config","loss","leaks","step":{"below","difference","ci95","p"} or null,"lesson"}],
-/// "counted":[{"name","loss"}]}
-nlohmann::ordered_json to_json(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>& counted);
+/// Within 80 columns: rung, loss, step, lesson; then what counting reaches. Its remarks say what a step is and which
+/// steps cannot be told from none. {"rungs":[{"config","loss","leaks","versus_below":{"below","difference","ci95","p"}
+/// or null,"lesson"}],"counted":[{"name","loss"}]}
+LadderTable ladder_table(const Comparison& comparison, const std::vector<Counted>& counted);
 
 }  // namespace chargpt

@@ -50,6 +50,10 @@ std::string format_fixed(double value, int digits) {
   return formatted("%.*f", digits, value);
 }
 
+std::string format_percent(double part, int digits) {
+  return format_fixed(100 * part, digits) + " %";
+}
+
 std::string format_bytes(std::int64_t bytes) {
   constexpr std::array units = {" B", " kB", " MB", " GB", " TB", " PB", " EB"};
   if (std::abs(static_cast<double>(bytes)) < 1000) return std::to_string(bytes) + units[0];

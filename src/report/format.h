@@ -11,6 +11,9 @@ namespace chargpt {
 /// `digits` after the point; "nan", "inf" and "-inf" if the value is not finite.
 std::string format_fixed(double value, int digits);
 
+/// A part of 1: "12.3 %".
+std::string format_percent(double part, int digits = 1);
+
 /// Decimal units, two or three digits: "999 B", "1.5 kB", "45 MB".
 std::string format_bytes(std::int64_t bytes);
 

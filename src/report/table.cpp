@@ -19,14 +19,13 @@ struct Table::Column {
 
 namespace {
 
-constexpr std::size_t widest_word = 24;  ///< longer ones are cut where there is no room
+constexpr std::size_t widest_word = 20;  ///< longer ones are cut where there is no room
 
 constexpr std::size_t widest_figure = 15;  ///< "1.4961 ± 0.0051", "1 min 50 s"; what is longer has words to break at
 
-/// Begins like a number: "-1.5", "45.2k", "99 %", "±0.01", "≈1.49"; an empty cell and a lone "-" stand for a missing
-/// one.
+/// Begins like a number: "-1.5", "45.2k", "99 %", "±0.01", "≈1.49"; or there is none.
 bool is_figure(const std::string& cell) {
-  if (cell.empty() || cell == "-" || cell == "nan" || cell == "inf" || cell == "-inf") return true;
+  if (cell.empty() || cell == missing || cell == "nan" || cell == "inf" || cell == "-inf") return true;
   const std::size_t i = cell.find_first_not_of("+-<>~±≈");
   return i < cell.size() && std::isdigit(static_cast<unsigned char>(cell[i])) != 0;
 }
@@ -143,7 +142,7 @@ std::vector<Table::Column> Table::columns() const {
       const std::string& cell = row.cells[i];
       measure(i, cell, is_figure(cell) && display_width(cell) <= widest_figure);
       columns[i].figures = columns[i].figures && is_figure(cell);
-      columns[i].used = columns[i].used || !cell.empty();
+      columns[i].used = columns[i].used || !(cell.empty() || cell == missing);
     }
   }
   for (std::size_t i = 0; i < count; ++i) {

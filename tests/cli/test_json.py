@@ -28,7 +28,7 @@ class JsonTest(ProgramTest):
         yield from (("compare", "r", "q"), ("bench", "sample", "r", "--repeats", "1"), ("reproduce", "q"), ("page", "r"))
         yield "bench", "train", "quick", "--text", SAMPLE_TEXT, "--steps", "2", "--warmup", "0"
         yield "compare", "ladder", "--text", SAMPLE_TEXT, "--max_iters", "2", "--out", "ladder"
-        yield "compare", "quick", "--text", SAMPLE_TEXT, "--max_iters", "2", "--vary", "n_embd=8,16", "--vary", "n_head=1,2", "--seeds", "2", "--out", "o"
+        yield "compare", "quick", "--text", SAMPLE_TEXT, "--max_iters", "2", "--vary", "n_embd=8,16", "--vary", "n_head=1,2", "--seeds", "2", "--target", "9", "--out", "o"
         yield "export", "r", "--format", "safetensors", "--out", "x.safetensors"
 
     def test_a_key_means_the_same_in_every_command(self):

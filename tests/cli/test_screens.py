@@ -38,9 +38,3 @@ class ScreenTest(ProgramTest):
         for expected in (row["expected"] for row in self.json("configs") if row["expected"] and row["expected"].get("ci95")):
             low, high = expected["ci95"]
             self.assertIn(f" {expected['loss']:.3f} ± {(high - low) / 2:.3f}", table)
-
-    def test_of_long_lists_that_begin_alike_the_part_is_shown_that_does_not(self):
-        for name, rate in (("a.json", 0.5), ("b.json", 0.25)):
-            groups = [{"match": "conv_" * 9, "weight_decay": 0}, {"match": "wte", "learning_rate": rate}]
-            self.write(name, {"extends": "ladder/bigram", "train": {"groups": groups}})
-        self.assertRegex(self.lines_at(80, "inspect", "a.json", "b.json")[1], r'^train.groups +\.\.\."learning_rate":0\.5,\S*\.\.\. +\.\.\."learning_rate":0\.25,\S*\.\.\.$')

@@ -1,7 +1,6 @@
 // The teaching ladder: which presets it has, what a step is, and that its table fits a terminal of 80 columns.
 #include "compare/ladder.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -62,7 +61,8 @@ TEST_CASE("a step is the loss minus that of the rung below, but for rungs that l
 
 TEST_CASE("the ladder's table marks what leaks and fits 80 columns") {
   const Comparison comparison = four_rungs();
-  std::istringstream lines(to_table(climb(comparison), {{"counting pairs", "what a bigram can reach", 2.4857}}).text());
+  std::istringstream lines(
+      ladder_table(comparison, {{"counting pairs", "what a bigram can reach", 2.4857}}).table.text());
   std::vector<std::string> rows;
   for (std::string line; std::getline(lines, line);) rows.push_back(line);
   REQUIRE(rows.size() == 7);
@@ -75,10 +75,10 @@ TEST_CASE("the ladder's table marks what leaks and fits 80 columns") {
 
 TEST_CASE("steps that seeds do not tell from none are named") {
   const Comparison comparison = four_rungs();
-  const std::vector<std::string> lines = remarks(climb(comparison));
-  REQUIRE(lines.size() == 2);
-  CHECK(lines[1] == "steps that may be chance: transformer from attention");
-  CHECK(to_json(climb(comparison), {})["rungs"][3]["versus_below"]["below"] == "ladder/bigram");
+  const LadderTable table = ladder_table(comparison, {});
+  REQUIRE(table.remarks.size() == 2);
+  CHECK(table.remarks[1] == "steps that may be chance: transformer from attention");
+  CHECK(table.json["rungs"][3]["versus_below"]["below"] == "ladder/bigram");
 }
 
 }  // namespace chargpt

@@ -68,7 +68,7 @@ TEST_CASE("steps and seconds to the target are means over the seeds") {
   ConfigRuns& runs = comparison.results.emplace_back().runs;
   runs.config = "a";
   runs.seeds = {{.seed = 1, .reached = ReachedTarget{10, 3}}, {.seed = 2, .reached = ReachedTarget{20, 6}}};
-  CHECK(target_table(comparison).text() ==
+  CHECK(part_text(report_of(comparison).parts().back(), 0) ==
         "config  reached 2.0000  steps  seconds\n"
         "a               2 of 2     15      4.5\n");
 }

@@ -1,15 +1,14 @@
 // `chargpt attention RUN --prompt TEXT`: which characters each head looks at.
+#include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/names.h"
 #include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "network/model_types.h"
@@ -17,7 +16,7 @@
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/table.h"
+#include "report/report.h"
 #include "report/terminal.h"
 
 namespace chargpt {
@@ -31,21 +30,21 @@ struct Arguments : ModelArguments {
 };
 
 /// Of each head the last row: what it looks at from the last character.
-void print_last_rows(const AttentionWeights& weights, const PromptWindow& window) {
-  print_lines("which characters each head looks at from the last one; the higher the block, the more weight\n");
+void add_last_rows(Report& report, const AttentionWeights& weights, const PromptWindow& window) {
+  report.say("which characters each head looks at from the last one; the higher the block, the more weight\n");
   for (std::int64_t layer = 0; layer < weights.layers; ++layer) {
     std::vector<float> rows;
     for (std::int64_t head = 0; head < weights.heads; ++head) {
       const auto row = weights.of_head(layer, head).last(window.symbols.size());
       rows.insert(rows.end(), row.begin(), row.end());
     }
-    print_text("\nlayer " + std::to_string(layer + 1) + "\n" + heads_text(rows, window.symbols));
+    report.draw(fmt::format("\nlayer {}\n{}", layer + 1, heads_text(rows, window.symbols)));
   }
-  print_lines("\n--layer and --head show all rows of one head, --numbers as numbers.\n");
+  report.say("\n--layer and --head show all rows of one head, --numbers as numbers.\n");
 }
 
 /// In percent; on a terminal of the last characters that fit.
-void print_numbers(std::span<const float> weights, const std::vector<std::string>& symbols) {
+Table numbers_of(std::span<const float> weights, const std::vector<std::string>& symbols) {
   constexpr std::size_t column = 7;  // "  100.0"
   const std::size_t T = symbols.size(), columns = terminal_columns(STDOUT_FILENO),
                     first = columns == 0 ? 0 : T - std::min(T, std::max<std::size_t>(1, (columns - 2) / column));
@@ -57,32 +56,32 @@ void print_numbers(std::span<const float> weights, const std::vector<std::string
     for (std::size_t j = first; j < T; ++j) cells.push_back(format_fixed(100 * weights[i * T + j], 1));
     table.add(std::move(cells));
   }
-  print_text(table.text());
+  return table;
 }
 
-void print_bars(std::span<const float> weights, const std::vector<std::string>& symbols) {
+std::string bars_of(std::span<const float> weights, const std::vector<std::string>& symbols) {
   const std::size_t T = symbols.size();
   std::string text = "   " + joined(symbols, "") + "\n";
   for (std::size_t i = 0; i < T; ++i)
     text +=
         symbols[i] + (display_width(symbols[i]) == 2 ? " " : "  ") + bars(weights.subspan(i * T, T), symbols) + "\n";
-  print_text(text);
+  return text;
 }
 
-void print_as_json(const LoadedRun& run, const AttentionWeights& weights, const PromptWindow& window) {
-  nlohmann::ordered_json json = {{"symbols", window.symbols},
-                                 {"layers", weights.layers},
-                                 {"heads", weights.heads},
-                                 {"checkpoint", checkpoint_json(run)}};
+Json to_json(const LoadedRun& run, const AttentionWeights& weights, const PromptWindow& window) {
+  Json json = {{"symbols", window.symbols},
+               {"layers", weights.layers},
+               {"heads", weights.heads},
+               {"checkpoint", checkpoint_json(run)}};
   const auto T = static_cast<std::size_t>(weights.T);
   for (std::int64_t layer = 0; layer < weights.layers; ++layer) {
-    nlohmann::ordered_json& heads = json["attention_weights"].emplace_back();
+    Json& heads = json["attention_weights"].emplace_back();
     for (std::int64_t head = 0; head < weights.heads; ++head) {
-      nlohmann::ordered_json& rows = heads.emplace_back();
+      Json& rows = heads.emplace_back();
       for (std::size_t i = 0; i < T; ++i) rows.push_back(weights.of_head(layer, head).subspan(i * T, T));
     }
   }
-  print_json(json, -1);
+  return json;
 }
 
 /// 1-based; 0 where it was not given.
@@ -90,7 +89,7 @@ void check_place(const char* option, std::int64_t value, std::int64_t count) {
   if (value > count) throw Error(ExitCode::usage, option, " ", value, " is too large; the model has ", count);
 }
 
-void run_attention(const Arguments& arguments) {
+Report run_attention(const Arguments& arguments) {
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const PromptWindow window = prompt_window(run, arguments.prompt);
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
@@ -99,12 +98,18 @@ void run_attention(const Arguments& arguments) {
   check_place("--layer", arguments.layer, weights.layers);
   check_place("--head", arguments.head, weights.heads);
   if (leaks(run.config().model)) log_note("this model leaks: every character looks at the whole window");
-  if (arguments.output.json) return print_as_json(run, weights, window);
-  if (arguments.layer == 0 && arguments.head == 0 && !arguments.numbers) return print_last_rows(weights, window);
+  Report report(arguments.output.json ? to_json(run, weights, window) : Json());
+  report.indent = -1;
+  if (arguments.layer == 0 && arguments.head == 0 && !arguments.numbers) {
+    add_last_rows(report, weights, window);
+    return report;
+  }
   const std::int64_t layer = std::max<std::int64_t>(1, arguments.layer),
                      head = std::max<std::int64_t>(1, arguments.head);
-  print_lines(line_of("layer ", layer, " head ", head, ": each row is a character, and what it looks at\n\n"));
-  (arguments.numbers ? print_numbers : print_bars)(weights.of_head(layer - 1, head - 1), window.symbols);
+  const auto rows = weights.of_head(layer - 1, head - 1);
+  report.say(fmt::format("layer {} head {}: each row is a character, and what it looks at\n\n", layer, head));
+  arguments.numbers ? report.add(numbers_of(rows, window.symbols)) : report.draw(bars_of(rows, window.symbols));
+  return report;
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // `chargpt audit RUN`: whether a model writes or recites what it was trained on.
+#include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
@@ -21,7 +21,7 @@
 #include "network/model_types.h"
 #include "predict/generate.h"
 #include "report/format.h"
-#include "report/table.h"
+#include "report/report.h"
 #include "report/terminal.h"
 #include "text/documents.h"
 
@@ -155,38 +155,28 @@ std::string verdict(const Audit& audit) {
   return "It writes text of its own.";
 }
 
-std::string percent(double share) {
-  return format_fixed(100 * share, 1) + " %";
-}
-
-std::string copied_line(const Audit& audit, const std::string& unit) {
-  return "copied in stretches of " + std::to_string(copied_stretch) + " " + unit + "s or more: samples " +
-         percent(audit.copied()) + ", held-out text " + percent(audit.held_out_copied());
-}
-
 /// Of the documents written to their end: how many are new, and how many stand where.
 std::string documents_line(const Audit& audit) {
   const WrittenDocuments& documents = *audit.documents;
   const auto told = [&](std::int64_t count) {
-    return documents.ended == 0 ? "–" : format_count(count) + " (" + percent(documents.share(count)) + ")";
+    return documents.ended == 0 ? "–" : format_count(count) + " (" + format_percent(documents.share(count)) + ")";
   };
   const std::int64_t cut = std::ssize(audit.texts) - documents.ended;
-  std::string line =
-      "of " + format_count(documents.ended, "document") + " written, " + told(documents.fresh()) + " are new, " +
-      told(documents.trained_on) + " are in the train split and " + told(documents.held_out) +
-      " in the held-out one, new to the model; " +
-      (documents.times > 0 ? "the train split has " + format_fixed(documents.times, 1) + " times as many documents"
-                           : "no document is held out whole (data.max_val_tokens)");
-  if (cut > 0) line += "; " + format_count(cut) + " more were cut off by --tokens";
-  return line;
+  return fmt::format(
+      "of {} written, {} are new, {} are in the train split and {} in the held-out one, new to the model; {}{}\n",
+      format_count(documents.ended, "document"), told(documents.fresh()), told(documents.trained_on),
+      told(documents.held_out),
+      documents.times > 0 ? fmt::format("the train split has {:.1f} times as many documents", documents.times)
+                          : "no document is held out whole (data.max_val_tokens)",
+      cut > 0 ? "; " + format_count(cut) + " more were cut off by --tokens" : "");
 }
 
 std::string gap_sentence(const Audit& audit) {
   const double gap = audit.val_loss - audit.train_loss;
-  const std::string losses = "loss " + format_nats(audit.train_loss, /*exact=*/false) + " on the train split, " +
-                             format_nats(audit.val_loss, /*exact=*/false) + " on the validation split";
-  if (gap > 0.3) return losses + ":\nit predicts its training text far better than new text";
-  return losses + (gap > 0.1 ? ":\nit predicts its training text better than new text" : "");
+  const char* const meaning = gap > 0.1 ? ":\nit predicts its training text better than new text" : "";
+  return fmt::format("loss {} on the train split, {} on the validation split{}\n",
+                     format_nats(audit.train_loss, /*exact=*/false), format_nats(audit.val_loss, /*exact=*/false),
+                     meaning);
 }
 
 /// The 1-based line of the text's token.
@@ -196,76 +186,73 @@ std::int64_t line_of_token(TokenView text, std::int64_t token, std::int64_t line
   return line;
 }
 
-/// The lengths for which some sample is long enough.
-std::vector<std::int64_t> lengths_of(const Audit& audit) {
+/// By length, as far as some sample is that long: the shares that do not stand in the training text.
+Json new_shares(const Audit& audit) {
   const auto longest = std::ssize(*std::ranges::max_element(audit.texts, {}, &std::vector<std::int64_t>::size));
-  std::vector<std::int64_t> reached;
-  std::ranges::copy_if(lengths, std::back_inserter(reached),
-                       [longest](std::int64_t length) { return length <= longest; });
-  return reached;
+  Json shares = Json::array();
+  for (const std::int64_t length : lengths)
+    if (length <= longest)
+      shares.push_back({{"length", length},
+                        {"samples", audit.samples.new_share(length)},
+                        {"held_out", audit.held_out.new_share(length)}});
+  return shares;
 }
 
-nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const std::string& longest,
-                               std::int64_t line) {
-  nlohmann::ordered_json fresh = nlohmann::ordered_json::array();
-  for (const std::int64_t length : lengths_of(audit))
-    fresh.push_back({{"length", length},
-                     {"samples", audit.samples.new_share(length)},
-                     {"held_out", audit.held_out.new_share(length)}});
-  nlohmann::ordered_json json = {
-      {"verdict", verdict(audit)},
-      {"checkpoint", checkpoint_json(run)},
-      {"copied_share", audit.copied()},
-      {"held_out_copied_share", audit.held_out_copied()},
-      {"copied_stretch", copied_stretch},
-      {"longest", {{"characters", audit.samples.longest}, {"place", audit.samples.source_begin}}},
-      {"held_out_longest", audit.held_out.longest},
-      {"not_in_train", std::move(fresh)},
-      {"train_loss", audit.train_loss},
-      {"val_loss", audit.val_loss},
-      {"exact", false},
-      {"val_tokens_in_train", audit.shared}};
-  if (line > 0) json["longest"]["line"] = line;
-  add_text(json["longest"], "text", longest);
-  if (const auto& documents = audit.documents)
-    json["documents"] = {{"written", documents->ended},
-                         {"in_train", documents->trained_on},
-                         {"in_held_out", documents->held_out},
-                         {"new", documents->fresh()}};
-  return json;
-}
-
-/// By length, the shares that do not stand in the training text.
-void print_new_shares(const Audit& audit, const std::string& unit) {
-  Table table({unit + "s in a row", "not in the training text: samples", "held-out text"});
-  for (const std::int64_t length : lengths_of(audit))
-    table.add(
-        {std::to_string(length), percent(audit.samples.new_share(length)), percent(audit.held_out.new_share(length))});
-  print_table(table);
-}
-
-void print_for_people(const Audit& audit, const std::string& unit, const std::string& longest, std::int64_t line,
-                      std::int64_t val_tokens) {
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  const auto print = [](const std::string& text) { print_lines(text + "\n"); };
-  print_new_shares(audit, unit);
-  print("\nlongest stretch copied: " + format_count(audit.samples.longest, unit) + ", from " +
-        (line > 0 ? "line " + format_count(line) + " of " : "") + "the training text");
-  const std::string shown = printable(longest, std::string::npos);
+/// The stretch in quotation marks, its end cut off where it is wider than the terminal.
+std::string quoted_stretch(const std::string& stretch) {
   constexpr std::size_t most = 74, around = 6;
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  const std::string shown = printable(stretch, std::string::npos);
   const std::string_view fits =
       first_columns(shown, columns == 0 ? most : std::clamp(columns, around + 20, most + around) - around);
-  print_text("  \"" + std::string(fits) + (fits.size() < shown.size() ? "..." : "") + "\"\n");
-  print("(longest of the held-out text: " + format_count(audit.held_out.longest) + ")\n" + copied_line(audit, unit) +
-        "\n" + gap_sentence(audit));
-  if (audit.shared > 0)
-    print(percent(static_cast<double>(audit.shared) / static_cast<double>(val_tokens)) +
-          " of the validation split also appears in the train split");
-  if (audit.documents) print(documents_line(audit));
-  print("\n" + verdict(audit));
+  return fmt::format("  \"{}{}\"\n", fits, fits.size() < shown.size() ? "..." : "");
 }
 
-void run_audit(const Arguments& given) {
+/// `longest`: the longest copied stretch; `line`: the line of the training text that it begins in, 0: unknown.
+Report report_of(const LoadedRun& run, const Audit& audit, const std::string& longest, std::int64_t line,
+                 std::int64_t val_tokens) {
+  const std::string unit = unit_word(run.config().data.units);
+  Report report({{"verdict", verdict(audit)},
+                 {"checkpoint", checkpoint_json(run)},
+                 {"copied_share", audit.copied()},
+                 {"held_out_copied_share", audit.held_out_copied()},
+                 {"copied_stretch", copied_stretch},
+                 {"longest", {{"characters", audit.samples.longest}, {"place", audit.samples.source_begin}}},
+                 {"held_out_longest", audit.held_out.longest},
+                 {"not_in_train", new_shares(audit)},
+                 {"train_loss", audit.train_loss},
+                 {"val_loss", audit.val_loss},
+                 {"exact", false},
+                 {"val_tokens_in_train", audit.shared}});
+  if (line > 0) report.json["longest"]["line"] = line;
+  add_text(report.json["longest"], "text", longest);
+  report.add(table_of(report.json["not_in_train"], {{unit + "s in a row", as_is("length")},
+                                                    {"not in the training text: samples", percent("samples")},
+                                                    {"held-out text", percent("held_out")}}));
+  report.say(fmt::format("\nlongest stretch copied: {}, from {}the training text\n",
+                         format_count(audit.samples.longest, unit),
+                         line > 0 ? "line " + format_count(line) + " of " : ""));
+  report.draw(quoted_stretch(longest));
+  report.say(fmt::format("(longest of the held-out text: {})\n"
+                         "copied in stretches of {} {}s or more: samples {}, held-out text {}\n",
+                         format_count(audit.held_out.longest), copied_stretch, unit, format_percent(audit.copied()),
+                         format_percent(audit.held_out_copied())) +
+             gap_sentence(audit));
+  if (audit.shared > 0)
+    report.say(format_percent(static_cast<double>(audit.shared) / static_cast<double>(val_tokens)) +
+               " of the validation split also appears in the train split\n");
+  if (const auto& documents = audit.documents) {
+    report.json["documents"] = {{"written", documents->ended},
+                                {"in_train", documents->trained_on},
+                                {"in_held_out", documents->held_out},
+                                {"new", documents->fresh()}};
+    report.say(documents_line(audit));
+  }
+  report.say("\n" + verdict(audit) + "\n");
+  return report;
+}
+
+Report run_audit(const Arguments& given) {
   Arguments arguments = given;
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   if (leaks(run.config().model))
@@ -281,8 +268,7 @@ void run_audit(const Arguments& given) {
       {text.begin() + result.samples.begin, text.begin() + result.samples.begin + result.samples.longest});
   const std::int64_t line =  // documents are in another order than in the text
       documents ? 0 : line_of_token(corpus.train(), result.samples.source_begin, run.checkpoint.vocabulary.id_of('\n'));
-  if (arguments.output.json) return print_json(to_json(run, result, longest, line));
-  print_for_people(result, unit_word(run.config().data.units), longest, line, corpus.val().size());
+  return report_of(run, result, longest, line, corpus.val().size());
 }
 
 }  // namespace

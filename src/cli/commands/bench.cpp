@@ -1,9 +1,10 @@
 // `chargpt bench train`: milliseconds of one training step, without logging and evaluation. `chargpt bench sample`:
 // characters a second of a trained model.
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -15,7 +16,6 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
@@ -26,6 +26,7 @@
 #include "network/model_types.h"
 #include "predict/generate.h"
 #include "report/format.h"
+#include "report/report.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
 #include "train/trainer.h"
@@ -91,30 +92,25 @@ double measured_peak() {
   return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
-/// The arithmetic of a step and, on the CPU, the fraction it reaches of this machine's peak, measured here and now.
-void add_operations(nlohmann::ordered_json& json, const Trainer& trainer, double tokens) {
+/// The arithmetic of a step and, on the CPU, the fraction it reaches of this machine's peak, measured here and now, in
+/// words too: "; 3.84 GFLOP a step at 71 % of the measured peak of 233 GFLOP/s".
+std::string add_operations(Json& json, const Trainer& trainer, double tokens) {
   const ModelConfig& model = trainer.config().config.model;
   const auto operations =
       step_operations(model, trainer.corpus().vocabulary().size(), static_cast<std::int64_t>(tokens), model.block_size);
-  if (!operations) return;
+  if (!operations) return "";
   const double gflops = *operations / json["ms_per_step"]["median"].get<double>() / 1e6;
   json["gflop_per_step"] = *operations / 1e9;
   json["gflops"] = gflops;
-  if (trainer.state().device != "cpu") return;
+  if (trainer.state().device != "cpu") return "";
   const double peak = measured_peak() / 1e9;
   json["peak_gflops"] = peak;
   json["fraction_of_peak"] = gflops / peak;
+  return fmt::format("; {:.2f} GFLOP a step at {:.0f} % of the measured peak of {:.0f} GFLOP/s", *operations / 1e9,
+                     100 * gflops / peak, peak);
 }
 
-/// "; 3.84 GFLOP a step at 71 % of the measured peak of 233 GFLOP/s"
-std::string share_of_peak(const nlohmann::ordered_json& json) {
-  if (!json.contains("fraction_of_peak")) return "";
-  return "; " + format_fixed(json["gflop_per_step"], 2) + " GFLOP a step at " +
-         format_fixed(100 * json["fraction_of_peak"].get<double>(), 0) + " % of the measured peak of " +
-         format_fixed(json["peak_gflops"], 0) + " GFLOP/s";
-}
-
-nlohmann::ordered_json bench_train(const Arguments& arguments) {
+Report bench_train(const Arguments& arguments) {
   ResolvedConfig config = load_config(config_of(arguments), arguments.config.overrides());
   check_model(config);
   choose_text(config);
@@ -127,18 +123,21 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   Trainer trainer(std::move(config), std::move(corpus), options);
   const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
   const std::vector<double> milliseconds = measure_steps(trainer, arguments);
-  const double middle = median(milliseconds);
-  nlohmann::ordered_json json = {
-      {"ms_per_step", {{"median", middle}, {"p10", quantile(milliseconds, 0.1)}, {"p90", quantile(milliseconds, 0.9)}}},
-      {"tokens_per_second", 1000.0 * tokens / middle},
-      {"measured_steps", arguments.steps},
-      {"warmup_steps", arguments.warmup},
-      {"engine", trainer.engine().name()},
-      {"threads", options.threads},
-      {"device", trainer.state().device},
-      {"config", trainer.config().config.name}};
-  add_operations(json, trainer, tokens);
-  return json;
+  const double middle = median(milliseconds), p10 = quantile(milliseconds, 0.1), p90 = quantile(milliseconds, 0.9);
+  Report report({{"ms_per_step", {{"median", middle}, {"p10", p10}, {"p90", p90}}},
+                 {"tokens_per_second", 1000.0 * tokens / middle},
+                 {"measured_steps", arguments.steps},
+                 {"warmup_steps", arguments.warmup},
+                 {"engine", trainer.engine().name()},
+                 {"threads", options.threads},
+                 {"device", trainer.state().device},
+                 {"config", trainer.config().config.name}});
+  const std::string share_of_peak = add_operations(report.json, trainer, tokens);
+  report.say(fmt::format("{}: {:.2f} ms a step (p10 {:.2f}, p90 {:.2f}), {} characters a second; {} engine, {}, {}{}\n",
+                         trainer.config().config.name, middle, p10, p90,
+                         format_count(std::llround(1000.0 * tokens / middle)), trainer.engine().name(),
+                         format_count(options.threads, "thread"), trainer.state().device, share_of_peak));
+  return report;
 }
 
 /// Seconds from the call to the first character, and to the last.
@@ -158,7 +157,7 @@ Times measure_sample(const LoadedRun& run, const SampleConfig& sample) {
   return times;
 }
 
-nlohmann::ordered_json bench_sample(const Arguments& arguments) {
+Report bench_sample(const Arguments& arguments) {
   const std::string folder = arguments.subject.empty() ? run_left_out() : run_meant(arguments.subject);
   if (!is_run_or_checkpoint(folder))
     throw Error(ExitCode::usage, "bench sample measures a trained model; give a run's folder in place of '" +
@@ -175,14 +174,22 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
     first.push_back(1e3 * times.first);
     per_second.push_back(static_cast<double>(times.tokens) / times.all);
   }
-  return {{"tokens_per_second", median(per_second)},
-          {"batch", sample.num_samples},
-          {"tokens", sample.tokens},
-          {"written", written},
-          {"first_token_ms", median(first)},
-          {"context", enum_name(context_of(run.config().model, arguments.context))},
-          {"threads", thread_count(arguments.machine.threads)},
-          {"run", folder}};
+  const std::string_view context = enum_name(context_of(run.config().model, arguments.context));
+  const std::int64_t threads = thread_count(arguments.machine.threads);
+  Report report({{"tokens_per_second", median(per_second)},
+                 {"batch", sample.num_samples},
+                 {"tokens", sample.tokens},
+                 {"written", written},
+                 {"first_token_ms", median(first)},
+                 {"context", context},
+                 {"threads", threads},
+                 {"run", folder}});
+  report.say(fmt::format("{}: {} of {}{}, {} characters a second; the first after {:.2f} ms; context {}, {}\n", folder,
+                         format_count(sample.num_samples, "sample"), format_count(sample.tokens, "character"),
+                         written < sample.num_samples * sample.tokens ? " or up to their document's end" : "",
+                         format_count(std::llround(median(per_second))), median(first), context,
+                         format_count(threads, "thread")));
+  return report;
 }
 
 /// The one measurement that an option belongs to, which its help names first ("train: steps measured"); empty: all.
@@ -201,36 +208,9 @@ void refuse_options_of_others(const Options& options, const std::string& what) {
   }
 }
 
-std::string whole(double value) {
-  return format_count(std::llround(value));
-}
-
-std::string train_text(const nlohmann::ordered_json& json) {
-  const auto& milliseconds = json["ms_per_step"];
-  return json["config"].get<std::string>() + ": " + format_fixed(milliseconds["median"], 2) + " ms a step (p10 " +
-         format_fixed(milliseconds["p10"], 2) + ", p90 " + format_fixed(milliseconds["p90"], 2) + "), " +
-         whole(json["tokens_per_second"]) + " characters a second; " + json["engine"].get<std::string>() + " engine, " +
-         format_count(json["threads"], "thread") + ", " + json["device"].get<std::string>() + share_of_peak(json) +
-         "\n";
-}
-
-std::string sample_text(const nlohmann::ordered_json& json) {
-  return json["run"].get<std::string>() + ": " + format_count(json["batch"], "sample") + " of " +
-         format_count(json["tokens"], "character") +
-         (json["written"] < json["batch"].get<std::int64_t>() * json["tokens"].get<std::int64_t>()
-              ? " or up to their document's end"
-              : "") +
-         ", " + whole(json["tokens_per_second"]) + " characters a second; the first after " +
-         format_fixed(json["first_token_ms"], 2) + " ms; context " + json["context"].get<std::string>() + ", " +
-         format_count(json["threads"], "thread") + "\n";
-}
-
-void run_bench(const Arguments& arguments) {
+Report run_bench(const Arguments& arguments) {
   refuse_options_of_others(*arguments.options, arguments.what);
-  const bool samples = arguments.what == "sample";
-  const nlohmann::ordered_json json = samples ? bench_sample(arguments) : bench_train(arguments);
-  if (arguments.output.json) return print_json(json);
-  print_lines(samples ? sample_text(json) : train_text(json));
+  return arguments.what == "sample" ? bench_sample(arguments) : bench_train(arguments);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
@@ -29,6 +28,7 @@
 #include "evaluate/split_check.h"
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
+#include "report/files/metrics.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
@@ -42,7 +42,6 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct Arguments : TrainingArguments {
   std::vector<std::string> presets;  ///< or runs
@@ -51,7 +50,7 @@ struct Arguments : TrainingArguments {
   const Options* options = nullptr;  ///< knows which options were given
   std::string out, split = "val";
   double target = 0;  ///< loss whose time is asked for; 0: none
-  bool markdown = false, dry_run = false;
+  bool dry_run = false;
 
   bool test() const { return split == "test"; }
 };
@@ -110,12 +109,16 @@ std::vector<Variant> variants_of(const Arguments& arguments) {
   return variants;
 }
 
+void check_test_split(const Arguments& arguments, const Corpus& corpus) {
+  if (arguments.test() && corpus.test_tokens() == 0)
+    throw Error(ExitCode::usage, "--split test needs data.test_fraction above 0");
+}
+
 /// The text of all, with what a person should know about it.
 Corpus text_of(const Arguments& arguments, const std::vector<Variant>& variants) {
   tell_terminal(variants.front().options.config.data.text);
   Corpus corpus = common_text(variants, arguments.out, reading_progress(arguments.output));
-  if (arguments.test() && corpus.test_tokens() == 0)
-    throw Error(ExitCode::usage, "--split test needs data.test_fraction above 0");
+  check_test_split(arguments, corpus);
   if (arguments.target > 0) check_target(variants, corpus);
   log_notices(corpus);
   tell(split_notice(corpus, check_split(corpus)));
@@ -148,12 +151,6 @@ std::vector<std::int64_t> looks_with(const Json& earlier, std::int64_t seeds) {
 
 // ---- What is shown.
 
-/// What `compare ladder` shows in place of the ranks.
-struct LadderReport {
-  std::vector<ClimbedRung> rungs;
-  std::vector<Counted> counted;
-};
-
 /// What counting reaches on the text of the comparison, beside which the ladder is shown.
 std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
   const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = block_size, .stride = 0});
@@ -163,59 +160,32 @@ std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
           {best, "with no more than a window of " + std::to_string(block_size), baselines.ngram_in_windows}};
 }
 
-void print(const Table& table, bool markdown) {
-  markdown ? print_text(table.markdown()) : print_table(table);
-}
-
-/// The table, the verdict, what limits it, then the other tables.
-void print_comparison(const Comparison& comparison, bool markdown, const std::optional<LadderReport>& ladder) {
-  print(ladder ? to_table(ladder->rungs, ladder->counted) : to_table(comparison), markdown);
-  std::string lines = "\n";
-  if (const std::string sentence = ladder ? "" : verdict(comparison); !sentence.empty()) lines += sentence + "\n";
-  if (ladder)
-    for (const std::string& remark : remarks(ladder->rungs)) lines += "- " + remark + "\n";
-  for (const std::string& limit : limits(comparison)) lines += "- " + limit + "\n";
-  if (lines.size() > 1) print_lines(lines);
-  if (!comparison.effects.empty()) {
-    print_text("\n");
-    print(effects_table(comparison), markdown);
-  }
-  if (comparison.target) {
-    print_text("\n");
-    print(target_table(comparison), markdown);
-  }
-  for (const std::string& line : explanations(comparison)) log_detail(line);
-}
-
-Json json_of(const Comparison& comparison, const std::optional<LadderReport>& ladder) {
-  Json json = to_json(comparison);
-  if (ladder) json["ladder"] = to_json(ladder->rungs, ladder->counted);
-  return json;
-}
-
-void show(const Arguments& arguments, const Comparison& comparison, const std::optional<LadderReport>& ladder = {}) {
-  arguments.output.json ? print_json(json_of(comparison, ladder))
-                        : print_comparison(comparison, arguments.markdown, ladder);
-}
-
 /// Of a config's runs alone, before anything trains.
 void print_plans(const Arguments& arguments, const std::vector<Variant>& variants, const Corpus& corpus) {
-  Table table({"config", "params", "steps", "tokens", "memory", "disk", "time"});
+  Report report(Json{{"runs", Json::array()}});
   const auto seeds = static_cast<double>(arguments.seeds);
   double seconds = 0, disk = 0;
   for (const Variant& variant : variants) {
     const PlanEvent plan = Trainer(variant.options, corpus, trainer_options(arguments, {})).plan(/*measure=*/true);
     seconds += seeds * plan.seconds.value_or(0);
     disk += seeds * static_cast<double>(plan.disk_bytes);
-    table.add({variant.name(), format_short(static_cast<double>(plan.parameters)),
-               (plan.by_clock ? "about " : "") + format_count(plan.max_iters),
-               format_short(static_cast<double>(plan.max_iters * plan.tokens_per_step)),
-               format_bytes(plan.memory_bytes.value_or(0)), format_bytes(plan.disk_bytes),
-               format_duration(plan.seconds.value_or(0))});
+    Json& row = report.json["runs"].emplace_back(to_json(plan));
+    row["config"] = variant.name();
+    row["trained_tokens"] = plan.max_iters * plan.tokens_per_step;
   }
-  print_table(table);
-  print_lines("\n" + format_count(arguments.seeds * std::ssize(variants), "run") + ", one after the other: about " +
-              format_duration(seconds) + " and " + format_bytes(std::llround(disk)) + " of checkpoints\n");
+  const auto steps = [](const Json& row) {
+    return (row["by_clock"] == true ? "about " : "") + format_count(row["max_iters"]);
+  };
+  report.add(table_of(report.json["runs"], {{"config", as_is("config")},
+                                            {"params", cell("parameters", format_short)},
+                                            {"steps", steps},
+                                            {"tokens", cell("trained_tokens", format_short)},
+                                            {"memory", cell("memory_bytes", format_bytes)},
+                                            {"disk", cell("disk_bytes", format_bytes)},
+                                            {"time", cell("expected_seconds", format_duration)}}));
+  report.say("\n" + format_count(arguments.seeds * std::ssize(variants), "run") + ", one after the other: about " +
+             format_duration(seconds) + " and " + format_bytes(std::llround(disk)) + " of checkpoints\n");
+  print_report(report, arguments.output);
 }
 
 // ---- Training what is missing.
@@ -380,13 +350,14 @@ void compare_configs(const Arguments& arguments) {
   Comparison comparison = ranked(arguments, collector.results(), corpus);
   const std::vector<std::int64_t> looks = looks_with(earlier_results(folder.path()), arguments.seeds);
   comparison.look = look_of(std::ranges::find(looks, arguments.seeds) - looks.begin() + 1);
-  std::optional<LadderReport> ladder_report;  // of the ladder as such
+  std::optional<LadderTable> ladder;  // of the ladder as such
   if (arguments.presets == std::vector{std::string(ladder_word)} && arguments.varied.empty())
-    ladder_report = {climb(comparison), counted_on(corpus, variants.front().options.config.model.block_size)};
-  Json json = json_of(comparison, ladder_report);
-  json["looks"] = looks;
-  write_file_atomically(folder.path() / "compare.json", json_text(json));
-  show(arguments, comparison, ladder_report);
+    ladder = ladder_table(comparison, counted_on(corpus, variants.front().options.config.model.block_size));
+  const Report report = report_of(comparison, ladder);
+  Json kept = report.json;
+  kept["looks"] = looks;
+  write_file_atomically(folder.path() / "compare.json", json_text(kept));
+  print_report(report, arguments.output);
   log_note("saved in ", folder.path().string());
   collector.report_failures(folder.path());
 }
@@ -422,8 +393,7 @@ void compare_existing(const Arguments& arguments) {
   if (!arguments.out.empty()) folder.emplace(arguments.out, /*alone=*/true);
   if (folder) earlier_results(folder->path());
   const Corpus corpus = text_of_runs(arguments);
-  if (arguments.test() && corpus.test_tokens() == 0)
-    throw Error(ExitCode::usage, "--split test: these runs have no test split (data.test_fraction)");
+  check_test_split(arguments, corpus);
   std::vector<TrainedRun> runs;
   std::vector<std::string> remarks;
   for (const std::string& name : arguments.presets) {
@@ -433,13 +403,12 @@ void compare_existing(const Arguments& arguments) {
   Comparison comparison = ranked(arguments, group_by_config(std::move(runs), remarks), corpus);
   comparison.notes.insert(comparison.notes.end(), remarks.begin(), remarks.end());
   comparison.look = look_of(0);
-  if (folder) write_file_atomically(folder->path() / "compare.json", json_text(to_json(comparison)));
-  show(arguments, comparison);
+  const Report report = report_of(comparison);
+  if (folder) write_file_atomically(folder->path() / "compare.json", json_text(report.json));
+  print_report(report, arguments.output);
 }
 
 void run_compare(const Arguments& arguments) {
-  if (arguments.output.json && arguments.markdown)
-    throw Error(ExitCode::usage, "--json and --markdown are both given; give one");
   compares_runs(arguments) ? compare_existing(arguments) : compare_configs(arguments);
 }
 
@@ -468,10 +437,11 @@ void add_compare(Options& options) {
       .default_text("none");
   options.add("--split", arguments.split, "the split to score: val, or test, which chose nothing")
       .one_of({"val", "test"});
-  options.flag("--markdown", arguments.markdown, "print the tables as Markdown");
   options.flag("--dry-run", arguments.dry_run, "print the runs with steps, memory, disk and time, and stop");
   options.add("--out", arguments.out, "folder of the runs and of compare.json (default runs/compare-<n>)");
   add_training_arguments(options, arguments);
+  options.flag("--markdown", arguments.output.markdown, "print the tables as Markdown")
+      .excludes(options.find("--json"));
   arguments.config.help_shows(options, config, "");
 }
 

@@ -1,7 +1,6 @@
 // `chargpt configs`: the presets with what to expect of them, and the schema of a config file.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -10,14 +9,13 @@
 #include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "compare/ladder.h"
 #include "config/describe.h"
 #include "config/document.h"
 #include "config/load.h"
 #include "network/model_types.h"
 #include "report/format.h"
-#include "report/table.h"
+#include "report/report.h"
 
 namespace chargpt {
 
@@ -29,8 +27,8 @@ struct Arguments {
   std::string show;
 };
 
-nlohmann::ordered_json schema_with_model_types() {
-  nlohmann::ordered_json schema = config_schema();
+Json schema_with_model_types() {
+  Json schema = config_schema();
   schema["properties"]["model"]["properties"]["type"]["enum"] = model_types();
   return schema;
 }
@@ -45,18 +43,19 @@ std::string length_text(const TrainConfig& train) {
 }
 
 /// The row of a preset in expected.json without its single runs; null if it has none.
-nlohmann::ordered_json expected_of(const std::string& preset) {
-  static const auto all = nlohmann::ordered_json::parse(expected_figures());
+Json expected_of(const std::string& preset) {
+  static const auto all = Json::parse(expected_figures());
   const auto row = all["rows"].find(preset);
   if (row == all["rows"].end()) return nullptr;
-  nlohmann::ordered_json expected = *row;
+  Json expected = *row;
   expected.erase("runs");
   if (expected.contains("machine")) expected["machine"] = all["machines"][expected["machine"].get<std::string>()];
   return expected;
 }
 
-std::string expected_loss(const nlohmann::ordered_json& expected) {
-  if (expected.is_null()) return "";
+std::string expected_loss(const Json& row) {
+  const Json& expected = row["expected"];
+  if (expected.is_null()) return missing;
   if (!expected.contains("loss")) return "not measured";
   const auto& ci95 = expected["ci95"];
   const std::string half =
@@ -84,57 +83,54 @@ std::vector<Preset> presets_in_order() {
   return all;
 }
 
-nlohmann::ordered_json describe_presets() {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+/// Figures on one line, and below it what the preset is for.
+Report describe_presets() {
+  Report report(Json::array());
   for (const Preset& preset : presets_in_order()) {
     const Config config = load_config(preset.name).config;
-    rows.push_back({{"name", preset.name},
-                    {"purpose", purpose_of(preset)},
-                    {"model_type", config.model.type},
-                    {"parameters", count_parameters(config.model, 65)},
-                    {"block_size", config.model.block_size},
-                    {"batch_size", config.train.batch_size},
-                    {"max_iters", config.train.max_iters},
-                    {"trains_for", length_text(config.train)},
-                    {"expected", expected_of(preset.name)}});
+    report.json.push_back({{"name", preset.name},
+                           {"purpose", purpose_of(preset)},
+                           {"model_type", config.model.type},
+                           {"parameters", count_parameters(config.model, 65)},
+                           {"block_size", config.model.block_size},
+                           {"batch_size", config.train.batch_size},
+                           {"max_iters", config.train.max_iters},
+                           {"trains_for", length_text(config.train)},
+                           {"expected", expected_of(preset.name)}});
   }
-  return rows;
-}
-
-/// Figures on one line, and below it what the preset is for.
-void print_presets(const nlohmann::ordered_json& rows) {
-  Table table({"preset", "expected loss", "time", "parameters", "block", "length", "type", "batch"});
+  Table table = table_of(report.json,
+                         {{"preset", as_is("name")},
+                          {"expected loss", expected_loss},
+                          {"time", cell("expected/seconds", format_duration)},
+                          {"parameters", as_is("parameters")},
+                          {"block", as_is("block_size")},
+                          {"length", as_is("trains_for")},
+                          {"type", as_is("model_type")},
+                          {"batch", as_is("batch_size")}},
+                         as_is("purpose"));
   table.may_leave_out({"batch", "type", "length", "block", "parameters", "time"});
-  for (const auto& row : rows) {
-    const auto& expected = row["expected"];
-    table.add({row["name"], expected_loss(expected),
-               expected.contains("seconds") ? format_duration(expected["seconds"].get<double>()) : "",
-               format_count(row["parameters"]), row["block_size"].dump(), row["trains_for"], row["model_type"],
-               row["batch_size"].dump()});
-    table.add_remark(row["purpose"]);
-  }
-  print_table(table);
-  print_lines(
+  report.add(std::move(table));
+  report.say(
       "\nExpected on the validation split of tinyshakespeare, ± 95 % over seeds on that text, on the machine that "
       "configs/README.md names; parameters for 65 symbols.\n→ chargpt inspect NAME\n");
+  return report;
 }
 
-/// The text of a preset or file; its comments are not JSON.
-void print_config(const std::string& name, bool json) {
+/// The text of a preset or file, whose comments are not JSON.
+Report show_config(const std::string& name) {
   load_config(name);  // an Error unless it is a config
   const std::string text = named_document(name).text;
-  json ? print_json(nlohmann::ordered_json::parse(text, nullptr, true, /*ignore_comments=*/true)) : print_text(text);
+  Report report(Json::parse(text, nullptr, true, /*ignore_comments=*/true));
+  report.draw(text);
+  return report;
 }
 
-void run_configs(const Arguments& arguments) {
-  if (arguments.schema) {
-    print_json(schema_with_model_types());
-  } else if (!arguments.show.empty()) {
-    print_config(arguments.show, arguments.output.json);
-  } else {
-    const nlohmann::ordered_json rows = describe_presets();
-    arguments.output.json ? print_json(rows) : print_presets(rows);
-  }
+Report run_configs(const Arguments& arguments) {
+  if (arguments.show.empty() && !arguments.schema) return describe_presets();
+  if (!arguments.schema) return show_config(arguments.show);
+  Report report(schema_with_model_types());
+  report.draw(json_text(report.json));
+  return report;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // `chargpt doctor [DIR]`: what this machine offers, what is wrong, and the fix.
+#include <spdlog/fmt/fmt.h>
 #include <sys/statvfs.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/version.h"
 #include "engine/device.h"
 #include "engine/torch_module.h"
@@ -18,6 +17,7 @@
 #include "kernels/kernels.h"
 #include "kernels/processor.h"
 #include "report/format.h"
+#include "report/report.h"
 #include "run/run_folder.h"
 
 namespace chargpt {
@@ -47,8 +47,8 @@ std::string problem_of_gpu() {
   }
 }
 
-nlohmann::ordered_json findings(std::int64_t threads, const std::string& folder) {
-  nlohmann::ordered_json advice = nlohmann::ordered_json::array();
+Json findings(std::int64_t threads, const std::string& folder) {
+  Json advice = Json::array();
   if (!folder.empty())
     for (const std::string& lack : lacks_for_sharing(folder)) advice.push_back(folder + ": " + lack);
   if (const std::string problem = problem_of_gpu(); !problem.empty()) advice.push_back(problem);
@@ -64,28 +64,30 @@ struct Arguments {
   std::string folder;
 };
 
-void run_doctor(const Arguments& arguments) {
+Report run_doctor(const Arguments& arguments) {
   const std::int64_t threads = set_threads(arguments.device.threads);
   const std::string chosen = choose_device(arguments.device.device);
-  const nlohmann::ordered_json json = {{"chargpt", program_version()},
-                                       {"libtorch", libtorch_version()},
-                                       {"device", chosen},
-                                       {"processors", std::thread::hardware_concurrency()},
-                                       {"threads", threads},
-                                       {"cpu_capability", kernels_capability()},
-                                       {"kernels", cpu::kernels().name},
-                                       {"bfloat16", cpu::bf16_kernels() != nullptr},
-                                       {"memory", physical_memory()},
-                                       {"disk_free", free_disk_bytes()},
-                                       {"advice", findings(threads, arguments.folder)}};
-  if (arguments.output.json) return print_json(json);
-  std::string text = version_text() + "kernels " + cpu::kernels().name + ", " +
-                     (cpu::bf16_kernels() != nullptr ? "with" : "without") + " bfloat16\ndevice " + chosen +
-                     " (auto takes a CUDA device where LibTorch finds one)\n" + format_count(threads, "thread") +
-                     " on " + format_count(std::thread::hardware_concurrency(), "processor") + "\nmemory " +
-                     format_bytes(physical_memory()) + "; disk free here " + format_bytes(free_disk_bytes()) + "\n";
-  for (const auto& line : json["advice"]) text += "advice: " + line.get<std::string>() + "\n";
-  print_lines(text + (json["advice"].empty() ? "no problems found\n" : ""));
+  const bool bfloat16 = cpu::bf16_kernels() != nullptr;
+  Report report(Json{{"chargpt", program_version()},
+                     {"libtorch", libtorch_version()},
+                     {"device", chosen},
+                     {"processors", std::thread::hardware_concurrency()},
+                     {"threads", threads},
+                     {"cpu_capability", kernels_capability()},
+                     {"kernels", cpu::kernels().name},
+                     {"bfloat16", bfloat16},
+                     {"memory", physical_memory()},
+                     {"disk_free", free_disk_bytes()},
+                     {"advice", findings(threads, arguments.folder)}});
+  std::string text = fmt::format(
+      "{}kernels {}, {} bfloat16\ndevice {} (auto takes a CUDA device where LibTorch finds one)\n"
+      "{} on {}\nmemory {}; disk free here {}\n",
+      version_text(), cpu::kernels().name, bfloat16 ? "with" : "without", chosen, format_count(threads, "thread"),
+      format_count(std::thread::hardware_concurrency(), "processor"), format_bytes(physical_memory()),
+      format_bytes(free_disk_bytes()));
+  for (const Json& line : report.json["advice"]) text += "advice: " + line.get<std::string>() + "\n";
+  report.say(text + (report.json["advice"].empty() ? "no problems found\n" : ""));
+  return report;
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // `chargpt eval RUN…`: the exact loss of a whole split, of one model or of several as one.
-#include <nlohmann/json.hpp>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/commands.h"
@@ -58,7 +56,7 @@ void add_predictor(Figures& figures, Prepared& prepared, WorkLine& line) {
   figures.tenths = tenths_of(loss.losses, prepared.scored.tokens);
 }
 
-void run_eval(const ScoringArguments& arguments) {
+Report run_eval(const ScoringArguments& arguments) {
   if (arguments.adapt.is_auto() && arguments.runs.size() > 1)
     throw Error(ExitCode::usage, "--adapt=auto chooses the rate of one run; for several write --adapt=RATE");
   WorkLine line(arguments.output);
@@ -70,13 +68,11 @@ void run_eval(const ScoringArguments& arguments) {
     figures.baselines = compute_baselines(*trained_on, prepared.scored.tokens,
                                           {.length = figures.block_size, .stride = prepared.scored.stride},
                                           line.heartbeat("measuring baselines"));
-  line.clear();
-  if (!arguments.output.json) return print_figures(figures);
-  nlohmann::ordered_json json = to_json(figures);
-  add_checkpoints(json, prepared.runs);
-  json["scoring_seconds"] = figures.seconds;
-  json["texts"] = prepared.corpus.data().text;
-  print_json(json);
+  Report report = report_of(figures);
+  add_checkpoints(report.json, prepared.runs);
+  report.json["scoring_seconds"] = figures.seconds;
+  report.json["texts"] = prepared.corpus.data().text;
+  return report;
 }
 
 }  // namespace

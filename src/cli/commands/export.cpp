@@ -1,18 +1,16 @@
 // `chargpt export RUN --format F --out PATH`: a trained model in another format.
-#include <cstdio>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/runs/loaded_run.h"
 #include "exchange/huggingface.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "report/report.h"
 
 namespace chargpt {
 
@@ -37,7 +35,7 @@ void write_one_file(const LoadedRun& run, const std::filesystem::path& out) {
   write_checkpoint(out, {state, checkpoint.vocabulary, checkpoint.config, weights, {}});
 }
 
-void run_export(const Arguments& arguments) {
+Report run_export(const Arguments& arguments) {
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const bool one_file = arguments.format == "safetensors";
   const ExportedFolder folder =
@@ -50,18 +48,18 @@ void run_export(const Arguments& arguments) {
     bytes += std::ssize(file.bytes);
   }
   for (const std::string& notice : folder.notices) log_note(notice);
-  if (arguments.output.json)
-    return print_json({{"format", arguments.format},
-                       {"path", arguments.out},
-                       {"files", names},
-                       {"bytes", bytes},
-                       {"checkpoint", checkpoint_json(run)},
-                       {"step", run.checkpoint.state.step},
-                       {"weights", enum_name(run.model->weights())},
-                       {"notices", folder.notices}});
-  std::printf("%s, %s: %s\n", printable_path(arguments.out).c_str(), format_bytes(bytes).c_str(),
-              one_file ? "a checkpoint in one file, without the optimizer"
-                       : "a folder that transformers loads (AutoModelForCausalLM, AutoTokenizer)");
+  Report report(Json{{"format", arguments.format},
+                     {"path", arguments.out},
+                     {"files", names},
+                     {"bytes", bytes},
+                     {"checkpoint", checkpoint_json(run)},
+                     {"step", run.checkpoint.state.step},
+                     {"weights", enum_name(run.model->weights())},
+                     {"notices", folder.notices}});
+  report.say(printable_path(arguments.out) + ", " + format_bytes(bytes) +
+             (one_file ? ": a checkpoint in one file, without the optimizer\n"
+                       : ": a folder that transformers loads (AutoModelForCausalLM, AutoTokenizer)\n"));
+  return report;
 }
 
 }  // namespace

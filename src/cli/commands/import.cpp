@@ -1,6 +1,5 @@
 // `chargpt import PATH`: a model that transformers saved, as a run.
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
@@ -8,13 +7,13 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/runs/run_text.h"
 #include "cli/version.h"
 #include "exchange/huggingface.h"
 #include "network/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "report/report.h"
 #include "run/kept_text.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
@@ -51,7 +50,7 @@ std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& mode
   return corpus;
 }
 
-void run_import(const Arguments& arguments) {
+Report run_import(const Arguments& arguments) {
   refuse_overwrite_without_run(arguments.overwrite, arguments.run);
   const fs::path path = arguments.path;
   refuse_other_than_transformers(path);
@@ -68,17 +67,17 @@ void run_import(const Arguments& arguments) {
   for (const std::string& notice : model.notices) log_note(notice);
   const std::string folder = run.path().string();
   const std::int64_t parameters = count_parameters(model.config.config.model, model.vocabulary.size());
-  if (arguments.output.json)
-    return print_json({{"run", folder},
-                       {"what", model.what},
-                       {"parameters", parameters},
-                       {"symbols", model.vocabulary.size()},
-                       {"block_size", model.config.config.model.block_size},
-                       {"notices", model.notices}});
-  print_lines(printable_path(folder) + ": " + model.what + ", " + format_count(parameters, "parameter") + ", " +
-              format_count(model.vocabulary.size(), "symbol") + "\n→ chargpt sample " + shell_quoted(folder) +
-              "\n→ chargpt train " + shell_quoted(folder + "/config.json") + " --init_from " + shell_quoted(folder) +
-              (corpus ? "\n" : " --text FILE\n"));
+  Report report(Json{{"run", folder},
+                     {"what", model.what},
+                     {"parameters", parameters},
+                     {"vocab_size", model.vocabulary.size()},
+                     {"block_size", model.config.config.model.block_size},
+                     {"notices", model.notices}});
+  report.say(printable_path(folder) + ": " + model.what + ", " + format_count(parameters, "parameter") + ", " +
+             format_count(model.vocabulary.size(), "symbol") + "\n→ chargpt sample " + shell_quoted(folder) +
+             "\n→ chargpt train " + shell_quoted(folder + "/config.json") + " --init_from " + shell_quoted(folder) +
+             (corpus ? "\n" : " --text FILE\n"));
+  return report;
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // `chargpt inspect PATH`: what a run, a checkpoint, a config or a text holds; `chargpt inspect A B`: how two differ.
-#include <unistd.h>
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -12,14 +11,13 @@
 #include "cli/commands.h"
 #include "cli/commands/inspect_text.h"
 #include "cli/output.h"
-#include "cli/process.h"
 #include "cli/runs/differences.h"
 #include "cli/runs/loaded_run.h"
 #include "config/describe.h"
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
 #include "report/format.h"
-#include "report/table.h"
+#include "report/report.h"
 #include "run/checkpoint.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -35,7 +33,6 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct Arguments {
   OutputArguments output;
@@ -71,55 +68,99 @@ Json describe_groups(const Config& config, std::int64_t symbols) {
   return groups;
 }
 
-Json describe_options(const ResolvedConfig& resolved, std::int64_t symbols) {
+/// Those at their defaults, in the order of declaration.
+Table other_options(const ResolvedConfig& resolved, const Json& differing) {
+  Table table({"at the defaults", "value"});
+  for (const OptionInfo& option : option_table()) {
+    if (std::ranges::any_of(differing, [&](const Json& one) { return one["option"] == option.key(); })) continue;
+    table.add({option.key(), shown_value(option.get(resolved.config))});
+    table.add_remark(option.help);
+  }
+  return table;
+}
+
+/// The parameters by groups, and the options: those that are not at their defaults, or `all`.
+void add_options(Report& report, const ResolvedConfig& resolved, std::int64_t symbols, bool all) {
   Json origins;
   for (const auto& [key, origin] : resolved.origin) origins[key] = origin.text();
-  return {{"parameter_groups", describe_groups(resolved.config, symbols)},
-          {"config", to_json(resolved.config)},
-          {"origin", origins},
-          {"differs_from_defaults", differing_from_defaults(resolved)}};
+  const Json groups = describe_groups(resolved.config, symbols), differing = differing_from_defaults(resolved);
+  report.json.update({{"parameter_groups", groups},
+                      {"config", to_json(resolved.config)},
+                      {"origin", origins},
+                      {"differs_from_defaults", differing}});
+  report.draw("\n");
+  report.add(table_of(groups, {{"parameters", as_is("group")},
+                               {"count", as_is("parameters")},
+                               {"optimizer", as_is("optimizer")},
+                               {"peak rate", as_is("learning_rate")},
+                               {"decay", as_is("weight_decay")}}));
+  const auto about = [](const Json& row) {
+    return shown_value(row["help"]) + " (from " + shown_value(row["from"]) + ")";
+  };
+  report.draw("\n");
+  report.add(table_of(differing,
+                      {{"differs from the defaults", as_is("option")},
+                       {"value", cell("value", shown_value)},
+                       {"default", cell("default", shown_value)}},
+                      about));
+  if (!all) {
+    report.say(fmt::format("\n{} other options are at their defaults; --all shows them\n",
+                           option_table().size() - differing.size()));
+    return;
+  }
+  report.draw("\n");
+  report.add(other_options(resolved, differing));
 }
 
 /// What a config says by itself; its text is described by inspect TEXT and train --dry-run.
-Json describe_config(const ResolvedConfig& resolved) {
+Report report_of_config(const ResolvedConfig& resolved, bool all) {
   constexpr std::int64_t usual_symbols = 65;  // of tinyshakespeare
   const DataConfig& data = resolved.config.data;
   const std::int64_t symbols = data.units == Units::bytes ? 256 + std::int64_t{has_documents(data)} : usual_symbols;
-  Json json = {{"kind", "config"},
-               {"name", resolved.config.name},
-               {"parameters", count_parameters(resolved.config.model, symbols)},
-               {"vocab_size", symbols}};
-  json.update(describe_options(resolved, symbols));
-  return json;
+  const std::int64_t parameters = count_parameters(resolved.config.model, symbols);
+  Report report(
+      Json{{"kind", "config"}, {"name", resolved.config.name}, {"parameters", parameters}, {"vocab_size", symbols}});
+  Table table;
+  table.add({"config", resolved.config.name});
+  table.add({"parameters", format_count(parameters) + ", for " + format_count(symbols, "symbol")});
+  report.add(std::move(table));
+  add_options(report, resolved, symbols, all);
+  return report;
 }
 
-Json describe_checkpoint(const Arguments& arguments) {
+Report report_of_checkpoint(const Arguments& arguments) {
   check_choice(arguments.path, arguments.checkpoint);
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(
       arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);
-  Json json = {{"kind", "checkpoint"},
-               {"path", checkpoint.path.string()},
-               {"step", checkpoint.state.step},
-               {"max_iters", checkpoint.state.max_iters},
-               {"val_loss", checkpoint.state.val_loss},
-               {"best_val_loss", checkpoint.state.best_val_loss},
-               {"best_step", best_step_of(checkpoint.state)},
-               {"exact", checkpoint.state.exact},
-               {"seconds", checkpoint.state.seconds},
-               {"parameters", checkpoint.state.parameters},
-               {"vocab_size", checkpoint.vocabulary.size()},
-               {"program", checkpoint.state.program_version},
-               {"libtorch", checkpoint.state.libtorch_version},
-               {"cpu_capability", checkpoint.state.cpu_capability},
-               {"device", checkpoint.state.device},
-               {"engine", checkpoint.state.engine},
-               {"threads", checkpoint.state.threads},
-               {"notices", notices}};
+  const RunState& state = checkpoint.state;
+  Report report(Json{{"kind", "checkpoint"},
+                     {"path", checkpoint.path.string()},
+                     {"step", state.step},
+                     {"max_iters", state.max_iters},
+                     {"val_loss", state.val_loss},
+                     {"best_val_loss", state.best_val_loss},
+                     {"best_step", best_step_of(state)},
+                     {"exact", state.exact},
+                     {"seconds", state.seconds},
+                     {"parameters", state.parameters},
+                     {"vocab_size", checkpoint.vocabulary.size()},
+                     {"program", state.program_version},
+                     {"libtorch", state.libtorch_version},
+                     {"cpu_capability", state.cpu_capability},
+                     {"device", state.device},
+                     {"engine", state.engine},
+                     {"threads", state.threads}});
   if (const DataConfig& data = checkpoint.config.config.data; data.test_fraction > 0)
-    json["test"] = splits_by_position(checkpoint.state.data.tokens, data).test.size();
-  json.update(describe_options(checkpoint.config, checkpoint.vocabulary.size()));
-  return json;
+    report.json["test"] = splits_by_position(state.data.tokens, data).test.size();
+  Table facts;
+  for (const auto& [key, value] : report.json.items())
+    if (key != "kind") facts.add({key, shown_figure(key, value, state.exact)});
+  for (const std::string& notice : notices) facts.add({"notice", notice});
+  report.add(std::move(facts));
+  report.json["notices"] = notices;
+  add_options(report, checkpoint.config, checkpoint.vocabulary.size(), arguments.all);
+  return report;
 }
 
 /// Error data, naming the first file that is damaged: a checkpoint, or the text that the run has kept. A file that a
@@ -138,73 +179,6 @@ void verify_all(const Arguments& arguments) {
       if (error.code() != ExitCode::missing) throw;
     }
   }
-}
-
-/// "model.n_layer = 6 (default 4, from mine.json:3)", and below it what the option does.
-void print_differing(const Json& options) {
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  for (const Json& option : options)
-    print_lines(shown_value(option["option"]) + " = " + shown_value(option["value"], columns / 2) + " (default " +
-                shown_value(option["default"], columns / 4) + ", from " + shown_value(option["from"]) + ")\n    " +
-                shown_value(option["help"]) + "\n");
-}
-
-/// Those at their defaults, in the order of declaration.
-void print_other_options(const Json& json) {
-  const std::size_t columns = terminal_columns(STDOUT_FILENO), width = std::clamp<std::size_t>(columns / 4, 12, 24);
-  Table table({"option", "default", "what it is"});
-  for (const OptionInfo& option : option_table()) {
-    const std::string key = option.key();
-    const auto& differing = json.at("differs_from_defaults");
-    if (std::ranges::none_of(differing, [&](const Json& one) { return one["option"] == key; }))
-      table.add({key, shown_value(json.at("config").at(option.section).at(option.name), columns == 0 ? 0 : width),
-                 option.help});
-  }
-  print_table(table);
-}
-
-void print_options(const Json& json, bool all) {
-  const Json& differing = json.at("differs_from_defaults");
-  const std::size_t others = option_table().size() - differing.size();
-  if (!differing.empty()) print_text("differs from the defaults:\n\n");
-  print_differing(differing);
-  if (!all)
-    return print_lines("\n" + std::to_string(others) + " other options are at their defaults; --all shows them\n");
-  print_text("\nat the defaults:\n\n");
-  print_other_options(json);
-}
-
-/// The rate at the peak of the schedule, and the decay, of each group of parameters.
-void print_groups(const Json& groups) {
-  Table table({"parameters", "count", "optimizer", "peak rate", "decay"});
-  for (const Json& group : groups)
-    table.add({group["group"], format_count(group["parameters"]), group["optimizer"],
-               line_of(group["learning_rate"].get<double>()), line_of(group["weight_decay"].get<double>())});
-  print_text("\n");
-  print_table(table);
-  print_text("\n");
-}
-
-void print_config(const Json& json) {
-  Table table;
-  table.add({"config", json["name"]});
-  table.add({"parameters", format_count(json["parameters"]) + ", for " + format_count(json["vocab_size"], "symbol")});
-  print_table(table);
-}
-
-void print_checkpoint(const Json& json) {
-  Table facts;
-  for (const auto& [key, value] : json.items())
-    if (!value.is_structured() && key != "kind") facts.add({key, shown_figure(key, value, json["exact"])});
-  for (const Json& notice : json["notices"]) facts.add({"notice", notice});
-  print_table(facts);
-}
-
-void print_description(const Json& json, bool all) {
-  if (json["kind"] == "text") return print_text_description(json, all);
-  json["kind"] == "config" ? print_config(json) : print_checkpoint(json);
-  print_groups(json["parameter_groups"]);
-  print_options(json, all);
 }
 
 /// Whether a folder that is not a run contains texts.
@@ -248,7 +222,7 @@ void refuse_missing(const std::string& path) {
   }
 }
 
-void inspect_both(const Arguments& arguments) {
+Report report_of_both(const Arguments& arguments) {
   if (arguments.verify || !arguments.checkpoint.empty() || arguments.all)
     throw Error(ExitCode::usage,
                 "--verify, --checkpoint and --all are for one path; leave them out, or the second path");
@@ -259,28 +233,24 @@ void inspect_both(const Arguments& arguments) {
       throw Error(ExitCode::usage, printable_path(path) + " is a text; two runs or configs can be compared");
     refuse_missing(path);
   }
-  const Json json = describe_differences(std::vector{arguments.path, arguments.other});
-  arguments.output.json ? print_json(json) : print_differences(json);
+  return report_of_differences(std::vector{arguments.path, arguments.other});
 }
 
-void run_inspect(const Arguments& arguments) {
-  if (!arguments.other.empty()) return inspect_both(arguments);
-  const fs::path path = arguments.path;
-  if (!is_run_or_checkpoint(path)) refuse_checkpoint_options(arguments);
-  Json json;
-  if (is_text(arguments)) {
-    json = describe_text(arguments.path, arguments.output);
-  } else if (is_run_or_checkpoint(path)) {
-    json = describe_checkpoint(arguments);
+Report run_inspect(const Arguments& arguments) {
+  if (!arguments.other.empty()) return report_of_both(arguments);
+  const bool is_checkpoint = is_run_or_checkpoint(arguments.path);
+  if (!is_checkpoint) refuse_checkpoint_options(arguments);
+  if (is_text(arguments)) return report_of_text(arguments.path, arguments.output, arguments.all);
+  if (is_checkpoint) {
+    Report report = report_of_checkpoint(arguments);
     if (arguments.verify) verify_all(arguments);
-  } else {
-    refuse_missing(arguments.path);
-    const ResolvedConfig resolved = load_config(arguments.path);
-    check_model(resolved);
-    json = describe_config(resolved);
+    if (arguments.verify) report.json["verified"] = true;
+    return report;
   }
-  if (arguments.verify) json["verified"] = true;
-  arguments.output.json ? print_json(json) : print_description(json, arguments.all);
+  refuse_missing(arguments.path);
+  const ResolvedConfig resolved = load_config(arguments.path);
+  check_model(resolved);
+  return report_of_config(resolved, arguments.all);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #include "cli/commands/inspect_text.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
@@ -15,15 +16,12 @@
 #include "evaluate/shared_text.h"
 #include "evaluate/split_check.h"
 #include "report/format.h"
-#include "report/table.h"
 #include "report/terminal.h"
 #include "text/corpus.h"
 
 namespace chargpt {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The name of a character that shows nothing; else "".
 std::string shown_name(char32_t character) {
@@ -83,43 +81,42 @@ Json symbol_counts(const Corpus& corpus, const CharacterCounts& counts) {
   for (const std::int64_t id : ids) {
     const std::string symbol = corpus.vocabulary().symbol(id);
     const char32_t character = decode_character(symbol).code_point;
-    Json row = {{"symbol", symbol}, {"code_point", code_point_name(character)}, {"count", number_of(id)}};
+    const double share = static_cast<double>(number_of(id)) / static_cast<double>(corpus.all().size());
+    Json row = {
+        {"symbol", symbol}, {"code_point", code_point_name(character)}, {"count", number_of(id)}, {"share", share}};
     if (const std::string name = shown_name(character); !name.empty()) row["name"] = name;
     symbols.push_back(row);
   }
   return symbols;
 }
 
-std::string percent(double part) {
-  return format_fixed(100 * part, part < 0.1 ? 2 : 1) + " %";
+/// With one digit more where it is small.
+std::string share_text(double part) {
+  return format_percent(part, part < 0.1 ? 2 : 1);
 }
 
 std::string split_text(const Json& json) {
   std::string text =
       format_count(json["train"], "character") + " to train on, " + format_count(json["val"]) + " to validate";
   if (!json["val_tokens_in_train"].is_number()) return text;
-  const auto shared = json["val_tokens_in_train"].get<double>(),
-             measured = json["baselines"]["measured_tokens"].get<double>();
-  return text + "; " + percent(shared / measured) + " of these also appear in the train split, in stretches of " +
-         std::to_string(shared_stretch) + " or more";
+  const double part = json["val_tokens_in_train"].get<double>() / json["baselines"]["measured_tokens"].get<double>();
+  return fmt::format("{}; {} of these also appear in the train split, in stretches of {} or more", text,
+                     share_text(part), shared_stretch);
 }
 
-void print_symbols(const Json& json, bool all) {
+void add_symbols(Report& report, bool all) {
   constexpr std::size_t some = 12;
-  const Json& symbols = json["symbol_counts"];
-  Table table({"symbol", "", "count", "share"});
-  for (std::size_t i = 0; i < symbols.size() && (all || i < some); ++i) {
-    const Json& row = symbols[i];
-    table.add({row["code_point"].get<std::string>(), row.value("name", row["symbol"].get<std::string>()),
-               format_count(row["count"]), percent(row["count"].get<double>() / json["characters"].get<double>())});
-  }
-  print_table(table);
-  if (!all && symbols.size() > some)
-    print_lines("and " + format_count(std::ssize(symbols) - static_cast<std::int64_t>(some), "rarer symbol") +
-                "; --all lists them\n");
+  Json symbols = report.json["symbol_counts"];
+  const std::size_t rarer = all || symbols.size() <= some ? 0 : symbols.size() - some;
+  symbols.erase(symbols.end() - static_cast<std::ptrdiff_t>(rarer), symbols.end());
+  report.add(
+      table_of(symbols, {{"symbol", as_is("code_point")},
+                         {"", [](const Json& row) { return row.value("name", row["symbol"].get<std::string>()); }},
+                         {"count", as_is("count")},
+                         {"share", cell("share", share_text)}}));
+  if (rarer > 0)
+    report.say("and " + format_count(static_cast<std::int64_t>(rarer), "rarer symbol") + "; --all lists them\n");
 }
-
-}  // namespace
 
 Json describe_text(const std::string& path, const OutputArguments& output) {
   DataConfig data;
@@ -153,7 +150,11 @@ Json describe_text(const std::string& path, const OutputArguments& output) {
   return json;
 }
 
-void print_text_description(const Json& json, bool all) {
+}  // namespace
+
+Report report_of_text(const std::string& path, const OutputArguments& output, bool all) {
+  Report report(describe_text(path, output));
+  const Json& json = report.json;
   Table table;
   table.add({"text", json["path"]});
   if (json["file_count"] > 1) table.add({"files", format_count(json["file_count"])});
@@ -161,14 +162,15 @@ void print_text_description(const Json& json, bool all) {
   table.add({"lines", format_count(json["lines"]) + ", line ends: " + json["line_ends"].get<std::string>()});
   table.add({"split", split_text(json)});
   for (const Json& notice : json["notices"]) table.add({"notice", notice});
-  print_table(table);
-  print_text("\n");
-  print_symbols(json, all);
-  if (json["baselines"].is_null()) return;
+  report.add(std::move(table));
+  report.draw("\n");
+  add_symbols(report, all);
+  if (json["baselines"].is_null()) return report;
   Table baselines({"baseline, on the validation split", "nats/char", "bits/char"});
   add_baselines(baselines, json["baselines"]);
-  print_text("\n");
-  print_table(baselines);
+  report.draw("\n");
+  report.add(std::move(baselines));
+  return report;
 }
 
 }  // namespace chargpt

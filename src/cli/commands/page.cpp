@@ -1,14 +1,11 @@
 // `chargpt page RUN…`: one web page that shows runs, and in which the model of the first one writes.
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/runs/joined_runs.h"
 #include "cli/version.h"
 #include "config/describe.h"
@@ -18,6 +15,7 @@
 #include "page/page_data.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "report/report.h"
 #include "run/run_folder.h"
 
 namespace chargpt {
@@ -25,7 +23,6 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct Arguments : ModelArguments {
   std::vector<std::string> runs;
@@ -64,7 +61,7 @@ Json data_of_model(const Arguments& arguments, Json& checkpoint) {
   return model;
 }
 
-void run_page(const Arguments& arguments) {
+Report run_page(const Arguments& arguments) {
   refuse_twice(arguments.runs);
   std::vector<fs::path> runs;
   for (const std::string& run : arguments.runs) runs.push_back(run_place(run, arguments.checkpoint).run);
@@ -85,9 +82,9 @@ void run_page(const Arguments& arguments) {
   const std::string html = page_html(data);
   const fs::path file = arguments.file.empty() ? runs.front() / "page.html" : fs::path(arguments.file);
   write_page(file, html);
-  if (arguments.output.json)
-    return print_json({{"page", file.string()}, {"bytes", html.size()}, {"checkpoint", checkpoint}});
-  std::printf("%s, %s: open it in a browser\n", printable_path(file).c_str(), format_bytes(std::ssize(html)).c_str());
+  Report report(Json{{"page", file.string()}, {"bytes", html.size()}, {"checkpoint", checkpoint}});
+  report.say(printable_path(file) + ", " + format_bytes(std::ssize(html)) + ": open it in a browser\n");
+  return report;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // losses and weights are the same. RUN may be somebody else's: it is hostile until read, and only read.
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
@@ -10,7 +9,6 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
@@ -20,6 +18,7 @@
 #include "compare/same_training.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "report/report.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
@@ -31,7 +30,6 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct Arguments : TrainingArguments {
   std::string run, again;
@@ -101,23 +99,22 @@ class StopAt : public Listener {
   bool reached_ = false;
 };
 
-void say(const Arguments& arguments, const fs::path& run, const SameTraining& same, const fs::path& kept,
-         const std::vector<std::string>& conditions) {
-  if (arguments.output.json) {
-    Json json = to_json(same);
-    json["run"] = run.string();
-    json["conditions"] = conditions;
-    json["again"] = kept.empty() ? Json() : Json(kept.string());
-    return print_json(json);
-  }
-  print_lines(printable_path(run) + ": " + to_text(same) + "\n");
+Report report_of(const fs::path& run, const SameTraining& same, const fs::path& kept,
+                 const std::vector<std::string>& conditions) {
+  Report report(to_json(same));
+  report.json["run"] = run.string();
+  report.json["conditions"] = conditions;
+  report.json["again"] = kept.empty() ? Json() : Json(kept.string());
+  report.say(printable_path(run) + ": " + to_text(same) + "\n");
+  report.is_yes = same.verdict == Verdict::bits;
   if (same.verdict == Verdict::differs)
     log_note(
         "a run that began from other weights (--init_from), or was resumed with other options, cannot be repeated");
   if (!kept.empty()) log_note("trained again in ", printable_path(kept));
+  return report;
 }
 
-void reproduce(const Arguments& arguments) {
+Report reproduce(const Arguments& arguments) {
   const auto [run, checkpoint] = run_place(arguments.run, "");
   if (!checkpoint.empty())
     throw Error(ExitCode::usage, printable(arguments.run),
@@ -160,8 +157,7 @@ void reproduce(const Arguments& arguments) {
     throw;
   }
   if (!keeps) remove_repetition(again.path());
-  say(arguments, run, same, keeps ? again.path() : fs::path(), conditions);
-  if (same.verdict != Verdict::bits) throw AnsweredNo{};
+  return report_of(run, same, keeps ? again.path() : fs::path(), conditions);
 }
 
 }  // namespace

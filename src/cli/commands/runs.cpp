@@ -10,7 +10,6 @@
 #include <limits>
 #include <map>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -19,12 +18,11 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/runs/differences.h"
 #include "network/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/table.h"
+#include "report/report.h"
 #include "run/checkpoint.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -130,8 +128,8 @@ Group group_of(const Row& row) {
           data.test_fraction, data.max_val_tokens};
 }
 
-nlohmann::ordered_json to_json(const Row& row) {
-  nlohmann::ordered_json object = {{"run", row.name}};
+Json to_json(const Row& row) {
+  Json object = {{"run", row.name}};
   if (!row.problem.empty()) {
     object["problem"] = row.problem;
     return object;
@@ -147,7 +145,7 @@ nlohmann::ordered_json to_json(const Row& row) {
   return object;
 }
 
-void print_group(const std::vector<const Row*>& rows) {
+Table table_of_group(const std::vector<const Row*>& rows) {
   Table table({"run", "config", "type", "parameters", "step", "ended", "best val", "at step", "time", "begun"});
   table.may_leave_out({"type", "at step", "parameters", "config", "time"});
   for (const Row* row : rows) {
@@ -158,25 +156,29 @@ void print_group(const std::vector<const Row*>& rows) {
                shown_figure("best_step", best_step_of(state), state.exact), format_duration(state.seconds),
                time_text(row->begun, "%Y-%m-%d", /*local=*/true)});
   }
-  print_table(table);
+  return table;
 }
 
-void print_list(const std::vector<Row>& rows) {
+Report report_of(const std::vector<Row>& rows) {
+  Report report(Json::array());
   std::map<Group, std::vector<const Row*>> groups;
-  Table problems({"run", "problem"});
-  for (const Row& row : rows)
-    row.problem.empty() ? groups[group_of(row)].push_back(&row) : problems.add({row.name, row.problem});
+  Json problems = Json::array();
+  for (const Row& row : rows) {
+    report.json.push_back(to_json(row));
+    row.problem.empty() ? groups[group_of(row)].push_back(&row) : problems.push_back(report.json.back());
+  }
   const char* gap = "";
   for (const auto& [group, members] : groups) {
-    print_lines(std::exchange(gap, "\n") + printable(std::get<0>(group), std::string::npos) + "\n");
-    print_group(members);
+    report.say(std::exchange(gap, "\n") + printable(std::get<0>(group), std::string::npos) + "\n");
+    report.add(table_of_group(members));
   }
-  if (std::ranges::all_of(rows, [](const Row& row) { return row.problem.empty(); })) return;
-  print_text(gap);
-  print_table(problems);
+  if (problems.empty()) return report;
+  report.draw(gap);
+  report.add(table_of(problems, {{"run", as_is("run")}, {"problem", as_is("problem")}}));
+  return report;
 }
 
-void run_runs(const Arguments& arguments) {
+Report run_runs(const Arguments& arguments) {
   if (arguments.folders.size() > 1)
     throw Error(ExitCode::usage, "runs lists the runs of one folder; to compare two: chargpt inspect ",
                 shell_quoted(arguments.folders[0]), " ", shell_quoted(arguments.folders[1]));
@@ -186,10 +188,7 @@ void run_runs(const Arguments& arguments) {
     throw Error(ExitCode::usage, printable_path(folder),
                 " is a run, not a folder of runs; to describe it: chargpt inspect ", shell_quoted(folder));
   if (rows.empty()) log_note("there is no run in ", printable_path(folder));
-  if (!arguments.output.json) return print_list(rows);
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const Row& row : rows) json.push_back(to_json(row));
-  print_json(json);
+  return report_of(rows);
 }
 
 }  // namespace

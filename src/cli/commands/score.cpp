@@ -1,12 +1,11 @@
 // `chargpt score RUN… [FILE|-]`: how much each character of a text surprises a model, or several as one, and where that
 // comes from.
+#include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
@@ -24,7 +23,7 @@
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/table.h"
+#include "report/report.h"
 #include "report/terminal.h"
 #include "run/run_files.h"
 #include "run/run_name.h"
@@ -83,20 +82,20 @@ Score measure(Prepared& prepared, const std::string& name, WorkLine& line) {
 }
 
 /// The most probable ids in place of each character of the text, best first, by the windows that it is scored in.
-std::vector<nlohmann::ordered_json> candidates_of(Prepared& prepared, const Score& score, std::int64_t count) {
+std::vector<Json> candidates_of(Prepared& prepared, const Score& score, std::int64_t count) {
   const Vocabulary& vocabulary = prepared.corpus.vocabulary();
   const WindowCut windows(score.text, prepared.runs.block_size(), prepared.scored.stride);
   const auto V = static_cast<std::size_t>(vocabulary.size());
-  std::vector<nlohmann::ordered_json> all;
+  std::vector<Json> all;
   for (std::int64_t i = 0; i < windows.count(); ++i) {
     const WindowCut::Window window = windows[i];
     std::vector<float> logits(static_cast<std::size_t>(window.length) * V);  // (T, V)
     prepared.runs.predictor().logits({.tokens = score.text, .starts = {&window.begin, 1}, .T = window.length}, logits);
     for (std::int64_t t = window.from; t < window.to; ++t) {
-      nlohmann::ordered_json& best = all.emplace_back(nlohmann::ordered_json::array());
+      Json& best = all.emplace_back(Json::array());
       const std::span<const float> row = std::span(logits).subspan(static_cast<std::size_t>(t) * V, V);
       for (const Candidate& candidate : best_candidates(row, count)) {
-        nlohmann::ordered_json one = {{"id", candidate.id}};
+        Json one = {{"id", candidate.id}};
         add_text(one, "character", vocabulary.symbol(candidate.id));
         one["log_probability"] = candidate.log_probability;
         best.push_back(std::move(one));
@@ -106,8 +105,8 @@ std::vector<nlohmann::ordered_json> candidates_of(Prepared& prepared, const Scor
   return all;
 }
 
-nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+Json to_json(const std::vector<MeanLoss>& means) {
+  Json all = Json::array();
   for (const MeanLoss& mean : means)
     all.push_back({{"of", mean.of}, {"loss", mean.loss}, {"characters", mean.characters}});
   return all;
@@ -115,7 +114,7 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
 
 /// What may fail is done before the document begins.
 void print_as_json(const Arguments& arguments, Prepared& prepared, const Score& score) {
-  nlohmann::ordered_json json = {{"scored", score.name}};
+  Json json = {{"scored", score.name}};
   add_checkpoints(json, prepared.runs);
   json.update({{"characters", score.size()},
                {"loss", score.mean},
@@ -127,10 +126,10 @@ void print_as_json(const Arguments& arguments, Prepared& prepared, const Score& 
                {"by_class", to_json(score.by_class)},
                {"losses", score.losses}});
   if (prepared.adapted) json["adaptation"] = to_json(*prepared.adapted);
-  std::vector<nlohmann::ordered_json> candidates;
+  std::vector<Json> candidates;
   if (arguments.candidates > 0) candidates = candidates_of(prepared, score, arguments.candidates);
   print_json_with_list(json, "scores", score.losses.size(), [&](std::size_t i) {
-    nlohmann::ordered_json one;
+    Json one;
     add_text(one, "character", prepared.corpus.vocabulary().symbol(score.text[static_cast<std::int64_t>(i) + 1]));
     one["loss"] = score.losses[i];
     if (arguments.candidates > 0) one["candidates"] = candidates[i];
@@ -157,7 +156,8 @@ std::vector<ScoredSymbol> symbols_of(const Vocabulary& vocabulary, const Score& 
 }
 
 /// The lines of the first `show` characters, each after its mean loss. The text's first character has no loss.
-void print_text_lines(const Arguments& arguments, const Vocabulary& vocabulary, const Score& score, bool color) {
+void add_lines(Report& report, const Arguments& arguments, const Vocabulary& vocabulary, const Score& score) {
+  const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
   const std::int64_t most = arguments.show - (score.text.document() < 0 ? 1 : 0);
   const auto ends_line = [&](std::int64_t i) {
     return vocabulary.symbol(score.text[i + 1]).find_first_of("\r\n") == 0;
@@ -166,20 +166,18 @@ void print_text_lines(const Arguments& arguments, const Vocabulary& vocabulary, 
     if (line.begin >= most) break;
     std::int64_t begin = line.begin == 0 && !ends_line(-1) ? -1 : line.begin, end = std::min(line.end, most);
     while (end > begin && ends_line(end - 1)) --end;
-    const std::string shown = color ? colored_by_surprise(symbols_of(vocabulary, score, begin, end))
-                                    : vocabulary.decode(score.ids(begin, end));
-    std::printf("%5s  ", format_fixed(line.loss, 2).c_str());
-    color ? void(std::fwrite(shown.data(), 1, shown.size(), stdout)) : print_text(shown);
-    std::printf("\n");
+    const std::string loss = fmt::format("{:5.2f}  ", line.loss);
+    color ? report.paint(loss + colored_by_surprise(symbols_of(vocabulary, score, begin, end)) + "\n")
+          : report.draw(loss + vocabulary.decode(score.ids(begin, end)) + "\n");
   }
   if (const std::int64_t more = score.size() - std::max<std::int64_t>(0, most); more > 0)
-    std::printf("... %s; --show takes another number\n",
-                format_count(more, "more " + unit_word(vocabulary.units())).c_str());
-  std::printf("\n");
+    report.say(fmt::format("... {}; --show takes another number\n",
+                           format_count(more, "more " + unit_word(vocabulary.units()))));
+  report.draw("\n");
 }
 
 /// The five lines of at least 10 characters with the highest mean.
-void print_worst_lines(const Vocabulary& vocabulary, const Score& score) {
+void add_worst_lines(Report& report, const Vocabulary& vocabulary, const Score& score) {
   std::vector<LineLoss> long_ones;
   std::ranges::copy_if(score.lines, std::back_inserter(long_ones),
                        [](const LineLoss& line) { return line.end - line.begin >= 10; });
@@ -188,37 +186,37 @@ void print_worst_lines(const Vocabulary& vocabulary, const Score& score) {
   constexpr std::size_t most = 60, before = 20;  // columns of a line, and of its loss and number
   const std::size_t columns = terminal_columns(STDOUT_FILENO);
   const std::size_t shown_columns = columns == 0 ? most : std::clamp(columns, before + 20, before + most) - before;
-  std::printf("hardest lines\n");
+  std::string text = "hardest lines\n";
   for (const LineLoss& line : std::span(long_ones).first(5)) {
     std::string shown = vocabulary.decode(score.ids(line.begin, std::min(line.end, line.begin + 200)));
     while (shown.ends_with('\n') || shown.ends_with('\r')) shown.pop_back();
-    std::printf("%5s  line %lld: ", format_fixed(line.loss, 2).c_str(), static_cast<long long>(line.number));
-    print_text(first_columns(shown, shown_columns));
-    std::printf("\n");
+    text += fmt::format("{:5.2f}  line {}: {}\n", line.loss, line.number, first_columns(shown, shown_columns));
   }
-  std::printf("\n");
+  report.draw(text + "\n");
 }
 
-void print_means(const char* heading, const std::vector<MeanLoss>& means) {
+void add_means(Report& report, const char* heading, const std::vector<MeanLoss>& means) {
   if (means.empty()) return;
-  Table table({heading, "loss", "characters"});
-  for (const MeanLoss& mean : means) table.add({mean.of, format_fixed(mean.loss, 4), format_count(mean.characters)});
-  print_table(table);
-  std::printf("\n");
+  report.add(table_of(to_json(means),
+                      {{heading, as_is("of")}, {"loss", fixed("loss", 4)}, {"characters", as_is("characters")}}));
+  report.draw("\n");
 }
 
-void print_for_people(const Arguments& arguments, const Prepared& prepared, const Score& score) {
+Report report_of(const Arguments& arguments, const Prepared& prepared, const Score& score) {
   const Vocabulary& vocabulary = prepared.corpus.vocabulary();
-  if (prepared.runs.leaks()) std::printf("%s\n", leaks_label);
-  print_text_lines(arguments, vocabulary, score, uses_color(arguments.output.color, STDOUT_FILENO));
-  print_worst_lines(vocabulary, score);
-  print_means(vocabulary.document() >= 0 ? "characters of its document before" : "characters seen before",
-              score.by_context);
-  print_means("kind", score.by_class);
-  print_lines("loss " + format_loss(score.mean) + ": " + tokens_text(score.size(), vocabulary.units()) + " of " +
-              score.name + ", " + windows_text(prepared.runs.block_size(), prepared.scored.stride) +
-              (prepared.runs.are_several() ? ", by " + std::to_string(arguments.runs.size()) + " models as one" : "") +
-              (prepared.adapted ? ", adapting " + to_text(*prepared.adapted, vocabulary.units()) : "") + "\n");
+  Report report;
+  if (prepared.runs.leaks()) report.say(line_of(leaks_label, "\n"));
+  add_lines(report, arguments, vocabulary, score);
+  add_worst_lines(report, vocabulary, score);
+  add_means(report, vocabulary.document() >= 0 ? "characters of its document before" : "characters seen before",
+            score.by_context);
+  add_means(report, "kind", score.by_class);
+  report.say(fmt::format("loss {}: {} of {}, {}{}{}\n", format_loss(score.mean),
+                         tokens_text(score.size(), vocabulary.units()), score.name,
+                         windows_text(prepared.runs.block_size(), prepared.scored.stride),
+                         prepared.runs.are_several() ? fmt::format(", by {} models as one", arguments.runs.size()) : "",
+                         prepared.adapted ? ", adapting " + to_text(*prepared.adapted, vocabulary.units()) : ""));
+  return report;
 }
 
 void write_html(const Arguments& arguments, const Vocabulary& vocabulary, const Score& score) {
@@ -251,7 +249,7 @@ void run_score(const Arguments& given) {
   line.clear();
   if (!arguments.html.empty()) write_html(arguments, prepared.corpus.vocabulary(), score);
   if (arguments.output.json) return print_as_json(arguments, prepared, score);
-  print_for_people(arguments, prepared, score);
+  print_report(report_of(arguments, prepared, score), arguments.output);
 }
 
 /// Whether the last word is FILE, not a run. A word that stands alone is taken as a run unless it is a file; one that

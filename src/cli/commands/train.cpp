@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -23,6 +22,7 @@
 #include "report/files/metrics.h"
 #include "report/log.h"
 #include "report/progress.h"
+#include "report/report.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
@@ -78,10 +78,10 @@ void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus
   group.ranks().finish();
   tell(group.notice(config.config));
   for (const std::string& notice : plan.notices) log_note(notice);
-  if (!arguments.output.json) return print_text(plan_text(plan, terminal_columns(STDOUT_FILENO)));
-  nlohmann::ordered_json json = to_json(plan);
-  if (!plan.notices.empty()) json["notices"] = plan.notices;
-  print_json(json);
+  Report report(to_json(plan));
+  if (!plan.notices.empty()) report.json["notices"] = plan.notices;
+  report.draw(plan_text(plan, terminal_columns(STDOUT_FILENO)));
+  print_report(report, arguments.output);
 }
 
 /// A rank beside rank 0, which has the run folder.

@@ -1,20 +1,16 @@
 #include "cli/runs/differences.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "cli/output.h"
-#include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "compare/same_training.h"
 #include "config/describe.h"
@@ -22,7 +18,6 @@
 #include "network/model_types.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
-#include "report/table.h"
 #include "report/terminal.h"
 #include "run/run_folder.h"
 #include "run/strict_json.h"
@@ -33,7 +28,6 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
   const Config& config = checkpoint.config.config;
@@ -45,28 +39,6 @@ Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
   return json;
 }
 
-/// Columns for each of two beside the names of the options.
-std::size_t value_width(const Json& differences) {
-  constexpr std::size_t least = 10, most = 60, gap = 2;
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  if (columns == 0) return most;
-  std::size_t names = std::string_view("best_val_loss").size();
-  for (const Json& one : differences) names = std::max(names, one["option"].get_ref<const std::string&>().size());
-  const std::size_t room = columns > names ? (columns - names) / 2 : 0;
-  return std::clamp(room - std::min(gap, room), least, most);
-}
-
-/// Two values on one line each; long ones that begin alike are shown from where they differ.
-std::pair<std::string, std::string> from_the_difference(const Json& values, std::size_t width) {
-  constexpr std::size_t enough = 8;  // characters shown from there on
-  std::string first = shown_value(values[0]), second = shown_value(values[1]);
-  const auto parts = static_cast<std::size_t>(std::ranges::mismatch(first, second).in1 - first.begin());
-  const std::size_t comma = first.rfind(',', parts);
-  if (std::max(first.size(), second.size()) > width && parts + enough > width && comma != std::string::npos)
-    for (std::string* text : {&first, &second}) *text = "..." + text->substr(comma + 1);
-  return {first, second};
-}
-
 std::string figure_of(const std::string& name, const Json& run) {
   if (run.is_null()) return "";
   return shown_figure(name, run[name], run["exact"]) +
@@ -74,13 +46,14 @@ std::string figure_of(const std::string& name, const Json& run) {
 }
 
 /// Of two runs of one config: whether they contain the same training, as far as both have come.
-void add_training(Json& json, const fs::path& first, const fs::path& second) {
-  const std::int64_t last =
-      std::min(json["runs"][0]["step"].get<std::int64_t>(), json["runs"][1]["step"].get<std::int64_t>());
+void add_training(Report& report, const fs::path& first, const fs::path& second) {
+  const Json& runs = report.json["runs"];
+  const std::int64_t last = std::min(runs[0]["step"].get<std::int64_t>(), runs[1]["step"].get<std::int64_t>());
   try {
     const SameTraining same = compare_trainings(first, second, last);
-    json["training"] = to_json(same);
-    json["training"]["text"] = to_text(same);
+    report.json["training"] = to_json(same);
+    report.json["training"]["text"] = to_text(same);
+    report.say("\nTraining: " + to_text(same) + "\n");
   } catch (const Error& error) {  // without metrics, as an imported run
     if (error.code() != ExitCode::data) throw;
   }
@@ -92,16 +65,13 @@ bool differ_in(const Json& runs, const char* name) {
 
 }  // namespace
 
-std::string shown_value(const Json& value, std::size_t width) {
-  constexpr auto replace = Json::error_handler_t::replace;
-  const std::string text =
-      printable(value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, replace), std::string::npos);
-  return width == 0 || display_width(text) <= width ? text : std::string(first_columns(text, width - 3)) + "...";
+std::string shown_value(const Json& value) {
+  return printable(value.is_string() ? value.get<std::string>() : json_text(value, -1, ""), std::string::npos);
 }
 
 std::string shown_figure(const std::string& name, const Json& value, bool exact) {
   if (name == "seconds") return format_duration(value);
-  if (value.is_null() || value == std::numeric_limits<double>::infinity()) return "-";
+  if (value.is_null() || value == std::numeric_limits<double>::infinity()) return missing;
   if (name.ends_with("loss")) return format_nats(value, exact);
   return value.is_number_integer() ? format_count(value) : shown_value(value);
 }
@@ -138,36 +108,21 @@ std::string ending_of(const fs::path& run, const RunState& state) {
   return std::string(enum_name(last == Ending::unknown ? state.ended : last));
 }
 
-Json describe_differences(std::span<const std::string> paths) {
+Report report_of_differences(std::span<const std::string> paths) {
   std::vector<Config> configs;
   Json runs = Json::array(), differences = Json::array();
   for (const std::string& path : paths) {
-    if (!is_run_or_checkpoint(path)) {
-      configs.push_back(load_config(path).config);
-      runs.push_back(nullptr);
-      continue;
-    }
-    const Checkpoint checkpoint = loaded_checkpoint(path, "last");
-    configs.push_back(checkpoint.config.config);
-    runs.push_back(outcome_of(path, checkpoint));
+    const bool is_config = !is_run_or_checkpoint(path);
+    const std::optional<Checkpoint> checkpoint =
+        is_config ? std::nullopt : std::optional(loaded_checkpoint(path, "last"));
+    configs.push_back(is_config ? load_config(path).config : checkpoint->config.config);
+    runs.push_back(is_config ? Json() : outcome_of(path, *checkpoint));
   }
+  Table table({"", paths[0], paths[1]});
   for (const DifferingOption& option : differing_options(configs)) {
-    Json values = Json::array();
-    for (const std::string& value : option.values) values.push_back(Json::parse(value));
-    differences.push_back({{"option", option.key}, {"values", values}});
-  }
-  Json json = {{"kind", "differences"}, {"paths", paths}, {"differences", differences}, {"runs", runs}};
-  if (differences.empty() && std::ranges::all_of(paths, is_folder)) add_training(json, paths[0], paths[1]);
-  return json;
-}
-
-void print_differences(const Json& json) {
-  const Json &differences = json["differences"], &runs = json["runs"];
-  const std::size_t width = value_width(differences);
-  Table table({"", shown_value(json["paths"][0], width), shown_value(json["paths"][1], width)});
-  for (const Json& one : differences) {
-    const auto& [first, second] = from_the_difference(one["values"], width);
-    table.add({one["option"], shown_value(first, width), shown_value(second, width)});
+    const Json first = Json::parse(option.values[0]), second = Json::parse(option.values[1]);
+    differences.push_back({{"option", option.key}, {"values", {first, second}}});
+    table.add({option.key, shown_value(first), shown_value(second)});
   }
   if (differences.empty()) table.add({"every option", "the same"});
   if (!runs[0].is_null() || !runs[1].is_null()) {
@@ -175,11 +130,13 @@ void print_differences(const Json& json) {
     for (const char* name : {"best_val_loss", "best_step", "step", "max_iters", "ended", "parameters", "seconds"})
       table.add({name, figure_of(name, runs[0]), figure_of(name, runs[1])});
   }
-  print_table(table);
-  if (json.contains("training")) print_lines("\nTraining: " + json["training"]["text"].get<std::string>() + "\n");
+  Report report(Json{{"kind", "differences"}, {"paths", paths}, {"differences", differences}, {"runs", runs}});
+  report.add(std::move(table));
+  if (differences.empty() && std::ranges::all_of(paths, is_folder)) add_training(report, paths[0], paths[1]);
   constexpr std::array held_out{"text", "text_crc64", "val_fraction", "test_fraction", "max_val_tokens"};
   if (std::ranges::any_of(held_out, [&](const char* name) { return differ_in(runs, name); }))
-    print_lines("\nTheir texts or held-out parts differ: do not compare the losses.\n");
+    report.say("\nTheir texts or held-out parts differ: do not compare the losses.\n");
+  return report;
 }
 
 }  // namespace chargpt

@@ -1,12 +1,12 @@
 #include "cli/runs/figures.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/output.h"
 #include "evaluate/shared_text.h"
 #include "network/model_types.h"
 #include "report/charts/heat_map.h"
@@ -37,29 +37,29 @@ std::string windows_of(const Figures& figures) {
 
 std::string model_row(const Figures& figures) {
   const std::size_t members = figures.members.size();
-  std::string name =
-      (members > 0 ? std::to_string(members) + " models as one, " : "this model, ") + figures.scored.split;
-  if (!figures.scored.weights.empty()) name += ", " + figures.scored.weights + " weights";
-  return name;
+  const std::string& weights = figures.scored.weights;
+  return fmt::format("{}, {}{}", members > 0 ? fmt::format("{} models as one", members) : "this model",
+                     figures.scored.split, weights.empty() ? "" : ", " + weights + " weights");
 }
 
 /// "the first 1,000,000 of 20,000,000 that are held out (data.max_val_tokens), …"
 std::string scored_line(const Figures& figures) {
-  std::string line =
-      tokens_text(figures.tokens, figures.scored.units) + ", each scored once, " + windows_of(figures) + "\n";
-  if (figures.scored.part_of > 0)
-    line += "They are only the first of " + tokens_text(figures.scored.part_of, figures.scored.units) +
-            " held out (data.max_val_tokens).\n";
-  return line;
+  const std::string all = tokens_text(figures.scored.part_of, figures.scored.units);
+  return fmt::format(
+      "{}, each scored once, {}\n{}", tokens_text(figures.tokens, figures.scored.units), windows_of(figures),
+      figures.scored.part_of > 0 ? "They are only the first of " + all + " held out (data.max_val_tokens).\n" : "");
 }
 
 /// Per byte of UTF-8; what is between documents counts as one.
 double bits_per_byte(const Figures& figures) {
+  const Vocabulary& vocabulary = *figures.scored.vocabulary;
+  std::vector<std::int64_t> bytes_of;
+  for (std::int64_t id = 0; id <= std::max(vocabulary.size() - 1, vocabulary.document()); ++id)
+    bytes_of.push_back(std::max<std::int64_t>(1, std::ssize(vocabulary.symbol(id))));
   std::int64_t bytes = 0;
   const TokenView& tokens = figures.scored.tokens;
   tokens.slice(1, tokens.size() - 1).each_run([&](std::span<const std::int64_t> ids) {
-    for (const std::int64_t id : ids)
-      bytes += std::max<std::int64_t>(1, std::ssize(figures.scored.vocabulary->symbol(id)));
+    for (const std::int64_t id : ids) bytes += bytes_of[static_cast<std::size_t>(id)];
   });
   return figures.loss * static_cast<double>(figures.tokens) / std::log(2.0) / static_cast<double>(bytes);
 }
@@ -84,41 +84,27 @@ std::string tenths_line(const Figures& figures) {
   const std::vector<double>& tenths = figures.tenths;
   if (tenths.size() < 2) return "";
   const auto [least, most] = std::ranges::minmax(tenths);
-  return "by tenths of the text: " + sparkline(tenths, most) + " from " + format_fixed(least, 4) + " to " +
-         format_fixed(most, 4) + " nats per " + unit_word(figures.scored.units) + "\n";
+  return fmt::format("by tenths of the text: {} from {:.4f} to {:.4f} nats per {}\n", sparkline(tenths, most), least,
+                     most, unit_word(figures.scored.units));
 }
 
-/// What the counts have added, or would add.
+/// Where the weights of the mixture come from.
 std::string counts_line(const Figures& figures) {
-  constexpr double worth_mixing = 0.2;  // behind the network by no more than that, counts still lower its loss
-  if (figures.mixture != nullptr) {
-    const MixtureLearning& learning = figures.mixture->learning();
-    if (learning.tokens == 0) return "";
-    return "The weights of the mixture, network " + format_fixed(figures.mixture->weights().network, 2) +
-           " and counts " + format_fixed(figures.mixture->weights().counts, 2) + ", come from the last " +
-           tokens_text(learning.tokens, figures.scored.units) + " of the train split, where the network's loss is " +
-           format_fixed(learning.network_loss, 4) + ", since it was trained on them.\n";
-  }
-  if (figures.scored.leaks || !figures.baselines || knows_the_text(figures) || figures.loss < least_shown ||
-      figures.baselines->ngram > figures.loss + worth_mixing)
-    return "";
-  return "--counts (eval, sample) mixes in counts of the training text, for a lower loss.\n";
+  if (figures.mixture == nullptr || figures.mixture->learning().tokens == 0) return "";
+  const MixtureLearning& learning = figures.mixture->learning();
+  return fmt::format(
+      "The weights of the mixture, network {:.2f} and counts {:.2f}, come from the last {} of the train split, where "
+      "the network's loss is {:.4f}, since it was trained on them.\n",
+      figures.mixture->weights().network, figures.mixture->weights().counts,
+      tokens_text(learning.tokens, figures.scored.units), learning.network_loss);
 }
 
 /// What was learned from.
 std::string adapted_line(const Figures& figures) {
   if (!figures.adapted) return "";
-  return "Adapting: after each window " + std::string(figures.members.empty() ? "the network" : "each network") +
-         " learned from the " + unit_word(figures.scored.units) + "s just scored, " +
-         to_text(*figures.adapted, figures.scored.units) + ".\n";
-}
-
-/// Of several models as one.
-std::string speed_line(const Figures& figures) {
-  if (figures.members.empty()) return "";
-  return "Scored in " + format_duration(figures.seconds) + ", " +
-         tokens_text(std::llround(static_cast<double>(figures.tokens) / figures.seconds), figures.scored.units) +
-         " a second.\n";
+  return fmt::format("Adapting: after each window {} network learned from the {}s just scored, {}.\n",
+                     figures.members.empty() ? "the" : "each", unit_word(figures.scored.units),
+                     to_text(*figures.adapted, figures.scored.units));
 }
 
 /// "beats PPMd (1.4062) by 0.0200", or the contrary; no winner by less than is shown.
@@ -188,9 +174,10 @@ std::string windows_text(std::int64_t length, std::int64_t stride) {
 
 std::string shared_text_line(double part, Units units, const std::string& text, const std::string& in) {
   if (part < little) return "";
-  return format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of " + text +
-         " also appears in the " + in + " (in stretches of " + std::to_string(shared_stretch) + " " + unit_word(units) +
-         "s or more), so there the losses measure memorization, not prediction";
+  return fmt::format(
+      "{} of {} also appears in the {} (in stretches of {} {}s or more), so there the losses measure memorization, not "
+      "prediction",
+      format_percent(std::clamp(part, 0.01, part < 1 ? 0.99 : 1.0), 0), text, in, shared_stretch, unit_word(units));
 }
 
 std::string unit_word(Units units) {
@@ -239,8 +226,8 @@ void add_loss(Table& table, const std::string& name, double nats) {
   table.add({name, format_fixed(nats, 4), format_fixed(nats / std::log(2.0), 4)});
 }
 
-void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows) {
-  const nlohmann::ordered_json& best = baselines["ngram"];
+void add_baselines(Table& table, const Json& baselines, const std::string& windows) {
+  const Json& best = baselines["ngram"];
   const std::string name = "  counted " + best["order"].dump() + "-grams";
   table.add({"frozen rivals"});
   if (!windows.empty()) add_loss(table, name + ", " + windows, best["loss_in_windows"]);
@@ -252,13 +239,13 @@ void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const 
   add_loss(table, "  PPMd, knowing the train split", baselines["ppmd"]["loss"]);
 }
 
-nlohmann::ordered_json to_json(const Mixture* mixture) {
+Json to_json(const Mixture* mixture) {
   if (mixture == nullptr) return nullptr;
   const MixtureLearning& learning = mixture->learning();
-  nlohmann::ordered_json json = {{"counted_tokens", learning.counted},
-                                 {"network_weight", mixture->weights().network},
-                                 {"counts_weight", mixture->weights().counts},
-                                 {"learned_on_tokens", learning.tokens}};
+  Json json = {{"counted_tokens", learning.counted},
+               {"network_weight", mixture->weights().network},
+               {"counts_weight", mixture->weights().counts},
+               {"learned_on_tokens", learning.tokens}};
   if (learning.tokens > 0)
     json.update({{"network_loss_there", learning.network_loss},
                  {"counts_loss_there", learning.counts_loss},
@@ -266,20 +253,20 @@ nlohmann::ordered_json to_json(const Mixture* mixture) {
   return json;
 }
 
-nlohmann::ordered_json to_json(const Figures& figures) {
+Json to_json(const Figures& figures) {
   const Scored& scored = figures.scored;
-  nlohmann::ordered_json json = {{"loss", figures.loss},
-                                 {"exact", true},
-                                 {"bits_per_char", figures.loss / std::log(2.0)},
-                                 {"bits_per_byte", bits_per_byte(figures)},
-                                 {"perplexity", std::exp(figures.loss)},
-                                 {"tenths", figures.tenths},
-                                 {"tokens", figures.tokens},
-                                 {"split", scored.split},
-                                 {"block_size", figures.block_size},
-                                 {"stride", scored.stride},
-                                 {"units", enum_name(scored.units)},
-                                 {"class", figures.adapted ? "adaptive" : "frozen"}};
+  Json json = {{"loss", figures.loss},
+               {"exact", true},
+               {"bits_per_char", figures.loss / std::log(2.0)},
+               {"bits_per_byte", bits_per_byte(figures)},
+               {"perplexity", std::exp(figures.loss)},
+               {"tenths", figures.tenths},
+               {"tokens", figures.tokens},
+               {"split", scored.split},
+               {"block_size", figures.block_size},
+               {"stride", scored.stride},
+               {"units", enum_name(scored.units)},
+               {"class", figures.adapted ? "adaptive" : "frozen"}};
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (scored.leaks) json["leaks"] = true;
@@ -288,7 +275,7 @@ nlohmann::ordered_json to_json(const Figures& figures) {
   if (figures.adapted) json["adaptation"] = to_json(*figures.adapted);
   for (const Figures::Member& member : figures.members)
     json["members"].push_back({{"run", member.name}, {"loss", member.loss}});
-  json["baselines"] = figures.baselines ? to_json(*figures.baselines) : nlohmann::ordered_json();
+  json["baselines"] = figures.baselines ? to_json(*figures.baselines) : Json();
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
     json["verdict"] = verdict(figures);
@@ -296,15 +283,17 @@ nlohmann::ordered_json to_json(const Figures& figures) {
   return json;
 }
 
-void print_summary(const Figures& figures, std::int64_t step) {
-  std::string lines = "validation loss " + format_loss(figures.loss) + " at step " + format_count(step) + ", of " +
-                      tokens_text(figures.tokens, figures.scored.units) + " that it has not seen\n";
+std::string summary(const Figures& figures, std::int64_t step) {
+  std::string lines =
+      fmt::format("validation loss {} at step {}, of {} that it has not seen\n", format_loss(figures.loss),
+                  format_count(step), tokens_text(figures.tokens, figures.scored.units));
   for (const std::string& line : verdict(figures)) lines += line + "\n";
   if (figures.baselines && !figures.baselines->ppmd) lines += "PPMd: chargpt eval shows it\n";
-  print_lines(lines + shared_line(figures));
+  return lines + shared_line(figures);
 }
 
-void print_figures(const Figures& figures) {
+Report report_of(const Figures& figures) {
+  Report report(to_json(figures));
   const std::string per = figures.scored.units == Units::bytes ? "/byte" : "/char";
   Table table({"", "nats" + per, "bits" + per});
   add_loss(table, model_row(figures), figures.network_loss.value_or(figures.loss));
@@ -318,15 +307,15 @@ void print_figures(const Figures& figures) {
                                         : "  mixed with counts",
              figures.loss);
   for (const Figures::Member& member : figures.members) add_loss(table, "  " + member.name + " alone", member.loss);
-  if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_of(figures));
-  std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + ", " +
-                          format_fixed(bits_per_byte(figures), 4) + " bits per byte; " + scored_line(figures) +
-                          speed_line(figures) + adapted_line(figures) + tenths_line(figures) + baseline_line(figures) +
+  if (figures.baselines) add_baselines(table, report.json["baselines"], windows_of(figures));
+  report.add(std::move(table));
+  std::string sentences = fmt::format("perplexity {:.2f}, {:.4f} bits per byte; ", std::exp(figures.loss),
+                                      report.json["bits_per_byte"].get<double>()) +
+                          scored_line(figures) + adapted_line(figures) + tenths_line(figures) + baseline_line(figures) +
                           shared_line(figures);
   for (const std::string& line : verdict(figures)) sentences += line + "\n";
-  sentences += counts_line(figures) + adapt_line(figures);
-  print_table(table);
-  print_lines(sentences);
+  report.say(sentences + counts_line(figures) + adapt_line(figures));
+  return report;
 }
 
 }  // namespace chargpt

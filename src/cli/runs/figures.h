@@ -1,7 +1,6 @@
 // The figures of one model on one split, as `eval` and the end of `train` show them.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +10,7 @@
 #include "evaluate/baseline.h"
 #include "evaluate/split_loss.h"
 #include "predict/mixture.h"
-#include "report/table.h"
+#include "report/report.h"
 
 namespace chargpt {
 
@@ -77,15 +76,15 @@ void check_finite(const SplitLoss& loss, const std::string& checkpoint);
 void add_loss(Table& table, const std::string& name, double nats);
 /// Rows of the baselines, as to_json() has them, by class, the strongest first; `windows`: what those that the model is
 /// scored in are called.
-void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows = "");
+void add_baselines(Table& table, const Json& baselines, const std::string& windows = "");
 
 /// "counts" of `eval` and `score`; null without them.
-nlohmann::ordered_json to_json(const Mixture* mixture);
+Json to_json(const Mixture* mixture);
 /// interface of `eval --json`.
-nlohmann::ordered_json to_json(const Figures& figures);
+Json to_json(const Figures& figures);
 /// What the end of a training shows: the loss at `step`, what it beats and what beats it.
-void print_summary(const Figures& figures, std::int64_t step);
-/// A few lines for people: the loss beside what counting and compressing reach.
-void print_figures(const Figures& figures);
+std::string summary(const Figures& figures, std::int64_t step);
+/// The loss beside what counting and compressing reach.
+Report report_of(const Figures& figures);
 
 }  // namespace chargpt

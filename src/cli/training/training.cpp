@@ -92,12 +92,13 @@ std::string overfitting_line(const RunState& state) {
 
 /// Figures of the best checkpoint on the validation split and a sample of it, on stdout and in RUN/run.json. Throws
 /// Stopped if a signal came meanwhile: the run itself is whole.
-void print_result(const Trainer& trainer, const std::filesystem::path& run, bool as_json, ProgressPrinter& progress) {
+void print_result(const Trainer& trainer, const std::filesystem::path& run, const OutputArguments& output,
+                  ProgressPrinter& progress) {
   try {
     const RunState& state = trainer.state();
     const LoadedRun best(run.string(), loaded_checkpoint(run, "best"), run, {.machine = {.threads = state.threads}});
     const Figures figures = final_figures(trainer, best, progress);
-    nlohmann::ordered_json json = to_json(figures);
+    Json json = to_json(figures);
     json["checkpoint"] = {{"step", best.checkpoint.state.step}, {"path", best.checkpoint.path.string()}};
     json["run"] = run.string();
     json["ended"] = enum_name(state.ended);
@@ -106,11 +107,12 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
     const std::string sample = final_sample(best, trainer.config().config.sample);
     progress.finish();
     add_text(json, "sample", sample);
-    if (as_json) return print_json(json);
-    print_summary(figures, best.checkpoint.state.step);
-    print_lines(overfitting_line(state) + "more: chargpt eval " + shell_quoted(run.native()) + ", chargpt sample " +
-                shell_quoted(run.native()) + "\n\n");
-    print_text(sample + "\n");
+    Report report(std::move(json));
+    const std::string name = shell_quoted(run.native());
+    report.say(summary(figures, best.checkpoint.state.step) + overfitting_line(state) + "more: chargpt eval " + name +
+               ", chargpt sample " + name + "\n\n");
+    report.draw(sample + "\n");
+    print_report(report, output);
   } catch (const Interrupted&) {
     progress.finish();
     log_note("the run is saved; its figures:");
@@ -221,7 +223,7 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   log_hint(command_to_go_on(trainer.ended(), run.native()),
            threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
   if (stopped) throw Stopped{signal};
-  print_result(trainer, run, arguments.output.json, *progress);
+  print_result(trainer, run, arguments.output, *progress);
 }
 
 }  // namespace chargpt
