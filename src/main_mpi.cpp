@@ -20,7 +20,7 @@ class MpiCommunicator : public Communicator {
   explicit MpiCommunicator(WaitingOptions waiting) : waiting_(std::move(waiting)) {
     int ready = 0;
     MPI_Initialized(&ready);
-    if (ready == 0) MPI_Init(nullptr, nullptr);
+    if (ready == 0) MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &ready);  // the main thread alone calls MPI
     MPI_Comm_dup(MPI_COMM_WORLD, &work_);
     MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
     MPI_Comm_rank(work_, &rank_);

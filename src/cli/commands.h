@@ -48,7 +48,7 @@ void add_audit(Options& options);
 void add_attention(Options& options);
 void add_watch(Options& options);
 void add_completions(Options& options);
-/// Of `chargpt complete WORD…`: what may stand for the last word, one a line, each with a tab and its meaning where it
+/// Of `chargpt complete WORD…`: candidates for the last word, one a line, each with a tab and its meaning where it
 /// has one. Nothing where it is a file or any text.
 void print_candidates(const std::vector<std::string>& words);
 

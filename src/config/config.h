@@ -73,12 +73,12 @@ using Places = std::vector<Place>;
 
 #define CHARGPT_DATA_OPTIONS(OPTION)                                                                             \
   OPTION(Strings, text, {"data/tinyshakespeare.txt"}, at_least(1),                                               \
-         "texts, joined in this order: UTF-8 files, folders of them, or - for standard input")                   \
+         "texts, concatenated in this order: UTF-8 files, folders of them, or - for standard input")             \
   OPTION(Units, units, Units::characters, any(),                                                                 \
          "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                       \
   OPTION(Documents, documents, Documents::none, any(),                                                           \
-         "what is a document, which the model learns to begin and to end: each line, paragraph (separated by "   \
-         "blank lines) or file; none: the whole text",                                                           \
+         "what counts as a document; the model learns where each starts and ends: each line, paragraph "         \
+         "(separated by blank lines) or file; none: the whole text",                                             \
          "data.separator = \"\"")                                                                                \
   OPTION(std::string, separator, "", any(),                                                                      \
          "cut documents at this string, in which \\n is a newline, \\t a tab and \\\\ a backslash",              \
@@ -88,7 +88,7 @@ using Places = std::vector<Place>;
   OPTION(double, val_fraction, 0.1, above(0.0, 0.9),                                                             \
          "fraction of the tokens held out for validation: the end of the text, or whole documents")              \
   OPTION(double, test_fraction, 0.0, between(0.0, 0.9),                                                          \
-         "fraction held out after that, only for eval --split test and compare: not for training or choosing")   \
+         "fraction held out as a test split, used only by eval --split test and compare --split test")           \
   OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                                \
          "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation")      \
   OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112),                                                  \
@@ -175,7 +175,7 @@ using Groups = std::vector<GroupConfig>;
   OPTION(std::int64_t, gradient_accumulation_steps, 1, between(1, 65536), "micro-batches per step")                    \
   OPTION(std::int64_t, max_iters, 2000, between(0, 1e12),                                                              \
          "training steps (0 with max_epochs or max_seconds: they alone decide)")                                       \
-  OPTION(double, max_epochs, 0.0, at_least(0.0), "most passes over the train split (0: no limit)")                     \
+  OPTION(double, max_epochs, 0.0, at_least(0.0), "maximum number of passes over the train split (0: no limit)")        \
   OPTION(double, max_seconds, 0.0, at_least(0.0),                                                                      \
          "seconds from process start to the last save; the rate follows the share of them (0: no limit)")              \
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0), "peak learning rate")                                      \

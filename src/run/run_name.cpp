@@ -104,8 +104,7 @@ std::string newest_run() {
     if (begun) newest = std::max(newest, std::optional(std::tuple(*begun, at->path().string())));
   }
   if (!newest)
-    throw Error(ExitCode::missing,
-                "there is no run in runs/, and none was named: name a run's folder, or train one with `chargpt train`");
+    throw Error(ExitCode::missing, "runs/ contains no run; name a run's folder, or train one with `chargpt train`");
   return std::get<1>(*newest);
 }
 

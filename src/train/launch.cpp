@@ -27,12 +27,12 @@ std::int64_t number_of(const char* variable) {
 }
 
 struct Launcher {
-  const char *by, *ranks, *rank;
+  const char *by, *ranks, *rank, *local;
 };
 constexpr Launcher launchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-    {"mpiexec", "PMI_SIZE", "PMI_RANK"},
-    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"mpiexec", "PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID"},
 };
 
 Error cannot_join(const Launch& launch, const std::string& why) {
@@ -71,8 +71,9 @@ bool overlap(const Place& a, const Place& b) {
 std::optional<Launch> launch() {
   if (std::getenv(parent_variable) != nullptr) return std::nullopt;  // a process that a rank has started is none
   for (const Launcher& launcher : launchers) {
-    const std::int64_t ranks = number_of(launcher.ranks), rank = number_of(launcher.rank);
-    if (ranks > 1 && rank >= 0) return Launch{launcher.by, static_cast<int>(rank), static_cast<int>(ranks)};
+    const auto number = [](const char* variable) { return static_cast<int>(number_of(variable)); };
+    const Launch found{launcher.by, number(launcher.rank), number(launcher.ranks), number(launcher.local)};
+    if (found.ranks > 1 && found.rank >= 0) return found;
   }
   return std::nullopt;
 }
@@ -91,6 +92,11 @@ std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& w
     throw cannot_join(launch, "MPI found " + std::to_string(ranks->ranks()) + " of them; " + launch.by +
                                   " may belong to another MPI than the program's");
   return ranks;
+}
+
+std::string device_of_rank(const std::string& device, int local, std::int64_t gpus) {
+  if (gpus == 0 || local < 0 || (device != "auto" && device != "cuda")) return device;
+  return "cuda:" + std::to_string(local % gpus);
 }
 
 Placement placement(Communicator& ranks) {

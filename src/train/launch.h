@@ -14,6 +14,7 @@ namespace chargpt {
 struct Launch {
   std::string by;  ///< "mpirun", "srun"
   int rank = 0, ranks = 1;
+  int local = 0;  ///< rank among those of this machine
 };
 /// None where no launcher has started this process, or one that started it alone; and for what a rank has started.
 std::optional<Launch> launch();
@@ -21,6 +22,9 @@ std::optional<Launch> launch();
 /// Joins the others, by the library that lies beside the program. Error unavailable where the program was built without
 /// MPI, or MPI cannot be used.
 std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& waiting);
+
+/// Each rank of a machine with `gpus` takes one of them, in turn, where --device names none by number.
+std::string device_of_rank(const std::string& device, int local, std::int64_t gpus);
 
 /// Threads that each rank of this machine should have: OMP_NUM_THREADS or SLURM_CPUS_PER_TASK, else one per processor
 /// that the launcher has bound it to, divided where ranks were bound to the same ones. Asks all ranks.

@@ -154,7 +154,7 @@ void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& 
 void check_same_teachers(Communicator& ranks, const std::vector<TeacherWeights>& weights) {
   std::uint64_t sum = 0;
   for (const TeacherWeights& teacher : weights) sum = crc64(std::as_bytes(std::span(&teacher.crc64, 1)), sum);
-  check_same(ranks, sum, "has teachers of other weights than rank 0; give all the same");
+  check_same(ranks, sum, "has teachers of other weights than rank 0; start all ranks with the same options");
 }
 
 }  // namespace chargpt

@@ -52,7 +52,7 @@ TEST_CASE_METHOD(WorkingFolder, "where configs are taken too, presets and paths 
 
 TEST_CASE_METHOD(WorkingFolder, "the newest run is the one that began last, and never one that was replaced") {
   CHECK_THAT(message_of(ExitCode::missing, [] { newest_run(); }),
-             Catch::Contains("there is no run in runs/, and none was named: name a run's folder, or train one with"));
+             Catch::Contains("runs/ contains no run; name a run's folder, or train one with"));
   make_run("runs/first", 30);
   make_run("runs/second", 20);
   make_run("runs/second.old-1", 10);

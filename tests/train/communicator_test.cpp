@@ -40,12 +40,14 @@ class Environment {
 TEST_CASE("a launcher is known by what it tells its processes") {
   CHECK_FALSE(launch());
   {
-    const Environment size("OMPI_COMM_WORLD_SIZE", "4"), rank("OMPI_COMM_WORLD_RANK", "3");
+    const Environment size("OMPI_COMM_WORLD_SIZE", "4"), rank("OMPI_COMM_WORLD_RANK", "3"),
+        local("OMPI_COMM_WORLD_LOCAL_RANK", "1");
     const auto found = launch();
     REQUIRE(found);
     CHECK(found->by == "mpirun");
     CHECK(found->ranks == 4);
     CHECK(found->rank == 3);
+    CHECK(device_of_rank("auto", found->local, 2) == "cuda:1");
   }
   {
     const Environment size("SLURM_STEP_NUM_TASKS", "2"), rank("SLURM_PROCID", "0");
@@ -59,6 +61,9 @@ TEST_CASE("a launcher is known by what it tells its processes") {
     const Environment size("OMPI_COMM_WORLD_SIZE", "1"), rank("OMPI_COMM_WORLD_RANK", "0");
     CHECK_FALSE(launch());  // by itself it needs no MPI
   }
+  CHECK(device_of_rank("cuda", 3, 2) == "cuda:1");
+  CHECK(device_of_rank("cuda:0", 1, 2) == "cuda:0");
+  CHECK(device_of_rank("auto", 1, /*gpus=*/0) == "auto");
   const Environment batch("SLURM_NTASKS", "8"), rank("SLURM_PROCID", "0");
   CHECK_FALSE(launch());  // the script of a job is one process, however many tasks the job has
 }

@@ -91,6 +91,6 @@ TEST_CASE("a rank of whose teachers any has other weights than the first one's i
     std::vector<TeacherWeights> others = teachers;
     others[changed].crc64 = 3;
     CHECK(error_of([&] { check_same_teachers(second, others); }) ==
-          data_error("rank 1 has teachers of other weights than rank 0; give all the same"));
+          data_error("rank 1 has teachers of other weights than rank 0; start all ranks with the same options"));
   }
 }

@@ -163,7 +163,8 @@ std::string documents_line(const Audit& audit) {
   };
   const std::int64_t cut = std::ssize(audit.texts) - documents.ended;
   return fmt::format(
-      "of {} written, {} are new, {} are in the train split and {} in the held-out one, new to the model; {}{}\n",
+      "of {} written, {} are new, {} are in the train split and {} in the held-out split, which the model has not "
+      "seen; {}{}\n",
       format_count(documents.ended, "document"), told(documents.fresh()), told(documents.trained_on),
       told(documents.held_out),
       documents.times > 0 ? fmt::format("the train split has {:.1f} times as many documents", documents.times)
@@ -256,7 +257,8 @@ Report run_audit(const Arguments& given) {
   Arguments arguments = given;
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   if (leaks(run.config().model))
-    throw Error(ExitCode::usage, "this model leaks: it was trained to see what it had to predict, and cannot write");
+    throw Error(ExitCode::usage,
+                "this model leaks: it saw its targets during training, so its samples are meaningless");
   const bool documents = document_of(run) >= 0;
   if (arguments.samples == 0) arguments.samples = documents ? default_documents : default_samples;
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);

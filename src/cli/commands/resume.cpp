@@ -117,7 +117,7 @@ void refuse_changes_without_effect(const Checkpoint& from, const Config& config,
   const bool had_ended = ended == Ending::finished || ended == Ending::patience || ended == Ending::seconds;
   if (had_ended && ending && *ending != Ending::stopped)
     throw Error(ExitCode::usage, from.path.string(),
-                " is the end of its training, so changed options have no effect: ", changes, "; to continue, add ",
+                " has finished its training, so changed options have no effect: ", changes, "; to continue, add ",
                 *ending == Ending::seconds ? "--minutes M" : line_of("--max_iters N, above ", from.state.step),
                 *ending == Ending::patience ? ", and --patience 0" : "");
   const std::int64_t steps = trainer.state().max_iters;

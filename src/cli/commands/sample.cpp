@@ -46,7 +46,7 @@ struct Arguments : JoinedArguments {
 void refuse_words(const std::vector<std::string>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i)
     if (!is_there(runs[i]))
-      throw Error(ExitCode::usage, "'", printable(runs[i]), "' is no run; give a prompt with --prompt");
+      throw Error(ExitCode::usage, "'", printable(runs[i]), "' is not a run; give a prompt with --prompt");
 }
 
 /// Error usage for another escape than unescaped() knows, and for nothing at all.
@@ -68,7 +68,7 @@ int prompts_given(const Arguments& arguments) {
 
 std::string prompt_text(const Arguments& arguments) {
   if (prompts_given(arguments) > 1)
-    throw Error(ExitCode::usage, "a prompt is given twice; give one: --prompt, --prompt-file or '-'");
+    throw Error(ExitCode::usage, "a prompt is given twice; keep one: --prompt, --prompt-file or '-'");
   if (arguments.dash) return read_standard_input();
   note_escapes(arguments.prompt);
   if (arguments.prompt_file.empty()) return arguments.prompt;
@@ -173,7 +173,7 @@ SampleConfig sample_options(const Arguments& arguments, const JoinedRuns& runs) 
   SampleConfig sample = config.config.sample;
   if (arguments.greedy && is_override(config, "sample.temperature") && sample.temperature != 0)
     throw Error(ExitCode::usage, "--greedy is --temperature 0, and --temperature ",
-                nlohmann::json(sample.temperature).dump(), " is given too; give one");
+                nlohmann::json(sample.temperature).dump(), " is given too; leave one out");
   if (arguments.greedy) sample.temperature = 0;
   if (sample.temperature != 0) return sample;
   std::vector<std::string> idle;
@@ -284,8 +284,7 @@ void run_sample(const Arguments& arguments) {
   check_interactive(arguments, sample);
   check_new(arguments, runs);
   if (arguments.counts) mix_with_counts(arguments, runs);
-  if (runs.leaks())
-    log_note("this model leaks: it was trained to see the symbols that it had to predict, so it cannot write");
+  if (runs.leaks()) log_note("this model leaks: it saw its targets during training, so its samples are meaningless");
   if (arguments.interactive != Interactive::none) return converse(arguments, runs, sample, stop);
   std::string prompt;
   const std::vector<std::int64_t> ids = prompt_ids(arguments, runs, prompt);

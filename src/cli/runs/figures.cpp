@@ -47,7 +47,7 @@ std::string scored_line(const Figures& figures) {
   const std::string all = tokens_text(figures.scored.part_of, figures.scored.units);
   return fmt::format(
       "{}, each scored once, {}\n{}", tokens_text(figures.tokens, figures.scored.units), windows_of(figures),
-      figures.scored.part_of > 0 ? "They are only the first of " + all + " held out (data.max_val_tokens).\n" : "");
+      figures.scored.part_of > 0 ? "Only the first of " + all + " held out were scored (data.max_val_tokens).\n" : "");
 }
 
 /// Per byte of UTF-8; what is between documents counts as one.

@@ -71,12 +71,12 @@ void JoinedRuns::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbea
   mixture_ = std::make_unique<Mixture>(*networks_, first().network->threads(), vocabulary, corpus.train(), heartbeat);
   const MixtureLearning& learning = mixture_->learning();
   if (learning.tokens == 0)
-    log_note("the training text is too short to learn how much the counts should weigh; both weigh the same");
+    log_note("the training text is too short to learn how much the counts should weigh; both get equal weight");
   if (learning.counted < corpus.train().size())
     log_note("counted the last ", format_count(learning.counted), " of ",
              tokens_text(corpus.train().size(), vocabulary.units()), " of the training text");
   if (learning.counted > Counts::most_kept)
-    log_note("the counts have room for about ", tokens_text(Counts::most_kept, vocabulary.units()),
+    log_note("the count table holds about ", tokens_text(Counts::most_kept, vocabulary.units()),
              ": the rarest contexts were dropped");
 }
 
@@ -102,7 +102,7 @@ void refuse_twice(const std::vector<std::string>& runs) {
     std::error_code ignored;
     if (!seen.insert(std::filesystem::weakly_canonical(run.empty() ? std::filesystem::path(given) : run, ignored))
              .second)
-      throw Error(ExitCode::usage, given, " is of a run given before; give each run, or one of its checkpoints, once");
+      throw Error(ExitCode::usage, given, " names a run that was already given; list each run once");
   }
 }
 

@@ -37,10 +37,10 @@ void choose_text(ResolvedConfig& config) {
   const auto is_given = [](const std::string& name) { return is_there(name); };
   const bool is_named = origin.by != Origin::By::standard && origin.by != Origin::By::preset;  // by the user
   if (is_named || std::ranges::all_of(text, is_given)) return;
-  const std::string note = "no text was named, and " + joined(text, ", ") +
-                           " is not there: using the sample built into the program, " +
+  const std::string note = "no --text was given, and " + joined(text, ", ") +
+                           " is not there: using the built-in sample, " +
                            format_count(static_cast<std::int64_t>(sample_text().size())) +
-                           " characters, so expect little; to train on your own: --text FILE";
+                           " characters (too short for good results); to train on your own text: --text FILE";
   static std::string said;  // many configs of one command want to say the same
   if (std::exchange(said, note) != note) log_note(note);
   text = {std::string(sample_text_name)};

@@ -34,7 +34,7 @@ std::vector<Override> with_minutes(std::vector<Override> given, double minutes, 
   if (minutes == 0) return given;
   for (const Override& option : given)
     if (find_option(option.key) == find_option("max_seconds"))
-      throw Error(ExitCode::usage, "--minutes and --max_seconds exclude each other; give one");
+      throw Error(ExitCode::usage, "--minutes and --max_seconds cannot be combined; leave one out");
   given.push_back({"train.max_seconds", nlohmann::json(used + 60 * minutes).dump(), "--minutes"});
   return given;
 }

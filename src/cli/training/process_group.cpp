@@ -15,6 +15,7 @@
 #include "cli/version.h"
 #include "config/describe.h"
 #include "config/load.h"
+#include "engine/device.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
@@ -35,8 +36,8 @@ void check_same_as_first(const nlohmann::json& first, const nlohmann::json& othe
   };
   if (first["config"] != other["config"])
     if (const auto changes = changed_options(config_of(first), config_of(other)); !changes.empty())
-      throw Error(ExitCode::usage, who, " was given another config than rank 0: ", changes.front(),
-                  "; give all the same");
+      throw Error(ExitCode::usage, who, " has another config than rank 0: ", changes.front(),
+                  "; start all ranks with the same options");
   if (first["tokens"] != other["tokens"] || first["crc64"] != other["crc64"])
     throw Error(ExitCode::data, who, " reads another text than rank 0: ", other["tokens"].get<std::int64_t>(),
                 " tokens there, ", first["tokens"].get<std::int64_t>(), " here; give all the same files");
@@ -54,6 +55,7 @@ void mute_output() {
 
 ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
   threads_ = arguments.device.threads;
+  device_ = arguments.device.device;
   const auto found = launch();
   if (!found) {
     ranks_ = std::make_unique<OneProcess>();
@@ -66,6 +68,7 @@ ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
   };
   if (found->rank > 0) mute_output();
   ranks_ = join(*found, waiting);
+  if (arguments.engine != "cpu") device_ = device_of_rank(device_, found->local, cuda_device_count());
   if (threads_ > 0) return;
   const Placement place = placement(*ranks_);
   threads_ = place.threads;

@@ -26,6 +26,7 @@ class ProcessGroup {
   bool first() const { return ranks_->first(); }
   /// Threads of each rank, as many as were asked for; and why so many.
   std::int64_t threads() const { return threads_; }
+  const std::string& device() const { return device_; }  ///< as asked for, or the GPU of this rank
   /// Error usage where a text is standard input, which one rank has.
   void refuse_standard_input(const Config& config) const;
   /// Error usage or data, the same line on every rank, unless all were given the same config, text and program, and
@@ -46,7 +47,7 @@ class ProcessGroup {
   std::shared_ptr<std::filesystem::path> run_ = std::make_shared<std::filesystem::path>();
   std::unique_ptr<Communicator> ranks_;
   std::int64_t threads_ = 0;
-  std::string placement_;
+  std::string placement_, device_;
 };
 
 }  // namespace chargpt

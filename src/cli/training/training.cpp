@@ -115,7 +115,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
     print_report(report, output);
   } catch (const Interrupted&) {
     progress.finish();
-    log_note("the run is saved; its figures:");
+    log_note("the run is saved; to evaluate it:");
     log_hint("chargpt eval ", shell_quoted(run.native()));
     throw Stopped{stopping_signal()};
   }
@@ -189,6 +189,7 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
   TrainerOptions options = trainer_options(arguments, run);
   options.ranks = &group.ranks();
   options.threads = group.threads();
+  options.device = group.device();
   return options;
 }
 
