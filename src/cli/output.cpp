@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -85,33 +86,20 @@ void print_report(const Report& report, const OutputArguments& output) {
 }
 
 WorkLine::WorkLine(const OutputArguments& output, double after)
-    : quiet_(output.quiet), terminal_(repaints(STDERR_FILENO)), begun_(steady_seconds()), next_(begun_ + after) {}
-
-double WorkLine::seconds() const {
-  return steady_seconds() - begun_;
-}
-
-bool WorkLine::is_due() const {
-  return !quiet_ && steady_seconds() >= next_;
+    : begun_(steady_seconds()), line_(repainted_columns(STDERR_FILENO), write_progress) {
+  line_.delay(output.quiet ? std::numeric_limits<double>::infinity() : begun_ + after);
 }
 
 void WorkLine::show(const std::string& text) {
-  if (!is_due()) return;
-  next_ = steady_seconds() + (terminal_ ? 0.1 : 5);
-  if (!terminal_) return log_note(text);
-  const std::size_t columns = terminal_columns(STDERR_FILENO);
-  const std::string line = "chargpt: " + text;
-  write_progress("\r" + std::string(columns > 1 ? first_columns(line, columns - 1) : line) + "\x1b[K");
-  painted_ = true;
+  if (const double now = steady_seconds(); line_.is_due(now)) line_.show({"chargpt: " + line_for_terminal(text)}, now);
 }
 
 Heartbeat WorkLine::heartbeat(const std::string& what) {
-  return [this, what](double part) { show(what + ": " + std::to_string(static_cast<int>(100 * part)) + "%"); };
+  return [this, what](double part) { show(what + ": " + percentage(part)); };
 }
 
-void WorkLine::clear() {
-  if (painted_) write_progress(clear_line);
-  painted_ = false;
+double WorkLine::seconds() const {
+  return steady_seconds() - begun_;
 }
 
 }  // namespace chargpt

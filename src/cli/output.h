@@ -11,6 +11,7 @@
 #include "base/heartbeat.h"
 #include "cli/arguments.h"
 #include "report/format.h"
+#include "report/status_line.h"
 
 namespace chargpt {
 
@@ -35,28 +36,21 @@ void print_json(const nlohmann::ordered_json& json, int indent = 2);
 void print_json_with_list(const nlohmann::ordered_json& json, const std::string& key, std::size_t count,
                           const std::function<nlohmann::ordered_json(std::size_t)>& item);
 
-/// A line on stderr: repainted on a terminal, else a plain line now and then.
+/// A status line on stderr, by this machine's clock.
 class WorkLine {
  public:
   /// Shows nothing in the first `after` seconds, and nothing at all with --quiet.
   explicit WorkLine(const OutputArguments& output, double after = 2);
-  ~WorkLine() { clear(); }
-  WorkLine(const WorkLine&) = delete;
-  WorkLine& operator=(const WorkLine&) = delete;
 
-  /// Whether show() would write now; what it shows may take work to say.
-  bool is_due() const;
   void show(const std::string& text);
   /// Shows "`what`: 34%". The line must outlive it.
   Heartbeat heartbeat(const std::string& what);
-  void clear();
+  void clear() { line_.clear(); }
   double seconds() const;  ///< since it was made
 
  private:
-  const bool quiet_, terminal_;
-  const double begun_;
-  double next_;  ///< when the next line is due
-  bool painted_ = false;
+  double begun_;
+  StatusLine line_;
 };
 
 }  // namespace chargpt

@@ -80,6 +80,11 @@ bool repaints(int descriptor) {
   return isatty(descriptor) != 0 && !is_dumb(std::getenv("TERM"));
 }
 
+std::size_t repainted_columns(int descriptor) {
+  const std::size_t columns = terminal_columns(descriptor);
+  return !repaints(descriptor) ? 0 : columns > 0 ? columns : 80;
+}
+
 bool uses_color(const std::string& flag, int descriptor) {
   return choose_color(flag, std::getenv("NO_COLOR"), repaints(descriptor));
 }

@@ -16,6 +16,8 @@ std::size_t terminal_columns(int descriptor);
 
 /// Whether a line there can be painted over: a terminal, and none that says it cannot (TERM=dumb).
 bool repaints(int descriptor);
+/// The columns of such a terminal, 80 if it does not say; else 0.
+std::size_t repainted_columns(int descriptor);
 
 /// Whether output there is coloured: by the value of --color, the environment and the terminal; see choose_color.
 bool uses_color(const std::string& flag, int descriptor);

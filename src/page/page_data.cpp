@@ -53,8 +53,7 @@ Json numbers(const Json& row, std::initializer_list<const char*> keys) {
 
 /// The curves, and the last "plan" row.
 struct Metrics {
-  static Json last(const Json&, double, const Json& second, double) { return second; }
-  Thinned<Json> steps{4 * most_points, last}, evaluations{4 * most_points, last};
+  Thinned<Json> steps{4 * most_points}, evaluations{4 * most_points};
   Json plan = Json::object();
 };
 

@@ -1,25 +1,26 @@
-// What a person watching a run sees: a plan, one line that repaints itself (or now and then a plain one), a line for
-// each evaluation. Writes to a sink it is given; time is that of the events. Knows no stream and no clock.
+// What a person watching a run sees: a plan, a status line, a line for each evaluation. Time is that of the events.
+// Independent of streams and clocks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "report/events.h"
+#include "report/status_line.h"
 
 namespace chargpt {
 
 struct ProgressOptions {
-  bool is_terminal = false;  ///< repaint one line; otherwise plain lines, at least 5 s apart
+  std::size_t columns = 0;  ///< of a terminal, whose last line is repainted; 0: plain lines
   bool color = false;
-  std::size_t width = 80;  ///< columns of the terminal; 0: unknown, taken as 80
-  bool quiet = false;      ///< nothing at all, or if `brief` the repainted line: errors go through the log
-  bool brief = false;      ///< only the repainted line and notices
-  bool verbose = false;    ///< also checkpoints, samples and details
+  bool quiet = false;    ///< nothing at all, or if `brief` the repainted line: errors go through the log
+  bool brief = false;    ///< only the repainted line and notices
+  bool verbose = false;  ///< also checkpoints, samples and details
 };
 
 /// Mean of the last values, newer ones counting more: weight `rate` (1 - rate)^age, corrected for the short start as in
@@ -35,26 +36,35 @@ class SmoothedValue {
   double rate_, sum_ = 0, weight_ = 0;
 };
 
-/// How long the rest of a run will take, by what passed since the first share seen, evaluations and saving included.
-class RemainingTime {
- public:
-  /// `share` of the run is done after so many seconds.
-  void see(double share, double seconds);
-  /// In seconds; none before the second share.
-  std::optional<double> left() const;
+/// Where a run is, by its events.
+struct RunStatus {
+  /// `rate`: how much the newest step counts in loss and speed.
+  explicit RunStatus(double rate) : loss(rate), tokens_per_second(rate) {}
+  /// A process starts, or continues, the run; `of` 0: its number of steps is unknown.
+  void begin(std::int64_t at, std::int64_t of, bool sees_targets);
+  void on(const StepEvent& event);
+  void on(const EvalEvent& event);
+  /// Step, loss, time left or, of an ended run, time used, best validation loss, speed: those that are known, for a
+  /// status line.
+  std::vector<std::string> parts(bool ended = false) const;
+  /// By what passed since this process's first step, evaluations and saving included; NaN or infinite before the
+  /// second.
+  double seconds_left() const { return (seconds - first_seconds) * (1 - share) / (share - first_share); }
+
+  std::int64_t step = 0, max_iters = 0;
+  double share = 0, seconds = 0, first_share = missing, first_seconds = missing;
+  bool leaks = false;
+  std::string best = {};  ///< validation loss; empty: unknown
+  SmoothedValue loss, tokens_per_second;
 
  private:
-  struct Point {
-    double share = 0, seconds = 0;
-  };
-  std::optional<Point> first_;
-  Point last_;
+  static constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 };
 
 class ProgressPrinter : public Listener {
  public:
-  using Sink = std::function<void(std::string_view)>;
-  ProgressPrinter(ProgressOptions options, Sink sink);
+  ProgressPrinter(ProgressOptions options, StatusLine::Sink sink)
+      : options_(options), line_(options.columns, std::move(sink)) {}
   void on(const PlanEvent& event) override;
   void on(const StepEvent& event) override;
   void on(const EvalEvent& event) override;
@@ -63,28 +73,16 @@ class ProgressPrinter : public Listener {
   void on(const NoticeEvent& event) override;
   void on(const WorkEvent& event) override;
   /// Clears the repainted line; call before writing anything else to the terminal.
-  void finish();
+  void finish() { line_.clear(); }
 
  private:
-  /// Seconds from one line to the next, or between repaints of one.
-  double interval() const { return options_.is_terminal ? 0.1 : 5; }
-  bool shows_steps() const { return options_.is_terminal || !options_.brief; }
-  std::string step_line(const StepEvent& event) const;
-  std::string eval_line(const EvalEvent& event) const;
-  void print_line(std::string_view line);
-  void repaint(const std::string& line);
+  bool shows_status() const { return options_.brief ? options_.columns > 0 : !options_.quiet; }
+  void print(const std::string& lines);
 
   ProgressOptions options_;
-  Sink sink_;
-  bool leaks_ = false;
-  double guessing_ = 0;  ///< the loss of all symbols alike
-  std::int64_t max_iters_ = 0;
-  std::string best_;  ///< the best validation loss, as it is shown; empty: none yet
-  SmoothedValue loss_{0.05}, tokens_per_second_{0.05};
-  RemainingTime remaining_;
-  std::optional<double> last_shown_;  ///< seconds of the newest line
-  double work_begun_ = 0;             ///< seconds
-  bool painted_ = false;              ///< a line without a newline is on the terminal
+  StatusLine line_;
+  RunStatus status_{0.05};
+  double guessing_ = 0;  ///< the loss if all symbols were equally likely
 };
 
 /// The plan as a block of aligned lines, broken between words at `width` columns (0: nowhere); also what `--dry-run`

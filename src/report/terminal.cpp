@@ -128,26 +128,23 @@ std::vector<std::string> cut_after(std::string_view text, std::string_view ends)
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
   std::string lines;
   std::size_t used = indent;
-  bool first_of_line = true;
-  const auto add = [&](const std::string& piece, bool after_space) {
-    const std::size_t space = after_space && !first_of_line ? 1 : 0;
-    if (!first_of_line && width > 0 && used + space + display_width(piece) > width) {
-      lines += "\n" + std::string(indent, ' ') + piece;
-      used = indent + display_width(piece);
-    } else {
-      lines += std::string(space, ' ') + piece;
-      used += space + display_width(piece);
+  const auto add = [&](const std::string& piece, std::string_view space) {
+    const std::size_t columns = display_width(piece);
+    if (!lines.empty() && width > 0 && used + space.size() + columns > width) {
+      lines += "\n" + std::string(used = indent, ' ');
+    } else if (!lines.empty()) {
+      lines += space;
+      used += space.size();
     }
-    first_of_line = false;
+    lines += piece;
+    used += columns;
   };
   for (const std::string& word : unbroken_words(text)) {
     const bool is_command = word.find(' ') != std::string::npos;
     const bool too_wide = !is_command && width > 0 && indent + display_width(word) > width;
-    bool after_space = true;
-    for (const std::string& piece : too_wide ? cut_after(word, "|,") : std::vector{word}) {
-      add(piece, after_space);
-      after_space = false;
-    }
+    std::string_view space = " ";
+    for (const std::string& piece : too_wide ? cut_after(word, "|,") : std::vector{word})
+      add(piece, std::exchange(space, ""));
   }
   return lines + "\n";
 }
@@ -162,42 +159,11 @@ std::string fitted(const std::string& text, std::size_t indent, std::size_t widt
 std::string wrapped_lines(const std::string& text, std::size_t width) {
   std::string out;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    if (width == 0 || display_width(line) <= width) {
-      out += line + "\n";
-    } else {
-      const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-      out += std::string(indent, ' ') + wrapped(line, indent, width);
-    }
-  return out;
-}
-
-std::vector<std::string> forms_that_fit(const std::vector<LinePart>& parts, std::size_t columns) {
-  std::vector<std::size_t> chosen(parts.size(), 0);
-  const auto form = [&](std::size_t i) -> const LinePart::Form& { return parts[i].forms[chosen[i]]; };
-  std::vector<std::string> texts(parts.size());
-  while (true) {
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      if (!parts[i].forms.empty()) texts[i] = form(i).text;
-    if (display_width(joined_parts(texts)) <= columns) return texts;
-    std::size_t least = parts.size();
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      if (chosen[i] + 1 < parts[i].forms.size() && (least == parts.size() || form(i).worth < form(least).worth))
-        least = i;
-    if (least == parts.size()) return texts;
-    ++chosen[least];
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    out += line.substr(0, indent) + fitted(line.substr(indent), indent, width) + "\n";
   }
-}
-
-std::string joined_parts(const std::vector<std::string>& parts) {
-  std::string line;
-  for (const std::string& part : parts)
-    if (!part.empty()) line += (line.empty() ? "" : "  ") + part;
-  return without_end_spaces(std::move(line));
-}
-
-std::string line_that_fits(const std::vector<LinePart>& parts, std::size_t columns) {
-  return std::string(first_columns(joined_parts(forms_that_fit(parts, columns)), columns));
+  return out;
 }
 
 }  // namespace chargpt

@@ -1,6 +1,6 @@
 // Text on a terminal: whether it is coloured and may be more than ASCII, the columns it takes, foreign text, which is
-// shown as it is but never obeyed, and text made to fit: broken between words, or, where it must stay one line, with
-// parts that give way. Pure functions of text, options and environment; knows no terminal's state.
+// shown as it is but never obeyed, and text broken between words to fit. Pure functions of text, options and
+// environment, independent of any terminal's state.
 #pragma once
 
 #include <cstddef>
@@ -53,26 +53,5 @@ std::string fitted(const std::string& text, std::size_t indent, std::size_t widt
 
 /// The same of every line of `text` by itself, which keeps its line end and its indentation.
 std::string wrapped_lines(const std::string& text, std::size_t width);
-
-/// One part of a line: its forms from the longest to the shortest, an empty one where it may be left out; none where
-/// there is nothing to say. Each but the last has a worth: of all parts, the form of the least worth is the next to
-/// give way.
-struct LinePart {
-  struct Form {
-    std::string text;
-    int worth = 0;
-  };
-  std::vector<Form> forms;
-};
-
-/// The form of each part with which all of them, two spaces apart, take at most `columns`; the shortest ones if nothing
-/// helps.
-std::vector<std::string> forms_that_fit(const std::vector<LinePart>& parts, std::size_t columns);
-
-/// Two spaces apart, empty ones and spaces at the end left out.
-std::string joined_parts(const std::vector<std::string>& parts);
-
-/// Both, in at most `columns`: where nothing helps, the end is cut off.
-std::string line_that_fits(const std::vector<LinePart>& parts, std::size_t columns);
 
 }  // namespace chargpt

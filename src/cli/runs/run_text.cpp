@@ -52,7 +52,7 @@ ReadingProgress reading_progress(const OutputArguments& output) {
   return [line](std::uint64_t done, std::uint64_t of) {
     if (stopping_signal() != 0) throw Interrupted{};
     if (of > 0 && done == of) return line->clear();
-    if (line->is_due()) line->show(part_read(done, of, line->seconds()));
+    line->show(part_read(done, of, line->seconds()));
   };
 }
 

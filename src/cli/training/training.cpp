@@ -141,13 +141,12 @@ std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::file
                                                std::optional<std::int64_t> resume_step) {
   const std::int64_t log_interval = trainer.config().config.eval.log_interval;
   const OutputArguments& output = arguments.output;
-  const bool has_line = arguments.child_line != ChildLine::hidden;
-  const ProgressOptions options{.is_terminal = has_line && repaints(STDERR_FILENO),
-                                .color = uses_color(output.color, STDERR_FILENO),
-                                .width = terminal_columns(STDERR_FILENO),
-                                .quiet = output.quiet,
-                                .brief = arguments.is_child(),
-                                .verbose = output.verbose};
+  const ProgressOptions options{
+      .columns = arguments.child_line != ChildLine::hidden ? repainted_columns(STDERR_FILENO) : 0,
+      .color = uses_color(output.color, STDERR_FILENO),
+      .quiet = output.quiet,
+      .brief = arguments.is_child(),
+      .verbose = output.verbose};
   const auto progress = std::make_shared<ProgressPrinter>(options, write_progress);
   const auto complain = [progress](const std::string& line) { progress->on(NoticeEvent{line}); };
   trainer.add_listener(progress);

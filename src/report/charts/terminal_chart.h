@@ -1,4 +1,5 @@
-// Curves drawn with dots of braille. Independent of the terminal and of what the numbers mean.
+// The chart of a run in characters: a curve of braille dots, marks and levels. Independent of files and of the
+// terminal.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +11,24 @@ namespace chargpt {
 
 using Points = std::vector<std::pair<double, double>>;
 
-struct DrawnCurve {
-  enum class As {
-    dots,   ///< each point a dot, where the other curves leave it room
-    line,   ///< points of one column as their mean, those of neighbouring columns joined
-    marks,  ///< the same line, with a mark at each point
-    level,  ///< dots across at the y of the first point, with the name beside them
-  };
-  std::string name = {};  ///< empty: not in the legend
-  Points points = {};     ///< x rising; one that is not finite is passed over
-  As as = As::line;
-  const char* color = "";  ///< of ANSI escapes: "36"; only where the canvas is coloured
+struct Chart {
+  Points train = {};  ///< x rising; joined
+  Points val = {};    ///< x rising; a mark each
+  std::vector<std::pair<std::string, double>> levels = {};
 };
 
 struct Canvas {
-  std::size_t columns = 80, rows = 20;  ///< of characters, axes and their labels among them; at least 30 and 6
+  std::size_t columns = 80, rows = 20;  ///< of characters, axes and their labels among them; at least 40 and 6
   bool color = false;
 };
 
-/// Each point's y as the mean of its neighbourhood, a fifteenth of all points wide, narrower towards the beginning,
-/// where losses fall fast; at the end what there is of it, so that the last point is no batch alone.
+/// Each point's y as the mean of its neighbourhood, a fifteenth of all points wide. It is narrower towards the
+/// beginning, where losses fall fast, and one-sided at the end, so that the last point is not one batch alone.
 Points smoothed(const Points& points);
 
-/// The curves over their axes, and a line that tells them apart; each line ends with a newline and none is wider than
-/// the canvas. Lines are drawn over dots, marks over lines, all over levels. What is high at the very beginning is cut
-/// off where the rest would have no height; a level that lies far below the curves is left out, as is one above them.
-/// Without a point there is nothing to draw: empty.
-std::string terminal_chart(const std::vector<DrawnCurve>& curves, const Canvas& canvas);
+/// The chart, its title and its axes in exactly canvas.rows lines, none wider than the canvas. A long curve may leave
+/// it at the top in its first twentieth, so that the rest has height. A level far below the curves, or above them, is
+/// left out. Without a point: empty.
+std::string terminal_chart(const Chart& chart, const Canvas& canvas);
 
 }  // namespace chargpt
