@@ -7,7 +7,7 @@
 Parts, in this order: machine, tests ([cuda] cases), losses (ten steps beside the CPU's), repeat (bit for bit), train (nanogpt-gpu; sample,
 evaluate, resume, continue on the CPU), refused, precision (a step in three precisions), pytorch (a step beside the peer's, eager and compiled),
 seeds (three of the preset gpu). What no time is left for is listed as left out. Needs a build against a CUDA LibTorch
-(scripts/check/cuda_build.sh --build) and, for pytorch, a python3 whose torch uses the GPU. Exit status: 0 all held, 1 not, 69 no GPU.
+(scripts/check/cuda_build.sh --build) and, for pytorch, a python3 with transformers whose torch uses the GPU. Exit status: 0 all held, 1 not, 69 no GPU.
 """
 
 import argparse
@@ -150,7 +150,7 @@ def pytorch():
     sets = [f"--set={name[2:]}={value}" for name, value in zip(small[::2], small[1::2]) if name != "--engine"]
     steps = ["--pairs", 1, "--steps", 2, "--warmup", 1] if rehearsal else ["--pairs", 1, "--steps", 200, "--dtype", "bfloat16"]
     for way in ([], ["--compile"]):
-        found = json.loads(run(sys.executable, ROOT / "scripts/measure/bench_pytorch.py", "nanogpt-gpu", "--against", given.build / "chargpt", *device[:2],
+        found = json.loads(run(sys.executable, ROOT / "scripts/measure/bench_pytorch.py", "nanogpt-gpu", "--program", given.build / "chargpt", *device[:2],
                                *text, *sets, *steps, *way))
         yield f"{found['pytorch']} {found['pytorch_ms']} ms, chargpt {found['chargpt_ms']} ms, ratio {found['ratio']['median']}"
 

@@ -10,7 +10,7 @@ import sys
 import torch
 
 from golden import keep_or_check
-from models import CASES, DEFAULTS, FORMULAS, filled, flat, logits_of, mix, numbered, parameter_shapes, strong
+from models import CASES, DEFAULTS, FORMULAS, flat, mix, model_of, strong
 
 V, TARGETS, STRIDE = 7, 26, 3
 RATE, DECAY, ALPHA, EPS = 1e-3, 0.05, 0.999, 1e-8
@@ -24,15 +24,15 @@ ADAPTATION_FORMULAS = FORMULAS | {
 
 def case(name):
     m = DEFAULTS | CASES[name]
-    rows = numbered(parameter_shapes(m, V), strong)
-    p = filled(rows)
+    model, rows = model_of(m, V, strong)
+    p = dict(model.named_parameters())
     first = {n: w.detach().clone() for n, w in p.items()}
     squares = {n: torch.zeros_like(w) for n, w in first.items()}
     text = torch.tensor([mix(3000 + j) % V for j in range(TARGETS + 1)])
     losses, step, begin = [], 0, 0
     while len(losses) < TARGETS:
         end = min(begin + m["block_size"], TARGETS)
-        logits = logits_of(p, m, text[None, begin:end])[0]
+        logits = model(text[None, begin:end]).logits[0]
         scored = torch.nn.functional.cross_entropy(logits, text[begin + 1 : end + 1], reduction="none")[len(losses) - begin :]
         losses += flat(scored)
         gradients = torch.autograd.grad(scored.mean(), list(p.values()))

@@ -59,8 +59,8 @@ def write(documents):
 
 
 def digest():
-    """Of every reference and golden file."""
-    sources = sorted([*pathlib.Path(__file__).parent.glob("*.py"), *GOLDEN.glob("*.json")])
+    """Of every reference, the definition of the gpt, and every golden file."""
+    sources = [*sorted(pathlib.Path(__file__).parent.glob("*.py")), ROOT / "src/exchange/transformers/modeling_chargpt.py", *sorted(GOLDEN.glob("*.json"))]
     return hashlib.sha256(b"".join(map(pathlib.Path.read_bytes, sources))).hexdigest() + "\n"
 
 
@@ -88,10 +88,11 @@ def check_all():
     if "--all" not in sys.argv and CHECKED.read_text(encoding="utf-8") == digest():
         print("unchanged since all agreed")
         return 0
-    if not importlib.util.find_spec("torch"):
-        print("skipped because python3 cannot import the torch that this was built with: reference")
+    missing = [name for name in ("torch", "transformers") if not importlib.util.find_spec(name)]
+    if missing:
+        print(f"skipped because python3 cannot import {' and '.join(missing)}: reference")
         return 77
-    references = {path for path in pathlib.Path(__file__).parent.glob("*.py") if path.name != "golden.py"}
+    references = {path for path in pathlib.Path(__file__).parent.glob("*.py") if path.name not in ("golden.py", "peer.py")}
     codes = {subprocess.run([sys.executable, path, "--check"], check=False).returncode for path in references}
     if codes == {0}:
         CHECKED.write_text(digest(), encoding="utf-8")

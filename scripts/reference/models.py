@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
-"""Reference figures for the models, computed by PyTorch from the formulas alone: no module of torch.nn is used.
+"""Reference figures for the models and their training, in PyTorch and float64: gpt as peer.py has it, the teaching models as below.
 
-Writes tests/golden/models.json (logits, loss and every gradient of each model type and of a spread of gpt options, on
-one tiny batch) and tests/golden/training.json (losses, gradient norms and rates of the first steps of training). All
-arithmetic is float64. Weights, ids and windows come from formulas, repeated in the files themselves, so that a test in
-another language can make them.
+Writes tests/golden/models.json (logits, loss and every gradient of each model type and of a spread of gpt options, on one tiny batch) and
+tests/golden/training.json (losses, gradient norms and rates of the first steps of training). Weights, ids and windows come from formulas, repeated in
+the files themselves, so that a test in another language can make them.
 
     python3 scripts/reference/models.py            write both files
     python3 scripts/reference/models.py --check    compute again and compare with the files, within 1e-5
 """
 import math
 import sys
+import types
 
 import torch
+from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 from golden import keep_or_check
+from peer import Optimizer, gpt, gpt_config, modeling_chargpt, rate_factor
 
+torch.set_default_dtype(torch.float64)
 MASK32 = 0xFFFFFFFF
 
 FORMULAS = {
@@ -79,232 +82,54 @@ CASES = {
 }  # fmt: skip
 
 
-def has_bias(m, place):
-    return m["bias"] and place in m["bias_places"]
-
-
-def head_size(m):
-    return m["head_size"] or m["n_embd"] // m["n_head"]
-
-
-def parameter_shapes(m, V):
-    """Names and shapes, in the order that numbers them (k)."""
-    C, T, joined, mlp = m["n_embd"], m["block_size"], m["n_head"] * head_size(m), m["mlp_size"] or 4 * m["n_embd"]
-    shapes = {}
-
-    def linear(name, out, into, bias):
-        shapes[name + ".weight"] = (out, into)
-        if bias:
-            shapes[name + ".bias"] = (out,)
-
-    def norm(name):
-        if m["norm"] != "none" and m["norm_gain"]:
-            shapes[name + ".weight"] = (C,)
-        if m["norm"] == "layernorm" and has_bias(m, "norm"):
-            shapes[name + ".bias"] = (C,)
-
-    def attention(name):
-        linear(name + ".c_attn", 3 * joined, C, has_bias(m, "attention"))
-        if m["output_projection"]:
-            linear(name + ".c_proj", C, joined, has_bias(m, "attention_output"))
-
-    prefix = "transformer." if m["type"] == "gpt" else ""
-    shapes[prefix + "wte.weight"] = (V, C)
-    if m["type"] in ("masked", "attention", "gpt") and m["position"] == "learned":
-        shapes[prefix + "wpe.weight"] = (T, C)
-    if m["type"] == "attention":
-        attention("attn")
-    if m["type"] != "gpt":
-        linear("lm_head", V, C, True)
-        return shapes
-    for layer in range(m["n_layer"]):
-        h = f"transformer.h.{layer}."
-        if "attention" in m.get("conv_places", []):
-            shapes[h + "conv_1.weight"] = (m["conv_width"], C)
-        if "mlp" in m.get("conv_places", []):
-            shapes[h + "conv_2.weight"] = (m["conv_width"], C)
-        norm(h + "ln_1")
-        attention(h + "attn")
-        if m["feed_forward"]:
-            norm(h + "ln_2")
-            linear(h + "mlp.c_fc", mlp, C, has_bias(m, "mlp"))
-            if m["activation"] == "swiglu":
-                linear(h + "mlp.c_gate", mlp, C, has_bias(m, "mlp"))
-            linear(h + "mlp.c_proj", C, mlp, has_bias(m, "mlp"))
-    if m["final_norm"]:
-        norm("transformer.ln_f")
-    if not m["tie_weights"]:
-        shapes["lm_head.weight"] = (V, C)
-    if has_bias(m, "head"):
-        shapes["lm_head.bias"] = (V,)
-    return shapes
-
-
 # ---- the models
 
 
-def linear(p, name, x):
-    y = x @ p[name + ".weight"].T
-    return y + p[name + ".bias"] if name + ".bias" in p else y
+class Teaching(torch.nn.Module):
+    """The models of a course on the way to gpt: what precedes a token is ignored, averaged, or attended to."""
+
+    def __init__(self, m, vocab_size):
+        super().__init__()
+        self.m, config = m, gpt_config(m, vocab_size)
+        self.wte = torch.nn.Embedding(vocab_size, m["n_embd"])
+        if m["type"] in ("masked", "attention") and m["position"] == "learned":
+            self.wpe = torch.nn.Embedding(m["block_size"], m["n_embd"])
+        self.attn = modeling_chargpt.Attention(config, 0) if m["type"] == "attention" else None
+        self.lm_head = torch.nn.Linear(m["n_embd"], vocab_size)
+
+    def forward(self, ids):
+        x, positions = self.wte(ids), torch.arange(ids.shape[1])  # (B, T, C), (T)
+        if hasattr(self, "wpe"):
+            x = x + self.wpe.weight[: len(positions)]
+        if self.m["type"] == "average":
+            x = x.cumsum(1) / (positions + 1)[:, None] if self.m["causal"] else x.mean(1, keepdim=True).expand_as(x)
+        if self.m["type"] == "masked":
+            x = scaled_dot_product_attention(x, x, x, is_causal=True, scale=1.0)
+        if self.attn:
+            angles = modeling_chargpt.angles_of(positions, self.attn.head_size, self.m["rope_base"])
+            x = self.attn(x, (angles.cos(), angles.sin()) if self.m["position"] == "rope" else None, None, None)
+        return types.SimpleNamespace(logits=self.lm_head(x))
 
 
-def rms(x, eps):
-    return x / torch.sqrt((x * x).mean(-1, keepdim=True) + eps)
-
-
-def norm(p, m, name, x):
-    if m["norm"] == "none":
-        return x
-    if m["norm"] == "layernorm":
-        centred = x - x.mean(-1, keepdim=True)
-        x = centred / torch.sqrt((centred * centred).mean(-1, keepdim=True) + m["norm_eps"])
-    else:
-        x = rms(x, m["norm_eps"])
-    if name + ".weight" in p:
-        x = x * p[name + ".weight"]
-    return x + p[name + ".bias"] if name + ".bias" in p else x
-
-
-def convolve(p, name, x):
-    """Each channel plus a weighted sum of its last values in the window."""
-    if name + ".weight" not in p:
-        return x
-    w, T = p[name + ".weight"], x.shape[-2]
-    y = []
-    for t in range(T):
-        y.append(x[..., t, :] + sum(w[j] * x[..., t - j, :] for j in range(min(len(w), t + 1))))
-    return torch.stack(y, -2)
-
-
-def causal_softmax(scores):
-    T = scores.shape[-1]
-    seen = torch.ones(T, T, dtype=torch.bool).tril()
-    e = torch.where(seen, torch.exp(scores - scores.detach().amax(-1, keepdim=True)), torch.zeros(()).double())
-    return e / e.sum(-1, keepdim=True)
-
-
-def rotate(x, base):
-    """Feature i and feature i + hs/2 as the plane that position p turns by p / base^(2i/hs)."""
-    T, hs = x.shape[-2:]
+def model_of(m, vocab_size, spread):
+    """A model with weights by the formula, spread(name) = (offset, scale) of each, and the rows of the file that say so."""
+    model = (gpt if m["type"] == "gpt" else Teaching)(m, vocab_size)
     rows = []
-    for i in range(hs // 2):
-        angle = torch.arange(T, dtype=torch.float64) / base ** (2 * i / hs)
-        rows.append((x[..., i] * angle.cos() - x[..., i + hs // 2] * angle.sin(),
-                     x[..., i] * angle.sin() + x[..., i + hs // 2] * angle.cos()))  # fmt: skip
-    return torch.stack([a for a, _ in rows] + [b for _, b in rows], -1)
-
-
-def attention(p, m, name, x):
-    """One head after the other, as the papers write it."""
-    nh, hs, C = m["n_head"], head_size(m), m["n_embd"]
-    qkv = linear(p, name + ".c_attn", x)
-    scale = {"head": hs**-0.5, "width": C**-0.5, "none": 1.0}[m["attention_scale"]]
-    heads = []
-    for h in range(nh):
-        q, k, v = (qkv[..., (part * nh + h) * hs : (part * nh + h + 1) * hs] for part in range(3))
-        if m["qk_norm"]:
-            q, k = rms(q, m["norm_eps"]), rms(k, m["norm_eps"])
-        if m["position"] == "rope":
-            q, k = rotate(q, m["rope_base"]), rotate(k, m["rope_base"])
-        heads.append(causal_softmax(q @ k.transpose(-2, -1) * scale) @ v)
-    joined = torch.cat(heads, -1)
-    return linear(p, name + ".c_proj", joined) if m["output_projection"] else joined
-
-
-def mlp(p, m, name, x):
-    h = linear(p, name + ".c_fc", x)
-    kind = m["activation"]
-    if kind == "gelu":
-        h = h * 0.5 * (1 + torch.erf(h / math.sqrt(2)))
-    elif kind == "gelu_tanh":
-        h = h * 0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (h + 0.044715 * h**3)))
-    elif kind == "relu":
-        h = h.clamp(min=0)
-    elif kind == "relu2":
-        h = h.clamp(min=0) ** 2
-    else:
-        gate = linear(p, name + ".c_gate", x)
-        h = h * gate / (1 + torch.exp(-gate))
-    return linear(p, name + ".c_proj", h)
-
-
-def sinusoids(T, C):
-    table = torch.zeros(T, C, dtype=torch.float64)
-    for position in range(T):
-        for i in range(C):
-            angle = position / 10000 ** (2 * (i // 2) / C)
-            table[position, i] = math.cos(angle) if i % 2 else math.sin(angle)
-    return table
-
-
-def embed(p, m, prefix, ids):
-    x = p[prefix + "wte.weight"][ids]
-    T = ids.shape[1]
-    if m["position"] == "learned":
-        return x + p[prefix + "wpe.weight"][:T]
-    return x + sinusoids(T, m["n_embd"]) if m["position"] == "sinusoidal" else x
-
-
-def gpt(p, m, ids):
-    x = embed(p, m, "transformer.", ids)
-    for layer in range(m["n_layer"]):
-        h = f"transformer.h.{layer}."
-        sublayers = [("ln_1", lambda y: attention(p, m, h + "attn", convolve(p, h + "conv_1", y)))]
-        if m["feed_forward"]:
-            sublayers.append(("ln_2", lambda y: mlp(p, m, h + "mlp", convolve(p, h + "conv_2", y))))
-        for ln, sublayer in sublayers:
-            if m["norm_place"] == "pre":
-                x = x + sublayer(norm(p, m, h + ln, x))
-            else:
-                x = norm(p, m, h + ln, x + sublayer(x))
-    if m["final_norm"]:
-        x = norm(p, m, "transformer.ln_f", x)
-    logits = x @ p["transformer.wte.weight" if m["tie_weights"] else "lm_head.weight"].T
-    return logits + p["lm_head.bias"] if "lm_head.bias" in p else logits
-
-
-def logits_of(p, m, ids):
-    if m["type"] == "gpt":
-        return gpt(p, m, ids)
-    x = p["wte.weight"][ids]
-    T = ids.shape[1]
-    if m["type"] == "average":
-        steps = torch.arange(1, T + 1, dtype=torch.float64)[:, None]
-        x = x.cumsum(1) / steps if m["causal"] else x.mean(1, keepdim=True).expand_as(x)
-    elif m["type"] == "masked":
-        x = x + p["wpe.weight"][:T]
-        x = causal_softmax(x @ x.transpose(-2, -1)) @ x
-    elif m["type"] == "attention":
-        x = attention(p, m, "attn", embed(p, m, "", ids))
-    return linear(p, "lm_head", x)
-
-
-def cross_entropy(logits, targets):
-    log_p = logits - torch.logsumexp(logits, -1, keepdim=True)
-    return -log_p.gather(-1, targets[..., None]).mean()
+    for k, (name, parameter) in enumerate(model.named_parameters()):
+        offset, scale = spread(name)
+        rows.append({"name": name, "shape": list(parameter.shape), "k": k, "offset": offset, "scale": scale})
+        parameter.data = weights(parameter.shape, k, offset, scale)
+    return model, rows
 
 
 # ---- logits and gradients
-
-
-def numbered(shapes, fill):
-    """Rows of the file: parameter number, offset and scale of each name; fill(name, shape) -> (offset, scale)."""
-    rows = []
-    for k, (name, shape) in enumerate(shapes.items()):
-        offset, scale = fill(name, shape)
-        rows.append({"name": name, "shape": list(shape), "k": k, "offset": offset, "scale": scale})
-    return rows
-
-
-def filled(rows):
-    return {r["name"]: weights(r["shape"], r["k"], r["offset"], r["scale"]).requires_grad_() for r in rows}
 
 
 def flat(tensor):
     return [float(f"{v:.8g}") for v in tensor.detach().reshape(-1).tolist()]
 
 
-def strong(name, shape):
+def strong(name):
     """Large enough that every non-linearity bends."""
     if "ln_" in name:
         return (1.0, 0.25) if name.endswith("weight") else (0.0, 0.25)
@@ -314,17 +139,16 @@ def strong(name, shape):
 def model_case(name, options):
     V, B, T = 7, 2, 5
     m = DEFAULTS | options
-    rows = numbered(parameter_shapes(m, V), strong)
-    p = filled(rows)
+    model, rows = model_of(m, V, strong)
     ids = torch.tensor([[mix(1000 + b * T + t) % V for t in range(T)] for b in range(B)])
     targets = torch.tensor([[mix(2000 + b * T + t) % V for t in range(T)] for b in range(B)])
-    logits = logits_of(p, m, ids)
-    loss = cross_entropy(logits, targets)
+    logits = model(ids).logits
+    loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
     loss.backward()
     return {
         "name": name, "model": m, "vocab_size": V, "ids": ids.tolist(), "targets": targets.tolist(),
         "parameters": rows, "loss": loss.item(), "logits": flat(logits),
-        "gradients": {n: flat(t.grad) for n, t in p.items()},
+        "gradients": {n: flat(t.grad) for n, t in model.named_parameters()},
     }  # fmt: skip
 
 
@@ -353,20 +177,10 @@ TRAINING_FORMULAS = FORMULAS | {
 TOKENS, STEPS, VOCAB = 10000, 20, 65
 
 
-def rate(t, step):
-    """Linear warm-up, cosine down to min_lr at lr_decay_iters, then min_lr (Loshchilov & Hutter 2017)."""
-    if step < t["warmup_iters"]:
-        return t["learning_rate"] * (step + 1) / (t["warmup_iters"] + 1)
-    if step > t["lr_decay_iters"]:
-        return t["min_lr"]
-    done = (step - t["warmup_iters"]) / (t["lr_decay_iters"] - t["warmup_iters"])
-    return t["min_lr"] + 0.5 * (1 + math.cos(math.pi * done)) * (t["learning_rate"] - t["min_lr"])
-
-
 def gpt2_like(n_layer):
     """Uniform with GPT-2's standard deviations: 0.02, and 0.02 / sqrt(2 L) where a residual branch ends."""
 
-    def fill(name, shape):
+    def spread(name):
         if "ln_" in name:
             return (1.0, 0.0) if name.endswith("weight") else (0.0, 0.0)
         if name.endswith("bias"):
@@ -374,7 +188,7 @@ def gpt2_like(n_layer):
         std = 0.02 / math.sqrt(2 * n_layer) if "c_proj" in name else 0.02
         return 0.0, std * math.sqrt(3)
 
-    return fill
+    return spread
 
 
 def windows(t, block_size, tokens, step, micro):
@@ -385,27 +199,19 @@ def windows(t, block_size, tokens, step, micro):
 
 def training_run(name, options):
     m, t = DEFAULTS | options["model"], TRAIN | options["train"]
-    rows = numbered(parameter_shapes(m, VOCAB), gpt2_like(m["n_layer"]))
-    p = filled(rows)
+    model, rows = model_of(m, VOCAB, gpt2_like(m["n_layer"]))
     tokens = torch.tensor([(mix(j // 5) % 13) * 5 + j % 5 for j in range(TOKENS)])
-    optimizer = torch.optim.AdamW(
-        [{"params": [w for w in p.values() if w.dim() >= 2], "weight_decay": t["weight_decay"]},
-         {"params": [w for w in p.values() if w.dim() < 2], "weight_decay": 0.0}],
-        betas=(t["beta1"], t["beta2"]), eps=t["adam_eps"])  # fmt: skip
+    optimizer = Optimizer(model, t | {"groups": [], "ema": 0})
     losses, norms, rates = [], [], []
     for step in range(STEPS):
-        optimizer.zero_grad()
         total = 0.0
         for micro in range(t["gradient_accumulation_steps"]):
             x, y = windows(t, m["block_size"], tokens, step, micro)
-            loss = cross_entropy(logits_of(p, m, x), y) / t["gradient_accumulation_steps"]
+            loss = cross_entropy(model(x).logits.flatten(0, 1), y.flatten()) / t["gradient_accumulation_steps"]
             loss.backward()
             total += loss.item()
-        norms.append(torch.nn.utils.clip_grad_norm_(list(p.values()), t["grad_clip"]).item())
-        rates.append(rate(t, step))
-        for group in optimizer.param_groups:
-            group["lr"] = rates[-1]
-        optimizer.step()
+        rates.append(t["learning_rate"] * rate_factor(t, step))
+        norms.append(optimizer.step(rate_factor(t, step)).item())
         losses.append(total)
     return {
         "name": name, "model": m, "train": t, "vocab_size": VOCAB, "tokens": TOKENS, "steps": STEPS, "parameters": rows,

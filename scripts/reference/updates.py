@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Reference figures for the update rule muon, computed by PyTorch from its formula, matrix by matrix, in float64. Writes tests/golden/updates.json: values and moments after each of some steps of small
+"""Reference figures for the update rule muon, as peer.py has it, and for AdamW, as PyTorch has it, in float64. Writes tests/golden/updates.json: values and moments after each of some steps of small
 parameters. Weights and gradients come from the formulas of scripts/reference/models.py, which the file repeats.
 
     python3 scripts/reference/updates.py            write the file
     python3 scripts/reference/updates.py --check    compute again and compare with the file, within 1e-5
 """
-import math
 import sys
 
 import torch
 
 from golden import keep_or_check
 from models import FORMULAS, flat, weights
+from peer import Muon
 
 UPDATES = [{"lr_factor": 1.0, "gradient_scale": 1.0}, {"lr_factor": 0.5, "gradient_scale": 0.25}, {"lr_factor": 2.0, "gradient_scale": 1.0}]
 
@@ -37,32 +37,18 @@ UPDATE_FORMULAS = FORMULAS | {
 }
 
 
-def newton_schulz(u):
-    """Of one matrix, on whichever side it lies."""
-    x = u / u.norm()
-    for _ in range(5):
-        square = x @ x.T
-        x = 3.4445 * x - 4.7750 * square @ x + 2.0315 * square @ square @ x
-    return x
-
-
 def muon():
+    """By the peer, which takes the three matrices of c_attn apart."""
     c = MUON
-    values = [weights(p["shape"], k, 0.0, 0.5) for k, p in enumerate(c["parameters"])]
-    moments = [torch.zeros_like(v) for v in values]
-    after = []
+    named = [("c_attn.weight" if p["stacked"] == 3 else p["name"], torch.nn.Parameter(weights(p["shape"], k, 0.0, 0.5))) for k, p in enumerate(c["parameters"])]
+    optimizer, after = Muon(named, c), []
     for s, update in enumerate(c["updates"]):
-        rate = c["learning_rate"] * update["lr_factor"]
-        for k, p in enumerate(c["parameters"]):
-            gradient = update["gradient_scale"] * weights(p["shape"], 100 * (s + 1) + k, 0.0, 0.5)
-            rows = p["shape"][0] // p["stacked"]
-            for first in range(0, p["shape"][0], rows):
-                part = slice(first, first + rows)
-                moments[k][part] = c["momentum"] * moments[k][part] + (1 - c["momentum"]) * gradient[part]
-                look_ahead = (1 - c["momentum"]) * gradient[part] + c["momentum"] * moments[k][part]
-                step = math.sqrt(max(1.0, rows / p["shape"][1])) * newton_schulz(look_ahead)
-                values[k][part] -= rate * c["weight_decay"] * values[k][part] + rate * step
-        after.append({"values": [flat(v) for v in values], "moments": [flat(m) for m in moments]})
+        for k, (_, weight) in enumerate(named):
+            weight.grad = update["gradient_scale"] * weights(weight.shape, 100 * (s + 1) + k, 0.0, 0.5)
+        optimizer.step(update["lr_factor"])
+        moments = {shape: iter(stacked) for shape, stacked in optimizer.moments.items()}
+        of_each = [torch.cat([next(moments[tuple(part.shape)]) for part in weight.chunk(p["stacked"])]) for (_, weight), p in zip(named, c["parameters"])]
+        after.append({"values": [flat(weight) for _, weight in named], "moments": [flat(moment) for moment in of_each]})
     return c | {"after": after}
 
 

@@ -69,16 +69,15 @@ class Convolution(nn.Module):
             x = x * visible[:, -x.shape[1]:, None]  # padding counts as zeros, as what precedes the first token does
         rows = x
         if cache is not None:  # as keys of one head, without values
-            while len(cache.layers) <= self.cache_index:
-                cache.layers.append(DynamicLayer())
+            cache.layers += [DynamicLayer() for _ in range(self.cache_index + 1 - len(cache.layers))]
             rows = cache.update(x[:, None], x[:, None, :, :0], self.cache_index)[0][:, 0]  # (B, S, C)
-        spans = F.pad(rows, (0, 0, len(self.weight) - 1, 0)).unfold(1, len(self.weight), 1)  # (B, S, C, width)
-        return x + torch.einsum("btcw,wc->btc", spans[:, -x.shape[1]:], self.weight.flip(0))
+        rows = F.pad(rows.mT, (len(self.weight) - 1, 0))  # (B, C, width - 1 + S)
+        return x + F.conv1d(rows, self.weight.flip(0).mT[:, None], groups=x.shape[2]).mT[:, -x.shape[1]:]
 
 
-def rotate(x, angles):
+def rotate(x, turn):
     """x (B, nh, T, hs): pairs are a feature of the first half of a head and one of the second."""
-    cosines, sines = (function(angles)[:, None].to(x.dtype) for function in (torch.cos, torch.sin))
+    cosines, sines = turn  # (B, 1, T, hs / 2)
     first, second = x.chunk(2, dim=-1)
     return torch.cat((first * cosines - second * sines, second * cosines + first * sines), dim=-1)
 
@@ -97,17 +96,17 @@ class Attention(nn.Module):
         projection = nn.Linear(joined, config.n_embd, config.has_bias("attention_output"))
         self.c_proj = projection if config.output_projection else nn.Identity()
 
-    def forward(self, x, angles, mask, cache):
+    def forward(self, x, turn, mask, cache):
         heads = [part.unflatten(-1, (self.n_head, self.head_size)) for part in self.c_attn(x).chunk(3, dim=-1)]
         q, k, v = (part.transpose(1, 2) for part in heads)  # (B, nh, T, hs)
         if self.qk_norm:
             q, k = (F.rms_norm(part, part.shape[-1:], eps=self.eps) for part in (q, k))
-        if angles is not None:
-            q, k = rotate(q, angles), rotate(k, angles)
+        if turn is not None:
+            q, k = rotate(q, turn), rotate(k, turn)
         if cache is not None:
             k, v = cache.update(k, v, self.layer)  # (B, nh, S, hs)
-        dropout = self.weights_dropout * self.training
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout, scale=self.scale)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=self.weights_dropout * self.training,
+                                           is_causal=mask is None, scale=self.scale)
         return F.dropout(self.c_proj(y.transpose(1, 2).flatten(2)), self.output_dropout, self.training)
 
 
@@ -129,12 +128,12 @@ class Block(nn.Module):
     def __init__(self, config, layer):
         super().__init__()
         self.norm_first = config.norm_place == "pre"
-        self.ln_1, self.attn = Norm(config), Attention(config, layer)
         self.conv_1 = Convolution(config) if "attention" in config.conv_places else None
         self.conv_2 = Convolution(config) if "mlp" in config.conv_places else None
+        self.ln_1, self.attn = Norm(config), Attention(config, layer)
         self.ln_2, self.mlp = (Norm(config), FeedForward(config)) if config.feed_forward else (None, None)
 
-    def forward(self, x, angles, mask, visible, cache):
+    def forward(self, x, turn, mask, visible, cache):
         def residual(x, norm, convolution, sublayer, *rest):
             h = norm(x) if self.norm_first else x
             if convolution is not None:
@@ -142,7 +141,7 @@ class Block(nn.Module):
             x = x + sublayer(h, *rest)
             return x if self.norm_first else norm(x)
 
-        x = residual(x, self.ln_1, self.conv_1, self.attn, angles, mask, cache)
+        x = residual(x, self.ln_1, self.conv_1, self.attn, turn, mask, cache)
         return x if self.mlp is None else residual(x, self.ln_2, self.conv_2, self.mlp)
 
 
@@ -158,12 +157,11 @@ class ChargptForCausalLM(PreTrainedModel, GenerationMixin):
 
     def __init__(self, config):
         super().__init__(config)
+        learned = {"wpe": nn.Embedding(config.block_size, config.n_embd)} if config.position == "learned" else {}
         self.transformer = nn.ModuleDict({
-            "wte": nn.Embedding(config.vocab_size, config.n_embd),
+            "wte": nn.Embedding(config.vocab_size, config.n_embd), **learned,
             "h": nn.ModuleList(Block(config, layer) for layer in range(config.n_layer)),
             "ln_f": Norm(config) if config.final_norm else nn.Identity()})
-        if config.position == "learned":
-            self.transformer["wpe"] = nn.Embedding(config.block_size, config.n_embd)
         self.lm_head = nn.Linear(config.n_embd, config.vocab_size, config.has_bias("head"))
         for index, convolution in enumerate(module for module in self.modules() if isinstance(module, Convolution)):
             convolution.cache_index = config.n_layer + index
@@ -187,17 +185,19 @@ class ChargptForCausalLM(PreTrainedModel, GenerationMixin):
         if cache is None and (self.config.use_cache if use_cache is None else use_cache):
             cache = DynamicCache()
         T, past = input_ids.shape[1], cache.get_seq_length() if cache is not None else 0
-        # Each token sees itself and those before.
-        mask = torch.ones(T, past + T, dtype=torch.bool, device=input_ids.device).tril(past)
+        # Each token sees itself and those before; where no token is left out, that needs no mask.
+        seen = torch.ones(T, past + T, dtype=torch.bool, device=input_ids.device).tril(past)
+        mask = None if past == 0 and attention_mask is None else seen
         if attention_mask is not None:  # (B, S); padding sees itself, or it would see nothing
             mask = mask & (attention_mask[:, None, None].bool() | torch.eye(past + T, device=mask.device)[past:].bool())
         if position_ids is None:
             position_ids = torch.arange(past, past + T, device=input_ids.device)[None]
         x = self.embed(input_ids, position_ids)
         head_size, rope = self.transformer["h"][0].attn.head_size, self.config.position == "rope"
-        angles = angles_of(position_ids, head_size, self.config.rope_base) if rope else None
+        angles = angles_of(position_ids, head_size, self.config.rope_base)[:, None] if rope else None
+        turn = (angles.cos().to(x.dtype), angles.sin().to(x.dtype)) if rope else None
         for block in self.transformer["h"]:
-            x = block(x, angles, mask, attention_mask, cache)
+            x = block(x, turn, mask, attention_mask, cache)
         logits = self.lm_head(self.transformer["ln_f"](x))
         loss = None if labels is None else self.loss_function(logits, labels, self.config.vocab_size, **kwargs)
         return CausalLMOutputWithPast(loss, logits, cache)
