@@ -11,8 +11,7 @@ A preset whose run would take longer than --hours, or more memory than there is,
 measured elsewhere and whose config is unchanged is kept instead. Runs are kept in --work: broken off, the same command goes on.
 
 A row carries a digest of its preset's options, those that differ from their defaults (the defaults as they were stand in
-expected.json too); tests/cli/test_presets.py fails where a preset or a default has changed since. It carries a digest of each run's
-metrics too, losses without times: the same program, LibTorch, thread count and processor give the same again.
+expected.json too); tests/cli/test_presets.py fails where a preset or a default has changed since.
 
 After `--`, options for every run shorten it, to try this script; such rows are refused for configs/ itself.
 """
@@ -30,7 +29,6 @@ from workbench import PROGRAM, ROOT, Program, processor, replace_file, write_par
 
 BEGIN, END = "<!-- measured: begin (scripts/measure/presets.py writes this table) -->", "<!-- measured: end -->"
 SECTIONS = ("data", "model", "train", "eval")
-METRICS = ("kind", "step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "averaged_val_loss")
 
 
 def digest(value):
@@ -56,9 +54,8 @@ class Presets(Program):
 
     def config_digest(self, preset, defaults):
         """Of the options in which a preset differs from the defaults."""
-        options = self.options(preset)
-        return digest({section: {key: value for key, value in options[section].items() if value != defaults[section].get(key)}
-                       for section in SECTIONS})
+        return digest({section: {key: value for key, value in its.items() if value != defaults[section].get(key)}
+                       for section, its in self.options(preset).items()})
 
 
 def changed_defaults(then, now):
@@ -70,16 +67,6 @@ def machine(program):
     found = program.json("doctor")
     return {"cpu": processor(), "processors": found["processors"], "threads": found["threads"],
             "device": found["device"], "libtorch": found["libtorch"]}
-
-
-def metrics_digest(run):
-    """Of the losses of a run, without its times and paths."""
-    rows = []
-    for line in (pathlib.Path(run) / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if row["kind"] in ("train", "eval"):
-            rows.append([row.get(key) for key in METRICS])
-    return digest(rows)
 
 
 def mean(values):
@@ -101,8 +88,7 @@ def measure(program, preset, options):
     """One row, trained now."""
     folder = pathlib.Path(options.work) / f"{preset.replace('/', '-')}-{digest([program.options(preset), options.extra])}"
     compared = program.json("compare", preset, "--seeds", options.seeds, "--out", folder, *options.extra, quiet=False)["results"][0]
-    runs = [{"seed": seed["seed"], "loss": seed["loss"], "step": seed["step"], "seconds": round(seed["seconds"], 1),
-             "metrics": metrics_digest(ROOT / seed["run"])} for seed in compared["seeds"]]
+    runs = [{key: round(seed[key], 1) if key == "seconds" else seed[key] for key in ("seed", "loss", "step", "seconds")} for seed in compared["seeds"]]
     row = {"loss": compared["mean"], "ci95": compared["ci95"], "seconds": round(mean([run["seconds"] for run in runs]), 1),
            "params": compared["params"], "block_size": compared["block_size"], "runs": runs}
     if compared["block_size"] > 64:
@@ -124,11 +110,9 @@ def table(expected):
     """The generated part of configs/README.md."""
     lines = ["| preset | parameters | loss ± 95 % over seeds | in windows of 64 | seconds | measured |", "|---|---|---|---|---|---|"]
     for preset, row in expected["rows"].items():
-        measured = "loss" in row
-        lines.append("| " + " | ".join([
-            f"`{preset}`", f"{row['params']:,}" if measured else "", loss_cell(row),
-            f"{row['loss_windows_64']:.4f}" if "loss_windows_64" in row else "", f"{row['seconds']:,.0f}" if measured else "",
-            f"{row['date']}, {row['machine']}" if measured else ""]) + " |")
+        cells = [f"{row['params']:,}", loss_cell(row), f"{row['loss_windows_64']:.4f}" if "loss_windows_64" in row else "", f"{row['seconds']:,.0f}",
+                 f"{row['date']}, {row['machine']}"] if "loss" in row else ["", loss_cell(row), "", "", ""]
+        lines.append(f"| `{preset}` | {' | '.join(cells)} |")
     lines.append("")
     for name, about in expected["machines"].items():
         lines.append(f"Machine {name}: {about['cpu']}, {about['processors']} processors, {about['threads']} threads, {about['device']}, "
@@ -137,10 +121,8 @@ def table(expected):
 
 
 def name_of_machine(expected, about):
-    for name, known in expected["machines"].items():
-        if known == about:
-            return name
-    name = chr(ord("A") + len(expected["machines"]))
+    same = [name for name, known in expected["machines"].items() if known == about]
+    name = same[0] if same else chr(ord("A") + len(expected["machines"]))
     expected["machines"][name] = about
     return name
 
@@ -166,7 +148,7 @@ def parse_arguments():
     parser.add_argument("--program", default=PROGRAM)
     parser.add_argument("--work", default=str(ROOT / "runs" / "measure_presets"), help="folder of the runs")
     parser.add_argument("--folder", default=str(ROOT / "configs"), help="folder of expected.json and README.md")
-    parser.add_argument("--rehash", action="store_true", help="train nothing, write new digests of the configs; those of the metrics go")
+    parser.add_argument("--rehash", action="store_true", help="train nothing, write new digests of the configs")
     parser.add_argument("--table", action="store_true", help="train nothing, write the table from expected.json")
     own, extra = (sys.argv[1:sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1:]) if "--" in sys.argv else (sys.argv[1:], [])
     options = parser.parse_args(own)
@@ -184,8 +166,6 @@ def main():
         expected["defaults"] = program.defaults()
         for preset, row in expected["rows"].items():
             row["config"] = program.config_digest(preset, expected["defaults"])
-            for run in row.get("runs", []):
-                run.pop("metrics", None)
     if options.table or options.rehash:
         return save(options.folder, expected, presets)
     unknown = [preset for preset in options.only or [] if preset not in presets]

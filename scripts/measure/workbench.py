@@ -1,16 +1,10 @@
-"""What the scripts that measure share: the program and its command line, measurements in turns, and the parts of READMEs that they write. Knows
-no measurement."""
+"""What the scripts that measure share: the program, measurements in turns, and files that they write."""
 
-import argparse
-import collections
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
-import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("CHARGPT", str(ROOT / "build" / "chargpt"))
@@ -41,27 +35,6 @@ def processor():
     return ", ".join([of_first["model name"]] + [f"{number} {of_first[key]}" for number, key in (("family", "cpu family"), ("model", "model")) if key in of_first])
 
 
-Cost = collections.namedtuple("Cost", "seconds processor_seconds peak told")
-
-
-def cost_of(command):
-    """Of a command: seconds, those of its processors, its peak of memory in bytes, and what it said on stderr."""
-    peak, ended = 0, 0
-    with tempfile.TemporaryFile("w+") as told:
-        begun = time.perf_counter()
-        process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=told)
-        while ended == 0:  # ru_maxrss would be this script's own, which the child begins with
-            now = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-            peak = max([peak, *map(int, re.findall(r"VmHWM:\s*(\d+) kB", now))])
-            time.sleep(0.01)
-            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        seconds = time.perf_counter() - begun
-        told.seek(0)
-        if status != 0:
-            raise SystemExit(f"{pathlib.Path(sys.argv[0]).stem}: {' '.join(map(str, command))} failed: {told.read().strip()}")
-        return Cost(seconds, usage.ru_utime + usage.ru_stime, 1024 * peak, told.read())
-
-
 def in_turns(pairs, first, second):
     """The results of both, called A B B A and so on: a machine that slows down or speeds up favours neither, and a pair's two are neighbours in time."""
     results = [], []
@@ -69,33 +42,6 @@ def in_turns(pairs, first, second):
         for side in (0, 1) if pair % 2 == 0 else (1, 0):
             results[side].append((first, second)[side]())
     return results
-
-
-def parser_for(doc, name, others):
-    """Of a script that measures on texts: --program, --text (in place of `others`), --threads, --work (runs/NAME unless it is given) and --print."""
-    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    parser.add_argument("--program", default=PROGRAM)
-    parser.add_argument("--text", action="append", metavar="NAME=FILE", help=f"this text, not those of the {others}; may be repeated")
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / name)
-    parser.add_argument("--print", action="store_true", help="write no table")
-    return parser
-
-
-def parsed(parser):
-    """The options, with the folder `work` made, and the texts given by --text: (name, path)."""
-    options = parser.parse_args()
-    options.work = options.work.resolve()
-    options.work.mkdir(parents=True, exist_ok=True)
-    given = [entry.split("=", 1) for entry in options.text or []]
-    return options, [(name, pathlib.Path(path).resolve()) for name, path in given]
-
-
-def refuse_unknown(only, names):
-    """A name of --only that is none of the texts."""
-    for name in only or []:
-        if name not in names:
-            raise SystemExit(f"--only {name}: no such text; there is {', '.join(names)}")
 
 
 def replace_file(path, text):
