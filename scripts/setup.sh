@@ -104,36 +104,31 @@ build_jobs() {
 # The folder of a LibTorch that is new enough, as scripts/cmake/LibTorchSearch.cmake chooses; empty where there is none.
 find_libtorch() { cmake -P scripts/cmake/LibTorchSearch.cmake; }
 
-# True where FOLDER holds a CUDA build of LibTorch.
-is_cuda_build() { [ -e "$1/lib/libtorch_cuda.so" ] && [ -e "$1/lib/libtorch_cpu.so" ]; }
-
-# Fetches LibTorch into .libtorch, which appears by one rename: whole or not at all.
+# fetch_libtorch [FOLDER [VERSION]]: LibTorch into FOLDER (.libtorch), which appears by one rename: whole or not at all. The CPU build where it can be
+# had, from where pip is set up to look, else from PyTorch's own index of CPU builds; else whatever build pip finds.
 fetch_libtorch() {
   python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip ca-certificates
-  say "fetching LibTorch $torch_version into .libtorch"
-  local incoming=.libtorch.incoming
-  rm -rf $incoming
-  install_wheel $incoming || fail "LibTorch could not be fetched (above); or set LIBTORCH to the folder of one, 2.11 or newer"
-  [ -e $incoming/torch/lib/libtorch_cpu.so ] || fail "the wheel of torch $torch_version holds no libtorch_cpu.so; set LIBTORCH to the folder of a LibTorch"
-  rm -rf .libtorch
-  mv $incoming .libtorch
+  local folder=${1:-.libtorch} version=${2:-$torch_version}
+  say "fetching LibTorch $version into $folder"
+  rm -rf "$folder.incoming"
+  install_wheel "$folder.incoming" "$version" || fail "LibTorch could not be fetched (above); or set LIBTORCH to the folder of one, 2.11 or newer"
+  [ -e "$folder.incoming/torch/lib/libtorch_cpu.so" ] || fail "the wheel of torch $version holds no libtorch_cpu.so; set LIBTORCH to the folder of a LibTorch"
+  rm -rf "$folder"
+  mv "$folder.incoming" "$folder"
 }
 
-# install_wheel FOLDER: the CPU build where it can be had: from where pip is set up to look, else from PyTorch's own index of CPU
-# builds; else whatever build pip finds.
 install_wheel() {
   export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
-  local pip=(python3 -m pip install --target "$1")
+  local pip=(python3 -m pip install --target "$1") cpu_index=https://download.pytorch.org/whl/cpu
   [ -t 2 ] || pip+=(--quiet)
   if [ "${CHARGPT_LIBTORCH_BUILD:-cpu}" = cpu ]; then
-    "${pip[@]}" "torch==$torch_version+cpu" >&2 2>/dev/null && return 0
-    local cpu_index=https://download.pytorch.org/whl/cpu
+    "${pip[@]}" "torch==$2+cpu" >&2 2>/dev/null && return 0
     if python3 -c "import urllib.request; urllib.request.urlopen('$cpu_index/torch/', timeout=5)" 2>/dev/null; then
-      "${pip[@]}" --index-url $cpu_index "torch==$torch_version" >&2 && return 0
+      "${pip[@]}" --index-url $cpu_index "torch==$2" >&2 && return 0
     fi
     say "no CPU build within reach: fetching the one that pip finds, which may be the CUDA build of several GB"
   fi
-  "${pip[@]}" "torch==$torch_version" >&2
+  "${pip[@]}" "torch===$2" >&2  # === does not take 2.13.0+cpu for 2.13.0, where pip is set up to look among CPU builds too
 }
 
 # True where the build files of FOLDER build what training by several processes takes.

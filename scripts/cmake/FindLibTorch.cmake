@@ -3,7 +3,7 @@
 # Sets LibTorch_FOUND, LibTorch_FOLDER, LibTorch_VERSION, LibTorch_ORIGIN, LibTorch_CUDA (TRUE for a CUDA build) and LibTorch_LIBRARY_DIRS
 # (for CMAKE_BUILD_RPATH).
 include(${CMAKE_CURRENT_LIST_DIR}/LibTorchSearch.cmake)
-libtorch_search(LibTorch_FOLDER LibTorch_FULL_VERSION LibTorch_ORIGIN libtorch_passed_over)
+libtorch_search()
 foreach(line ${libtorch_passed_over})
   message(STATUS "Passed over: ${line}")
 endforeach()
