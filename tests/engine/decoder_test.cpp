@@ -1,37 +1,23 @@
-// Decoding on the raw weights against the model's own forward over the whole window: logits, over all options and model
-// types.
+// Sequences that a network continues against the module's own forward over the whole window: logits, over all options
+// and model types.
 #include "network/decoder.h"
 
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include <new>
+#include <numeric>
 
 #include "inference_of.h"
 #include "model/variants.h"
 #include "network/model_types.h"
+#include "predict/network.h"
 
 #include "test.h"
 
 using namespace chargpt;
-using cpu::Decoder;
-using cpu::Kernels;
 
 namespace {
-
-/// A decoder of the model's weights, and what it computes with.
-struct Decoding {
-  Decoding(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels())
-      : weights(inference_of(model)),
-        plan(weights.plan()),
-        team((use_kernels(plan, kernels), plan), weights.values(), threads),
-        decoder(team) {}
-
-  TestModel weights;
-  cpu::Plan plan;
-  cpu::ForwardTeam team;
-  Decoder decoder;
-};
 
 /// Logits of the position behind `ids`, all of them through the model; of more than block_size each sees the last.
 torch::Tensor expected_logits(LanguageModel& model, const Ids& ids) {
@@ -46,79 +32,55 @@ torch::Tensor expected_logits(LanguageModel& model, const Ids& ids) {
   return longer->forward(batch, {.mask = (all.tril() - all.tril(-model.block_size())).log()}).index({0, -1});
 }
 
-struct Sequences {
-  Decoder& decoder;
-  std::int64_t block_size, kept;
-  std::vector<Ids> windows;  ///< what each sequence's next logits are a function of
-  float* logits = nullptr;
-
-  void start(const Ids& ids, std::size_t count) {
-    windows.assign(count, ids);
-    logits = decoder.start(ids, static_cast<std::int64_t>(count));
-  }
-  /// A different id for each.
-  void append(std::int64_t round) {
+/// Largest error of any logit while `count` sequences grow from `prompt` ids by `tokens`; the second of them ends
+/// early.
+double worst_error(LanguageModel& model, Predictor& network, Context context, std::int64_t prompt, std::int64_t count,
+                   std::int64_t tokens) {
+  const std::int64_t kept = kept_tokens(context, model.block_size());
+  Ids first, rows(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < prompt; ++i) first.push_back((5 * i + 2) % test_vocab);
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<Ids> windows(rows.size(), first);  // what each sequence's next logits are a function of
+  Predictor::Rows logits = network.start(first, count);
+  double worst = 0;
+  for (std::int64_t round = 0;; ++round) {
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      const float* const row = logits.first + static_cast<std::int64_t>(i) * logits.stride;
+      const torch::Tensor found = torch::tensor(std::vector<float>(row, row + test_vocab));
+      worst = std::max(worst, largest_difference(found, expected_logits(model, windows[i])));
+    }
+    if (round == tokens) return worst;
+    if (round == 1 && count > 1) {
+      rows.erase(rows.begin() + 1);
+      windows.erase(windows.begin() + 1);
+    }
     Ids ids;
-    for (Ids& window : windows) {
+    for (Ids& window : windows) {  // a different id for each
       ids.push_back((round * round * 7 + round * 3 + 5 * std::ssize(ids)) % test_vocab);
-      if (std::ssize(window) == block_size && kept < block_size) window.erase(window.begin(), window.end() - kept);
+      if (std::ssize(window) == model.block_size() && context != Context::slide)
+        window.erase(window.begin(), window.end() - kept);
       window.push_back(ids.back());
     }
-    logits = decoder.append(ids, kept);
+    logits = network.advance(rows, ids);
+    rows.resize(windows.size());
+    std::iota(rows.begin(), rows.end(), 0);
   }
-  std::vector<float> row(std::size_t sequence) const {
-    const float* const first = logits + static_cast<std::int64_t>(sequence) * decoder.stride();
-    return {first, first + test_vocab};
-  }
-  double worst_error(LanguageModel& model) const {
-    double worst = 0;
-    for (std::size_t i = 0; i < windows.size(); ++i)
-      worst = std::max(worst, largest_difference(torch::tensor(row(i)), expected_logits(model, windows[i])));
-    return worst;
-  }
-};
+}
 
-/// Largest error of any logit while `count` sequences grow from `prompt` ids by `tokens`.
-double worst_error(LanguageModel& model, Decoder& decoder, std::int64_t prompt, std::size_t count, std::int64_t kept,
+double worst_error(LanguageModel& model, int threads, Context context, std::int64_t prompt, std::int64_t count,
                    std::int64_t tokens) {
-  Sequences sequences{decoder, model.block_size(), kept, {}};
-  Ids ids;
-  for (std::int64_t i = 0; i < prompt; ++i) ids.push_back((5 * i + 2) % test_vocab);
-  sequences.start(ids, count);
-  double worst = sequences.worst_error(model);
-  for (std::int64_t round = 0; round < tokens; ++round) {
-    sequences.append(round);
-    worst = std::max(worst, sequences.worst_error(model));
-  }
-  return worst;
+  const TestModel weights = inference_of(model);
+  NetworkPredictor network(weights, threads, context);
+  return worst_error(model, network, context, prompt, count, tokens);
 }
 
 }  // namespace
 
 TEST_CASE_METHOD(OneThread, "logits are the model's within 1e-4, over all options and types, also past block_size") {
-  REQUIRE(all_variants().size() > 40);
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
-    const auto model = disturbed_model(variant.config);
-    Decoding decoding(*model, 2);
-    CHECK(worst_error(*model, decoding.decoder, 3, 3, model->block_size() - 1, 12) < 1e-4);
+    CHECK(worst_error(*disturbed_model(variant.config), 2, Context::full, 3, 3, 12) < 1e-4);
   }
-}
-
-TEST_CASE_METHOD(OneThread, "logits are the model's with every instruction set, number of threads and of sequences") {
-  ModelConfig config = small_config();
-  config.n_head = 3;
-  config.position = Position::rope;
-  const auto model = disturbed_model(config);
-  for (const Kernels* kernels : cpu::all_kernels())
-    for (const int threads : {1, 2, 3}) {
-      Decoding decoding(*model, threads, *kernels);
-      for (const std::size_t sequences : {1, 2, 5, 17})
-        for (const std::int64_t kept : {7, 4, 0}) {
-          INFO(kernels->name << ", " << threads << " threads, " << sequences << " sequences, " << kept << " kept");
-          CHECK(worst_error(*model, decoding.decoder, 8, sequences, kept, 6) < 1e-4);
-        }
-    }
 }
 
 TEST_CASE_METHOD(OneThread, "behind a sliding window logits are those of the whole text, also after many windows") {
@@ -129,28 +91,22 @@ TEST_CASE_METHOD(OneThread, "behind a sliding window logits are those of the who
       config.position = position;
       if (!can_slide(config) || (position == Position::rope && head_width(config) % 2 != 0)) continue;
       INFO(variant.name << ", position " << enum_name(position));
-      const auto model = disturbed_model(config);
-      Decoding decoding(*model, 2);
-      CHECK(worst_error(*model, decoding.decoder, 3, 3, model->block_size(), 30) < 1e-4);
+      CHECK(worst_error(*disturbed_model(config), 2, Context::slide, 3, 3, 30) < 1e-4);
       ++compared;
     }
   }
   CHECK(compared > 80);
 }
 
-TEST_CASE_METHOD(OneThread, "a window that has slid can be run again, and slides again") {
+TEST_CASE_METHOD(OneThread, "a network begins again where its windows have slid or were run again") {
   ModelConfig config = small_config();
   config.position = Position::rope;
   const auto model = disturbed_model(config);
-  Decoding decoding(*model, 2);
-  Sequences sequences{decoding.decoder, 8, 8, {}};
-  sequences.start({1, 2, 3}, 2);
-  for (std::int64_t round = 0; round < 40; ++round) {
-    sequences.kept = round % 10 == 9 ? 4 : 8;
-    if (sequences.kept == 4)  // what was seen before the window is gone
-      for (Ids& window : sequences.windows) window.erase(window.begin(), window.end() - 8);
-    sequences.append(round);
-    CHECK(sequences.worst_error(*model) < 1e-4);
+  const TestModel weights = inference_of(*model);
+  for (const Context context : {Context::slide, Context::half}) {
+    NetworkPredictor network(weights, 2, context);
+    for (const std::int64_t sequences : {3, 130, 1})
+      CHECK(worst_error(*model, network, context, 8, sequences, 9) < 1e-4);
   }
 }
 
@@ -163,54 +119,22 @@ TEST_CASE_METHOD(OneThread, "windows longer than a thread takes at once") {
   turned.position = Position::rope;
   turned.conv_places = {Place::attention, Place::mlp};
   for (const auto& model : {disturbed_model(config), disturbed_model(turned)})
-    for (const int threads : {1, 2, 3}) {
-      Decoding decoding(*model, threads);
-      for (const std::size_t sequences : {1, 2, 3}) {
+    for (const int threads : {1, 2, 3})
+      for (const std::int64_t sequences : {1, 2, 3}) {
         INFO(enum_name(model->config().position) << ", " << threads << " threads, " << sequences << " sequences");
-        CHECK(worst_error(*model, decoding.decoder, 299, sequences, 299, 3) < 1e-4);
-        CHECK(worst_error(*model, decoding.decoder, 300, sequences, 150, 2) < 1e-4);
+        CHECK(worst_error(*model, threads, Context::full, 299, sequences, 3) < 1e-4);
+        CHECK(worst_error(*model, threads, Context::half, 300, sequences, 2) < 1e-4);
       }
-    }
-}
-
-TEST_CASE_METHOD(OneThread, "more sequences than a thread takes at once") {
-  const auto model = disturbed_model(small_config());
-  Decoding decoding(*model, 1);
-  CHECK(worst_error(*model, decoding.decoder, 3, 130, 7, 1) < 1e-4);
 }
 
 TEST_CASE_METHOD(OneThread, "where memory was refused there is no room, and less is taken afterwards") {
   const auto model = disturbed_model(small_config());
-  Decoding decoding(*model, 1);
+  const TestModel weights = inference_of(*model);
   constexpr std::int64_t beyond = std::int64_t{1} << 45;  // all address space
-  cpu::SequenceCache cache(decoding.plan);
+  cpu::SequenceCache cache(weights.plan());
   CHECK_THROWS_AS(cache.make_room(beyond), std::bad_alloc);
   CHECK(cache.slots() == 0);
-  CHECK_THROWS_AS(decoding.team.pass(0).prepare(1, beyond), std::bad_alloc);
-  CHECK(worst_error(*model, decoding.decoder, 3, 1, 7, 2) < 1e-4);
-}
-
-TEST_CASE_METHOD(OneThread, "a sequence has the same bits alone and among others, and after those have gone") {
-  const auto model = disturbed_model(small_config());
-  Decoding decoding(*model, 2);
-  Decoder& decoder = decoding.decoder;
-  const auto grown = [&](std::size_t count, bool leave) {
-    Sequences sequences{decoder, 8, 7, {}};
-    sequences.start({1, 2, 3}, count);
-    std::vector<std::vector<float>> rows;
-    for (std::int64_t round = 0; round < 12; ++round) {
-      if (leave && round == 3) {
-        decoder.keep(Ids{0, 4});
-        sequences.windows = {sequences.windows[0], sequences.windows[4]};
-      }
-      sequences.append(round);
-      rows.push_back(sequences.row(0));
-    }
-    if (leave) CHECK(sequences.worst_error(*model) < 1e-4);
-    return rows;
-  };
-  const auto alone = grown(1, false);
-  CHECK(alone == grown(5, false));
-  CHECK(alone == grown(20, false));
-  CHECK(alone == grown(20, true));
+  NetworkPredictor network(weights, 1);
+  CHECK_THROWS_AS(network.start(Ids{1, 2, 3}, beyond), std::bad_alloc);
+  CHECK(worst_error(*model, network, Context::full, 3, 1, 2) < 1e-4);
 }

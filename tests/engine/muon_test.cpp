@@ -125,16 +125,3 @@ TEST_CASE("a gradient of zeros moves nothing") {
   update(arena, {});
   CHECK(equal(arena.values, before.values));
 }
-
-TEST_CASE("the step of one row is the rate, in the gradient's direction") {
-  ParameterArena arena({{.name = "row", .shape = {1, 2}}}, Decay::matrices, muon_config(0.1));
-  arena.gradients.data()[0] = -3;
-  arena.gradients.data()[1] = 4;
-  update(arena, {});
-  // |x| = 1 goes through x (a + b x^2 + c x^4) five times: 0.701, 1.121, ... 0.7 to 1.2
-  const double x = arena.values.data()[0], y = arena.values.data()[1], length = std::hypot(x, y);
-  CHECK(length > 0.065);
-  CHECK(length < 0.125);
-  CHECK(x == Approx(0.6 * length));
-  CHECK(y == Approx(-0.8 * length));
-}

@@ -46,19 +46,6 @@ TEST_CASE("three updates are those of torch.optim.AdamW, with decay and scaled g
   CHECK(arena.updates() == 3);
 }
 
-TEST_CASE("one update of one weight, by hand") {
-  TinyArena arena({.learning_rate = 0.1, .weight_decay = 0.5});
-  std::ranges::fill(arena.values.all(), 1.0F);
-  std::ranges::fill(arena.gradients.all(), -4.0F);
-  update(arena, {.lr_factor = 1, .gradient_scale = 0.25, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8});
-  // decay: 1 - 0.1 * 0.5 = 0.95; bias-corrected first update: a step of the rate against the gradient's sign: 0.95 +
-  // 0.1
-  CHECK(arena.values.data()[0] == Approx(1.05));
-  CHECK(arena.moment1.data()[0] == Approx(0.1 * -1));
-  CHECK(arena.moment2.data()[0] == Approx(0.01 * 1));
-  CHECK(arena.updates() == 1);
-}
-
 TEST_CASE("an epsilon of 0 leaves weights without a gradient, and padding, as they are") {
   const TrainConfig train{.weight_decay = 0, .adam_eps = 0};
   TinyArena arena(train);

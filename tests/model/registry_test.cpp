@@ -122,60 +122,6 @@ TEST_CASE_METHOD(OneThread, "attention and gpt memorize a batch, with any option
   }
 }
 
-TEST_CASE_METHOD(NoGradients, "recorded attention has a row for each token, which sums to 1 and looks back only") {
-  for (const auto& [name, config] : each_option()) {
-    INFO(name);
-    const auto model = make_model(config, test_vocab, 8);
-    AttentionMaps maps;
-    const Tensor logits = model->forward(some_ids(3, 6), {.attention = &maps});
-    CHECK(largest_difference(logits, model->forward(some_ids(3, 6))) <= 1e-5);
-    if (config.type == "bigram") {
-      CHECK(maps.empty());
-      continue;
-    }
-    const bool attends = config.type == "attention" || config.type == "gpt";
-    CHECK(maps.size() == (config.type == "gpt" ? 2 : 1));
-    for (const auto& map : maps) {
-      CHECK(map.sizes() == torch::IntArrayRef({3, attends ? config.n_head : 1, 6, 6}));
-      CHECK(largest_difference(map.sum(-1), at::ones({1})) <= 1e-6);
-      if (!leaks(model->config())) CHECK(map.triu(1).abs().max().item<double>() == 0);
-    }
-  }
-}
-
-TEST_CASE("nanoGPT's CPU model has its parameters, by its names, a tied matrix once") {
-  const auto model = make_model(ModelConfig{}, 65, 1);
-  CHECK(model->parameter_count() == 65 * 128 + 64 * 128 + 4 * (2 * 128 + 12 * 128 * 128) + 128);
-  std::vector<std::string> names;
-  for (const auto& parameter : model->named_parameters()) names.push_back(parameter.key());
-  CHECK(names.size() == 2 + 4 * 6 + 1);
-  names.resize(8);
-  CHECK(names == std::vector<std::string>{"transformer.wte.weight", "transformer.wpe.weight",
-                                          "transformer.h.0.ln_1.weight", "transformer.h.0.attn.c_attn.weight",
-                                          "transformer.h.0.attn.c_proj.weight", "transformer.h.0.ln_2.weight",
-                                          "transformer.h.0.mlp.c_fc.weight", "transformer.h.0.mlp.c_proj.weight"});
-}
-
-TEST_CASE("places of biases are read as a set, in any order") {
-  ModelConfig config = small_config();
-  config.bias = true;
-  const auto biased = [&](Places places) {
-    config.bias_places = std::move(places);
-    std::string names;
-    for (const auto& parameter : make_model(config, test_vocab, 1)->named_parameters())
-      if (parameter.key().ends_with("bias") && parameter.key().find(".h.1.") == std::string::npos)
-        names += parameter.key() + " ";
-    return names;
-  };
-  CHECK(biased({}).empty());
-  CHECK(biased({Place::attention}) == "transformer.h.0.attn.c_attn.bias ");
-  CHECK(biased({Place::attention_output}) == "transformer.h.0.attn.c_proj.bias ");
-  CHECK(biased({Place::mlp}) == "transformer.h.0.mlp.c_fc.bias transformer.h.0.mlp.c_proj.bias ");
-  CHECK(biased({Place::norm}) == "transformer.h.0.ln_1.bias transformer.h.0.ln_2.bias transformer.ln_f.bias ");
-  CHECK(biased({Place::head}) == "lm_head.bias ");
-  CHECK(biased({Place::head, Place::attention}) == biased({Place::attention, Place::head, Place::head}));
-}
-
 TEST_CASE("options that do not fit together are refused with what would") {
   const auto message = [](const ModelConfig& config) {
     return message_of(ExitCode::usage, [&] { check_model_config(config); });

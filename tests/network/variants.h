@@ -58,7 +58,10 @@ inline std::vector<Variant> single_changes() {
       variant("narrow feed-forward layer", "gpt", [](auto& c) { c.mlp_size = 7; }),
       variant("biases", "gpt", [](auto& c) { c.bias = true; }),
       variant("own head", "gpt", [](auto& c) { c.tie_weights = false; }),
-      variant("tied head with a bias", "gpt", [](auto& c) { c.bias = true, c.bias_places = {Place::head}; }),
+      variant("biases of a tied head and attention's output", "gpt",
+              [](auto& c) {
+                c.bias = true, c.bias_places = {Place::head, Place::attention_output};
+              }),
       variant("QK-norm", "gpt", [](auto& c) { c.qk_norm = true; }),
       variant("scale of the width", "gpt", [](auto& c) { c.attention_scale = AttentionScale::width; }),
       variant("no scale", "gpt", [](auto& c) { c.attention_scale = AttentionScale::none; }),
