@@ -1,7 +1,8 @@
-// The CPU kernels of every instruction set this machine has, against the formulas in double precision; backward passes
-// are in backward_test.cpp.
+// The CPU kernels of every instruction set this machine has, against formulas in double precision or against the
+// portable ones.
 #include "kernels/kernels.h"
 
+#include <array>
 #include <cstdlib>
 #include <functional>
 
@@ -157,43 +158,6 @@ TEST_CASE("a NaN stays one through every activation") {
   });
 }
 
-TEST_CASE("a convolution adds the last tokens of its window, weighted, and no more than are there") {
-  for_all_kernels([](const Kernels& k) {
-    const long ld = 48, T = 9;
-    for (const long width : {1L, 16L, 37L})
-      for (const long taps : {1L, 3L, 12L}) {
-        INFO("width " << width << ", taps " << taps);
-        const Floats x = numbers(T, ld), w = numbers(taps, width, 1), dy = numbers(T, ld, 2);
-        const auto reached = [&](long t) { return std::min(taps, t + 1); };
-        for (const long seen : {0L, 1L, 8L}) {  // the rows behind those are convolved
-          Floats y(x.size());
-          k.convolve(T - seen, seen, width, taps, x.data() + seen * ld, ld, w.data(), y.data() + seen * ld, ld);
-          const double error = error_of(y, T, width, ld, [&](long t, long c) {
-            double sum = t < seen ? 0 : entry(x, t * ld + c);
-            for (long j = 0; t >= seen && j < reached(t); ++j)
-              sum += entry(w, j * width + c) * entry(x, (t - j) * ld + c);
-            return sum;
-          });
-          CHECK(error < 1e-5);
-        }
-        Floats dx(x.size()), dw(w.size(), 0.5F);
-        k.convolve_backward(T, width, taps, x.data(), ld, w.data(), dy.data(), ld, dx.data(), ld, dw.data());
-        CHECK(error_of(dx, T, width, ld, [&](long t, long c) {
-                double sum = entry(dy, t * ld + c);
-                for (long j = 0; j < taps && t + j < T; ++j)
-                  sum += entry(w, j * width + c) * entry(dy, (t + j) * ld + c);
-                return sum;
-              }) < 1e-5);
-        CHECK(error_of(dw, taps, width, width, [&](long j, long c) {
-                double sum = 0.5;  // added to
-                for (long t = j; t < T; ++t) sum += entry(dy, t * ld + c) * entry(x, (t - j) * ld + c);
-                return sum;
-              }) < 1e-5);
-        CHECK(entry(dw, taps * width) == 0.5);
-      }
-  });
-}
-
 TEST_CASE("attention over cached keys and values is attention, for the last queries of any number") {
   for_all_kernels([](const Kernels& k) {
     for (const long T : {1L, 2L, 16L, 33L, 130L})
@@ -249,43 +213,6 @@ TEST_CASE("dropout draws element i from word i mod 4 of Philox block i / 4, from
   });
 }
 
-TEST_CASE("an update by AdamW is the formula's, and an element's bits do not depend on its place") {
-  const long n = 1000;
-  const double scale = 0.5, beta1 = 0.9, beta2 = 0.99, rate = 0.01, decay = 0.1, eps = 0.01;
-  const double correction1 = 1 - std::pow(beta1, 3), correction2 = 1 - std::pow(beta2, 3);
-  const AdamwFactors by{.scale = static_cast<float>(scale),
-                        .fresh1 = static_cast<float>(1 - beta1),
-                        .fresh2 = static_cast<float>(1 - beta2),
-                        .beta2 = static_cast<float>(beta2),
-                        .eps = static_cast<float>(eps),
-                        .kept = static_cast<float>(1 - rate * decay),
-                        .step = static_cast<float>(rate / correction1),
-                        .inverse_root = static_cast<float>(1 / std::sqrt(correction2))};
-  const Floats g = numbers(1, n), w = numbers(1, n, 1), m = numbers(1, n, 2);
-  Floats v = numbers(1, n, 3);
-  for (float& value : v) value *= value;
-  for_all_kernels([&](const Kernels& k) {
-    Floats values = w, moment1 = m, moment2 = v;
-    k.adamw(by, n, g.data(), values.data(), moment1.data(), moment2.data());
-    const auto first = [&](long i) { return beta1 * entry(m, i) + (1 - beta1) * scale * entry(g, i); };
-    const auto second = [&](long i) { return beta2 * entry(v, i) + (1 - beta2) * std::pow(scale * entry(g, i), 2); };
-    CHECK(error_of(moment1, 1, n, n, [&](long, long i) { return first(i); }) < 2e-7);
-    CHECK(error_of(moment2, 1, n, n, [&](long, long i) { return second(i); }) < 2e-7);
-    CHECK(error_of(values, 1, n, n, [&](long, long i) {
-            return entry(w, i) * (1 - rate * decay) -
-                   rate / correction1 * first(i) / (std::sqrt(second(i) / correction2) + eps);
-          }) < 1e-6);
-    for (const long cut : {1L, 7L, 500L, 993L}) {
-      Floats parts = w, parts1 = m, parts2 = v;
-      k.adamw(by, cut, g.data(), parts.data(), parts1.data(), parts2.data());
-      k.adamw(by, n - cut, g.data() + cut, parts.data() + cut, parts1.data() + cut, parts2.data() + cut);
-      CHECK(parts == values);
-      CHECK(parts1 == moment1);
-      CHECK(parts2 == moment2);
-    }
-  });
-}
-
 TEST_CASE("Nesterov's momentum moves on, looks ahead and shrinks the weights") {
   for_all_kernels([](const Kernels& k) {
     const NesterovFactors by{.kept = 0.5F, .fresh = 0.25F, .shrunk = 0.75F};
@@ -302,5 +229,160 @@ TEST_CASE("lerp moves towards the other by a part of the way") {
     Floats y{1, 2, 3, 4, 5};
     k.lerp(0.25F, 3, Floats{5, 2, -1}.data(), y.data());
     CHECK(y == Floats{2, 2, 2, 4, 5});
+  });
+}
+
+// Kernels of one formula in two instruction sets are one template. What the widest computes is held against autograd by
+// tests/engine; here each set is held against the portable one, at sizes that end anywhere in a register.
+
+TEST_CASE("norms of both kinds, with gain and bias or without, and their gradients are alike") {
+  const long rows = 3, ld = 48;
+  const Floats x = numbers(rows, ld), dy = numbers(rows, ld, 1), gain = numbers(1, ld, 2), bias = numbers(1, ld, 3);
+  for (const NormKind kind : {NormKind::layernorm, NormKind::rmsnorm})
+    for (const bool affine : {false, true})
+      for (const long width : {1L, 5L, 16L, 37L}) {
+        INFO((kind == NormKind::layernorm ? "layernorm" : "rmsnorm") << " of " << width << ", affine " << affine);
+        const float* const g = affine ? gain.data() : nullptr;
+        check_alike([&](const Kernels& k) {
+          Floats y(x.size()), stats(2 * rows), dx(x.size(), 1), dgain(x.size(), 1), dbias = dgain;
+          k.norm(kind, rows, width, x.data(), ld, g, affine ? bias.data() : nullptr, 0.25F, y.data(), ld, stats.data());
+          k.norm_backward(kind, rows, width, x.data(), ld, g, stats.data(), dy.data(), ld, dx.data(), ld,
+                          affine ? dgain.data() : nullptr, affine ? dbias.data() : nullptr);
+          return Buffers{y, stats, dx, dgain, dbias};
+        });
+      }
+}
+
+TEST_CASE("attention with and without dropout, and its gradients are alike, in one tile of queries or several blocks") {
+  for (const long T : {1L, 2L, 15L, 16L, 33L, 130L, 300L})
+    for (const long hs : {1L, 6L, 32L})
+      for (const double rate : {0.0, 0.3}) {
+        INFO("T " << T << ", hs " << hs << ", dropout " << rate);
+        const HeadShape shape{.begin = 0, .end = T, .hs = hs, .ld = 40, .ldo = 36, .mask_ld = T, .scale = 0.5F};
+        const long first_element = 13, ldd = 44;
+        const Floats q = numbers(T, shape.ld), keys = numbers(T, shape.ld, 1), v = numbers(T, shape.ld, 2),
+                     d_o = numbers(T, shape.ldo, 3);
+        const DropoutMask drawn = some_mask(rate);
+        const DropoutMask* const mask = rate > 0 ? &drawn : nullptr;
+        check_alike([&](const Kernels& k) {
+          Floats o(d_o.size()), stats(static_cast<std::size_t>(2 * T)), dq(static_cast<std::size_t>(T * ldd), 9),
+              dk = dq, dv = dq, scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
+          k.attention(shape, q.data(), TransposedKeys(k, T, hs, keys, shape.ld).keys(), v.data(), shape.ld, o.data(),
+                      stats.data(), mask, first_element, scratch.data());
+          k.attention_backward(shape, q.data(), keys.data(), v.data(), o.data(), stats.data(), d_o.data(), dq.data(),
+                               dk.data(), dv.data(), ldd, mask, first_element, scratch.data());
+          return Buffers{o, dq, dk, dv};
+        });
+      }
+}
+
+TEST_CASE("heads that are normed and rotated by their position, and gradients back are alike") {
+  const long rows = 5, T = 3, heads = 2;
+  for (const long hs : {2L, 6L, 40L})
+    for (const auto& [normed, rotated] : {std::pair{true, false}, {false, true}, {true, true}}) {
+      INFO("hs " << hs << ", norm " << normed << ", rotation " << rotated);
+      const long ld = heads * hs + 3;
+      const Floats cosines = numbers(T, hs / 2, 2), sines = numbers(T, hs / 2, 3);
+      const float* const c = rotated ? cosines.data() : nullptr;
+      const float* const s = rotated ? sines.data() : nullptr;
+      check_alike([&](const Kernels& k) {
+        Floats values = numbers(rows, ld), gradients = numbers(rows, ld, 1), stats(10);
+        float* const rstd = normed ? stats.data() : nullptr;
+        k.qk_norm_rope(rows, T, heads, hs, values.data(), ld, 0.25F, rstd, c, s);
+        k.qk_norm_rope_backward(rows, T, heads, hs, values.data(), ld, rstd, c, s, gradients.data(), ld);
+        return Buffers{values, gradients, stats};
+      });
+    }
+}
+
+TEST_CASE("cross-entropy, its gradient and that of soft targets are alike, wherever the largest logit is in a row") {
+  const long rows = 4, ld = 80;
+  for (const long V : {1L, 5L, 16L, 65L})
+    for (const long place : {0L, V / 2, V - 1})
+      for (const float largest : {2.0F, 200.0F}) {
+        INFO("V " << V << ", " << largest << " at " << place);
+        const std::array<std::int64_t, rows> targets{0, V / 3, -1, V - 1};  // the third does not count
+        check_alike([&](const Kernels& k) {
+          Floats logits = numbers(rows, ld), losses(rows), q(static_cast<std::size_t>(rows * V + 256));
+          for (long r = 0; r < rows; ++r) entry(logits, r * ld + place) = largest;
+          k.add_softmax(rows, V, Floats(numbers(rows, V, 1)).data(), 0.25F, q.data());
+          k.cross_entropy(rows, V, Floats(logits).data(), ld, targets.data(), 0, losses.data());
+          Floats with_gradient(rows);
+          k.cross_entropy(rows, V, logits.data(), ld, targets.data(), 0.5F, with_gradient.data());
+          CHECK(losses == with_gradient);
+          const Floats hard = logits;
+          k.mix_targets(rows, V, targets.data(), q.data(), 0.3F, logits.data(), ld);
+          return Buffers{losses, hard, logits, q};
+        });
+      }
+}
+
+TEST_CASE("convolutions and their gradients are alike") {
+  const long ld = 48, T = 9;
+  for (const long width : {1L, 16L, 37L})
+    for (const long taps : {1L, 3L, 12L})
+      for (const long seen : {0L, 1L, 8L}) {  // the rows behind those are convolved
+        INFO("width " << width << ", taps " << taps << ", seen " << seen);
+        const Floats x = numbers(T, ld), w = numbers(taps, width, 1), dy = numbers(T, ld, 2);
+        check_alike([&](const Kernels& k) {
+          Floats y(x.size()), dx(x.size()), dw(w.size(), 0.5F);
+          k.convolve(T - seen, seen, width, taps, x.data() + seen * ld, ld, w.data(), y.data() + seen * ld, ld);
+          k.convolve_backward(T, width, taps, x.data(), ld, w.data(), dy.data(), ld, dx.data(), ld, dw.data());
+          return Buffers{y, dx, dw};
+        });
+      }
+}
+
+TEST_CASE("rows are added, multiplied, copied, filled, gated and summed alike, within their width") {
+  const long rows = 3, width = 21, ld = 30, n = 4096 + 19;
+  const Floats x = numbers(rows, ld), y = numbers(rows, ld, 1), row = numbers(1, width, 2), one = numbers(1, n),
+               two = numbers(1, n, 1);
+  const float* const others[] = {one.data(), two.data()};
+  check_alike([&](const Kernels& k) {
+    Floats added = y, multiplied = y, copied = y, filled = y, zeroed = y, sums = row, by_x = x, by_gate = y, gated = y,
+           total = numbers(1, n, 3);
+    k.add(rows, width, x.data(), ld, added.data(), ld);
+    k.multiply(rows, width, x.data(), ld, multiplied.data(), ld);
+    k.copy(rows, width, x.data(), ld, copied.data(), ld);
+    k.broadcast_row(rows, width, row.data(), filled.data(), ld);
+    k.broadcast_row(rows, width, nullptr, zeroed.data(), ld);
+    k.add_column_sums(rows, width, x.data(), ld, sums.data());
+    k.swiglu(rows, width, by_x.data(), by_gate.data(), ld, gated.data(), ld);
+    const double squares = k.sum_buffers(total.data(), others, 2, n);
+    return Buffers{added,
+                   multiplied,
+                   copied,
+                   filled,
+                   zeroed,
+                   sums,
+                   by_x,
+                   by_gate,
+                   gated,
+                   total,
+                   {static_cast<float>(squares / n)}};
+  });
+}
+
+TEST_CASE("updates by AdamW are alike, and an element's bits do not depend on its place") {
+  const long n = 1000;
+  const AdamwFactors by{.scale = 0.5F,
+                        .fresh1 = 0.1F,
+                        .fresh2 = 0.01F,
+                        .beta2 = 0.99F,
+                        .eps = 0.01F,
+                        .kept = 0.999F,
+                        .step = 0.04F,
+                        .inverse_root = 5.8F};
+  const Floats g = numbers(1, n);
+  check_alike([&](const Kernels& k) {
+    const auto updated = [&](long cut) {
+      Floats w = numbers(1, n, 1), m = numbers(1, n, 2), v = numbers(1, n, 3);
+      for (float& value : v) value *= value;
+      k.adamw(by, cut, g.data(), w.data(), m.data(), v.data());
+      k.adamw(by, n - cut, g.data() + cut, w.data() + cut, m.data() + cut, v.data() + cut);
+      return Buffers{w, m, v};
+    };
+    for (const long cut : {1L, 7L, 500L, 993L}) CHECK(updated(cut) == updated(n));
+    return updated(n);
   });
 }

@@ -61,6 +61,24 @@ void for_all_kernels(const Test& test) {
   }
 }
 
+using Buffers = std::vector<Floats>;
+
+/// With every instruction set `run` leaves about what it leaves with the portable one in all of its buffers, those
+/// parts included that it must not touch.
+template <class Run>
+void check_alike(const Run& run) {
+  const Buffers expected = run(*all_kernels().back());
+  for_all_kernels([&](const Kernels& k) {
+    const Buffers got = run(k);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      INFO("buffer " << i);
+      REQUIRE(got[i].size() == expected[i].size());
+      const long n = std::ssize(got[i]);
+      CHECK(error_of(got[i], 1, n, n, [&](long, long c) { return entry(expected[i], c); }) < 1e-5);
+    }
+  });
+}
+
 inline DropoutMask some_mask(double rate) {
   return {.key = {0x89abcdef, 0x1234567},
           .layer = 5,
