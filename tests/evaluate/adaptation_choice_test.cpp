@@ -3,7 +3,7 @@
 
 #include "evaluate/split_loss.h"
 #include "network/drawn_model.h"
-#include "test.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
@@ -12,10 +12,6 @@ std::vector<std::uint8_t> text_of(std::size_t length) {
   std::vector<std::uint8_t> ids;
   for (std::size_t i = 0; i < length; ++i) ids.push_back(static_cast<std::uint8_t>(i * i % test_vocab));
   return ids;
-}
-
-TokenView view_of(const std::vector<std::uint8_t>& ids) {
-  return {ids.data(), 1, std::ssize(ids)};
 }
 
 TEST_CASE_METHOD(DrawnModel, "each rate is tried at half on the train split's last twentieth, alike by any threads") {

@@ -1,8 +1,7 @@
 // What of some texts stands in another, against a search of every stretch.
 #include "evaluate/copied_text.h"
 
-#include "base/random.h"
-#include "test.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
@@ -13,7 +12,7 @@ Ids ids_of(const std::string& text) {
 
 CopiedText copied(const std::vector<Ids>& texts, const Ids& source) {
   const std::vector<std::uint32_t> stored(source.begin(), source.end());
-  return copied_text(texts, TokenView(stored.data(), sizeof stored[0], std::ssize(stored)));
+  return copied_text(texts, view_of(stored));
 }
 
 TEST_CASE("the longest copied stretch is found with its place in the source") {

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "base/token_view.h"
 #include "evaluate/baseline.h"
-#include "test.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
@@ -19,7 +19,7 @@ class Letters {
   explicit Letters(std::string_view text, char document = 0) : document_(document == 0 ? -1 : document - 'a') {
     for (const char letter : text) ids_.push_back(static_cast<std::uint8_t>(letter - 'a'));
   }
-  TokenView view() const { return {ids_.data(), 1, static_cast<std::int64_t>(ids_.size()), document_}; }
+  TokenView view() const { return view_of(ids_, document_); }
 
  private:
   std::int64_t document_;
@@ -74,12 +74,6 @@ double plain_loss(const std::string& train, const std::string& split, double sym
   return sum / static_cast<double>(split.size() - 1);
 }
 
-std::string random_letters(RandomStream& random, std::size_t length, std::uint64_t symbols) {
-  std::string text(length, 'a');
-  for (char& letter : text) letter = static_cast<char>('a' + random.below(symbols));
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE("orders 1 and 2 on a text that fits in the head") {
@@ -89,13 +83,6 @@ TEST_CASE("orders 1 and 2 on a text that fits in the head") {
   const Losses figures = losses("aab", "aba", 4, 8, 2);
   CHECK(figures[0] == Approx((-std::log(0.3) - std::log(0.5)) / 2));
   CHECK(figures[1] == Approx((-std::log(0.4) - std::log(0.5)) / 2));
-}
-
-TEST_CASE("a symbol that was never seen gets its share of the uniform distribution") {
-  // Train "aa" of 3 symbols: p1(c) = (0 + 1/3) / (2 + 1) = 1/9; p2(c | a) = (0 + 1 * 1/9) / (1 + 1) = 1/18.
-  const Losses figures = losses("aa", "ac", 3, 8, 2);
-  CHECK(figures[0] == Approx(std::log(9.0)));
-  CHECK(figures[1] == Approx(std::log(18.0)));
 }
 
 TEST_CASE("losses are the plain recursion's on random texts and documents, for every order, cut and overlap") {
@@ -115,27 +102,10 @@ TEST_CASE("losses are the plain recursion's on random texts and documents, for e
   }
 }
 
-TEST_CASE("n-grams of one context lie side by side") {
-  const Letters text("ababca");
-  NgramCounter counter(text.view());
-  const NgramLevel unigrams = counter.next_order(), bigrams = counter.next_order(), trigrams = counter.next_order();
-  CHECK(unigrams.ids == std::vector<std::int32_t>{0, 1, 2});
-  CHECK(unigrams.counts == std::vector<std::int32_t>{3, 2, 1});
-  CHECK(unigrams.totals == std::vector<std::int32_t>{6});
-  CHECK(bigrams.first == std::vector<std::int32_t>{0, 1, 3, 4});  // ab, ba, bc, ca
-  CHECK(bigrams.ids == std::vector<std::int32_t>{1, 0, 2, 0});
-  CHECK(bigrams.counts == std::vector<std::int32_t>{2, 1, 1, 1});
-  CHECK(bigrams.find(0, 1) == 0);
-  CHECK(bigrams.find(0, 0) == NgramLevel::unseen);
-  CHECK(bigrams.distinct(1) == 2);
-  CHECK(trigrams.ids == std::vector<std::int32_t>{0, 2, 1, 0});  // aba, abc, bab, bca
-  CHECK(trigrams.distinct(3) == 0);                              // nothing came after "ca"
-}
-
 TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {
   // The same text over other ids: the numbers of the symbols make no difference, only how many there are.
   const std::vector<std::uint16_t> train = {0, 32767, 0, 32767, 100, 0}, split = {0, 32767, 100};
-  const Losses wide = ngram_losses({train.data(), 2, 6}, {split.data(), 2, 3}, 32768, {{.length = 8}}, 4).front();
+  const Losses wide = ngram_losses(view_of(train), view_of(split), 32768, {{.length = 8}}, 4).front();
   const Losses narrow = losses("abacca", "abc", 32768, 8, 4);
   CHECK(losses("ababca", "abc", 32768, 8, 4) == wide);
   CHECK(narrow != wide);

@@ -1,21 +1,10 @@
 // What of one text stands in another, against a search of every stretch.
 #include "evaluate/shared_text.h"
 
-#include "base/random.h"
-#include "test.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
-
-TokenView view(const std::string& text) {
-  return {text.data(), 1, std::ssize(text)};
-}
-
-std::string random_letters(RandomStream& random, std::size_t length, std::uint64_t symbols) {
-  std::string text(length, 'a');
-  for (char& letter : text) letter = static_cast<char>('a' + random.below(symbols));
-  return text;
-}
 
 /// `text` with '|' in place of what lies in a stretch of `length` that stands in `other`.
 std::string without_shared(const std::string& text, const std::string& other, std::size_t length) {
@@ -40,28 +29,27 @@ TEST_CASE("shared stretches are those that a search finds, in texts longer than 
       scored += counted.substr(from, 50 + random.below(150));
     }
     const std::string rest = without_shared(scored, counted, shared_stretch);
-    CHECK(shared_tokens(view(scored), view(counted)) == std::ranges::count(rest, '|'));
+    CHECK(shared_tokens(view_of(scored), view_of(counted)) == std::ranges::count(rest, '|'));
   }
 }
 
 TEST_CASE("a stretch that lies across two runs of reading is found") {
   RandomStream random(4, Purpose::windows);
   const std::string counted = random_letters(random, 200'000, 4), scored = counted.substr(65'536 - 40, 80);
-  CHECK(shared_tokens(view(scored), view(counted)) == 80);
+  CHECK(shared_tokens(view_of(scored), view_of(counted)) == 80);
 }
 
 TEST_CASE("documents shorter than a stretch are found, whatever their neighbours") {
-  const auto documents = [](const std::string& text) { return TokenView(text.data(), 1, std::ssize(text), '|'); };
   const std::string counted = "|anna|bert|carla|dora|", scored = "|dora|eva|bert|";
-  CHECK(shared_tokens(documents(scored), documents(counted)) == 10);  // "dora|" and "bert|"
-  CHECK(shared_tokens(view(scored), view(counted)) == 0);
+  CHECK(shared_tokens(view_of(scored, '|'), view_of(counted, '|')) == 10);  // "dora|" and "bert|"
+  CHECK(shared_tokens(view_of(scored), view_of(counted)) == 0);
 }
 
 TEST_CASE("ids of any width and value are told apart") {
   std::vector<std::uint16_t> counted(300), scored(100);
   for (std::size_t i = 0; i < counted.size(); ++i) counted[i] = static_cast<std::uint16_t>(i * 211);
   std::copy_n(counted.begin() + 100, scored.size(), scored.begin());
-  const TokenView all(counted.data(), 2, 300), part(scored.data(), 2, 100);
+  const TokenView all = view_of(counted), part = view_of(scored);
   CHECK(shared_tokens(part, all) == 100);
   scored[50] ^= 256;
   CHECK(shared_tokens(part, all) == 0);
@@ -70,11 +58,11 @@ TEST_CASE("ids of any width and value are told apart") {
 TEST_CASE("a short text is shared where all of it is, and a phrase never") {
   RandomStream random(5, Purpose::windows);
   const std::string counted = random_letters(random, 500, 4);
-  CHECK(shared_tokens(view(counted.substr(100, 40)), view(counted)) == 40);
-  CHECK(shared_tokens(view(counted.substr(100, 39) + "z"), view(counted)) == 0);
-  CHECK(shared_tokens(view(counted.substr(100, 31)), view(counted)) == 0);
-  CHECK(shared_tokens(view(counted), view(counted.substr(100, 40))) == 0);
-  CHECK(shared_tokens(view(counted), view(counted)) == 500);
+  CHECK(shared_tokens(view_of(counted.substr(100, 40)), view_of(counted)) == 40);
+  CHECK(shared_tokens(view_of(counted.substr(100, 39) + "z"), view_of(counted)) == 0);
+  CHECK(shared_tokens(view_of(counted.substr(100, 31)), view_of(counted)) == 0);
+  CHECK(shared_tokens(view_of(counted), view_of(counted.substr(100, 40))) == 0);
+  CHECK(shared_tokens(view_of(counted), view_of(counted)) == 500);
 }
 
 }  // namespace chargpt

@@ -5,9 +5,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/random.h"
-#include "base/token_view.h"
-#include "test.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
@@ -40,7 +38,7 @@ struct Text {
     RandomStream random(7, Purpose::windows);
     for (auto& id : ids) id = static_cast<std::uint16_t>(random.below(symbols));
   }
-  TokenView view() const { return {ids.data(), 2, std::ssize(ids)}; }
+  TokenView view() const { return view_of(ids); }
   /// Of target i (character i + 1) in a window that begins at `begin`.
   float loss(std::int64_t begin, std::int64_t i) const {
     const Ids context(ids.begin() + begin, ids.begin() + i + 1);
@@ -62,32 +60,19 @@ std::vector<float> by_hand(const Text& text, std::int64_t block_size, std::int64
 
 }  // namespace
 
-TEST_CASE("every predictable character is scored once in its own window, the last window short") {
-  for (const std::int64_t n : {2, 3, 8, 9, 10, 16, 17, 18, 50, 61}) {
-    const Text text(n);
-    FakeScorer scorer;
-    const SplitLoss loss = split_loss(scorer, text.view(), 8);
-    CHECK(loss.tokens == n - 1);
-    CHECK(loss.losses == by_hand(text, 8, 8));
-    double sum = 0;
-    for (const float one : loss.losses) sum += one;
-    CHECK(loss.mean == Approx(sum / static_cast<double>(n - 1)));
-  }
-}
-
-TEST_CASE("a block of one and a block longer than the text work") {
-  const Text text(12);
-  FakeScorer scorer;
-  CHECK(split_loss(scorer, text.view(), 1).losses == by_hand(text, 1, 1));
-  CHECK(split_loss(scorer, text.view(), 1'000'000).losses == by_hand(text, 1'000'000, 1'000'000));
-}
-
-TEST_CASE("overlapping windows score each character once with at least block_size - stride of context") {
-  for (const std::int64_t stride : {1, 3, 7, 8})
-    for (const std::int64_t n : {2, 8, 9, 10, 12, 30, 41, 50}) {
+TEST_CASE("every character is scored once, with at least block_size - stride of context, the last window short") {
+  for (const auto& [block, stride] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {8, 8}, {8, 1}, {8, 3}, {8, 7}, {1, 1}, {1'000'000, 1'000'000}})
+    for (const std::int64_t n : {2, 3, 8, 9, 10, 12, 16, 17, 18, 50, 61}) {
+      INFO(n << " characters, block " << block << ", stride " << stride);
       const Text text(n);
       FakeScorer scorer;
-      CHECK(split_loss(scorer, text.view(), 8, stride).losses == by_hand(text, 8, stride));
+      const SplitLoss loss = split_loss(scorer, text.view(), block, stride);
+      CHECK(loss.tokens == n - 1);
+      CHECK(loss.losses == by_hand(text, block, stride));
+      double sum = 0;
+      for (const float one : loss.losses) sum += one;
+      CHECK(loss.mean == Approx(sum / static_cast<double>(n - 1)));
     }
 }
 
@@ -158,7 +143,7 @@ TEST_CASE("windows drawn from a text of documents stand for all of it, and hold 
     ids.insert(ids.end(), is_long ? 300 : 1 + random.below(9), is_long ? 2 : 1);
     ids.push_back(0);
   }
-  const TokenView view(ids.data(), 1, std::ssize(ids), 0);
+  const TokenView view = view_of(ids, 0);
   const double all = split_loss(scorer, view, 16).mean;
   CHECK(all > 0.3);
   CHECK(sampled_loss(scorer, WindowCut(view, 16), 2'000) == Approx(all).margin(0.03));
@@ -177,7 +162,7 @@ TEST_CASE("of documents every window as long as the first can be drawn, and no s
   };
   const auto drawn = [](const std::vector<std::uint8_t>& ids) {  // 0 is between documents
     Starts scorer;
-    sampled_loss(scorer, WindowCut(TokenView(ids.data(), 1, std::ssize(ids), 0), 4), 9);
+    sampled_loss(scorer, WindowCut(view_of(ids, 0), 4), 9);
     return scorer.starts;
   };
   CHECK(drawn({0, 1, 1, 1, 0, 1, 0}) == Ids{0});

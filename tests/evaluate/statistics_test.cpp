@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "evaluate/paired.h"
 #include "evaluate/split_loss.h"
-#include "test.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
@@ -112,7 +112,7 @@ TEST_CASE("tenths hold whole documents, and a document that fills several is one
   const auto tenths = [](const std::vector<std::uint8_t>& ids) {  // 0 is between documents
     Losses losses(ids.size() - 1);
     for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = static_cast<float>(i);
-    return tenths_of(losses, TokenView(ids.data(), 1, std::ssize(ids), 0));
+    return tenths_of(losses, view_of(ids, 0));
   };
   CHECK(tenths({0, 1, 1, 0, 1, 0}) == std::vector<double>{1, 3.5});  // losses 0 to 2, and 3 and 4
   CHECK(tenths({0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0}) == std::vector<double>{4.5});
@@ -184,8 +184,7 @@ TEST_CASE("a difference is paired: what seeds have in common cancels, and its te
 TEST_CASE("tenths of a difference hold whole documents, of both") {
   const std::vector<std::uint8_t> ids = {0, 1, 1, 0, 1, 0};  // 0 is between documents
   const std::vector<Losses> a = {Losses{0, 1, 2, 3, 4}}, b = {Losses{1, 1, 1, 3, 3}};
-  const TokenView text(ids.data(), 1, std::ssize(ids), 0);
-  CHECK(paired_difference(a, b, 1, text).tenths == std::vector<double>{0, 0.5});  // 1 - 1, 3.5 - 3
+  CHECK(paired_difference(a, b, 1, view_of(ids, 0)).tenths == std::vector<double>{0, 0.5});  // 1 - 1, 3.5 - 3
 }
 
 TEST_CASE("a run compared with itself differs by nothing") {

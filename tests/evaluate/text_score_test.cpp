@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "test.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
@@ -20,14 +20,10 @@ class CountingScorer : public WindowScorer {
 
 using Stored = std::vector<std::uint8_t>;
 
-TokenView view(const Stored& ids, std::int64_t document = TokenView::no_document) {
-  return {ids.data(), 1, std::ssize(ids), document};
-}
-
 TEST_CASE("losses by context are means over windows, in ranges that end at powers of two") {
   CountingScorer scorer;
   const Stored text(13, 0);
-  const std::vector<MeanLoss> means = losses_by_context(scorer, view(text), 6);
+  const std::vector<MeanLoss> means = losses_by_context(scorer, view_of(text), 6);
   REQUIRE(means.size() == 4);
   CHECK(means[0].of == "1");
   CHECK(means[1].of == "2");
@@ -36,13 +32,13 @@ TEST_CASE("losses by context are means over windows, in ranges that end at power
   CHECK(means[2].loss == 3.5);
   CHECK(means[3].loss == 5.5);
   CHECK(means[3].characters == 4);
-  CHECK(losses_by_context(scorer, view(text).slice(0, 6), 6).empty());
+  CHECK(losses_by_context(scorer, view_of(text).slice(0, 6), 6).empty());
 }
 
 TEST_CASE("in a text of documents losses are by what was seen of the document, and lines end where it does") {
   const std::vector<float> losses = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   const Stored text = {9, 1, 1, 1, 1, 9, 1, 0, 1, 9};  // 9: between documents, 0: the end of a line
-  const std::vector<MeanLoss> means = losses_by_place(view(text, 9), losses);
+  const std::vector<MeanLoss> means = losses_by_place(view_of(text, 9), losses);
   REQUIRE(means.size() == 4);
   CHECK(means[0].of == "0");
   CHECK(means[0].loss == 3.5);  // 1 and 6
@@ -51,7 +47,7 @@ TEST_CASE("in a text of documents losses are by what was seen of the document, a
   CHECK(means[3].loss == 6);  // 4, 5 and 9
   CHECK(means[3].characters == 3);
   std::vector<std::int64_t> ends;
-  for (const LineLoss& line : losses_by_line(view(text, 9), losses, 0)) ends.push_back(line.end);
+  for (const LineLoss& line : losses_by_line(view_of(text, 9), losses, 0)) ends.push_back(line.end);
   CHECK(ends == Ids{5, 7, 9});
 }
 
@@ -60,24 +56,24 @@ TEST_CASE("losses by kind of character and by line") {
   const Stored text = {0, 4, 5, 5, 0, 6, 1};  // "Abb\né " behind a start symbol
   const std::vector<float> losses = {1, 2, 4, 8, 16, 32};
   std::vector<std::string> kinds;
-  for (const MeanLoss& mean : losses_by_class(view(text), losses, vocabulary)) kinds.push_back(mean.of);
+  for (const MeanLoss& mean : losses_by_class(view_of(text), losses, vocabulary)) kinds.push_back(mean.of);
   CHECK(kinds == std::vector<std::string>{"small letters", "capital letters", "spaces", "line ends"});
-  CHECK(losses_by_class(view(text), losses, vocabulary).front().loss == Approx(22.0 / 3));
+  CHECK(losses_by_class(view_of(text), losses, vocabulary).front().loss == Approx(22.0 / 3));
   const Vocabulary edges = Vocabulary::of_characters(
       {U'\t', U'\n', U'\r', U' ', U'/', U'0', U'9', U':', U'@', U'A', U'Z', U'[', U'`', U'a', U'z', U'{', U'\u007f'});
   Stored all(18);  // one more in front
   std::iota(all.begin() + 1, all.end(), 0);
   std::vector<std::int64_t> counts;
-  for (const MeanLoss& mean : losses_by_class(view(all), std::vector<float>(17), edges))
+  for (const MeanLoss& mean : losses_by_class(view_of(all), std::vector<float>(17), edges))
     counts.push_back(mean.characters);
   CHECK(counts == Ids{2, 2, 2, 8, 1, 2});
   const Vocabulary more = Vocabulary::of_characters({U'ł', U'ż', U'\u0301', U'Ω', U'٣', U'☺', U'日'});
   all.resize(8);
   kinds.clear();
-  for (const MeanLoss& mean : losses_by_class(view(all), std::vector<float>(7), more)) kinds.push_back(mean.of);
+  for (const MeanLoss& mean : losses_by_class(view_of(all), std::vector<float>(7), more)) kinds.push_back(mean.of);
   CHECK(kinds == std::vector<std::string>{"small letters", "capital letters", "other letters", "digits",
                                           "combining marks", "other characters"});
-  const std::vector<LineLoss> lines = losses_by_line(view(text), losses, 0);
+  const std::vector<LineLoss> lines = losses_by_line(view_of(text), losses, 0);
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].end == 4);
   CHECK(lines[0].loss == 3.75);

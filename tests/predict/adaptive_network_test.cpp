@@ -7,16 +7,12 @@
 
 #include "golden_weights.h"
 #include "network/drawn_model.h"
-#include "test.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
 
 using Text = std::vector<std::uint8_t>;
-
-TokenView view_of(const Text& ids, std::int64_t document = TokenView::no_document) {
-  return {ids.data(), 1, std::ssize(ids), document};
-}
 
 Text text_of(std::size_t length, std::uint32_t symbols = test_vocab) {
   Text ids;

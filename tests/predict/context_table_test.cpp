@@ -1,4 +1,4 @@
-// Which contexts are found again, and what is remembered of the bits that came in one.
+// Which contexts are found again. What is remembered of the bits that came in one: predict_golden_test.cpp.
 #include "predict/context_table.h"
 
 #include "test.h"
@@ -8,12 +8,6 @@ namespace {
 
 std::uint64_t key_of(std::uint64_t number) {
   return mixed_bits(number + 1);
-}
-
-BitHistories::State after(const BitHistories& histories, const std::string& bits) {
-  std::uint8_t state = 0;
-  for (const char bit : bits) state = histories.next(state, bit == '1');
-  return histories.states()[state];
 }
 
 }  // namespace
@@ -37,16 +31,6 @@ TEST_CASE("a context that was not seen is taken for another one about once in 6,
   for (std::uint64_t i = 0; i < 600'000; ++i) wrong += table.find(key_of(1'000'000 + i)) >= 0;
   CHECK(wrong > 50);
   CHECK(wrong < 150);
-}
-
-TEST_CASE("few bits are all remembered, and of many of one bit some are forgotten when the other comes") {
-  const BitHistories histories;
-  using State = BitHistories::State;
-  CHECK(after(histories, "1") == State{0, 1, true});
-  CHECK(after(histories, "0010") == State{3, 1, false});
-  CHECK(after(histories, std::string(30, '0')) == State{24, 0, false});
-  CHECK(after(histories, std::string(30, '0') + "1") == State{13, 1, true});
-  CHECK(after(histories, std::string(30, '1') + "00") == State{2, 8, false});
 }
 
 }  // namespace chargpt

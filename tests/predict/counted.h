@@ -7,18 +7,13 @@
 #include <iterator>
 #include <vector>
 
-#include "base/random.h"
 #include "predict/counts.h"
 #include "source_path.h"
+#include "token_text.h"
 
 namespace chargpt {
 
-using Ids = std::vector<std::int64_t>;
 using Stored = std::vector<std::uint8_t>;
-
-inline TokenView view_of(const Stored& ids) {
-  return {ids.data(), 1, std::ssize(ids)};
-}
 
 /// A text of `symbols` symbols in which the last two say much of the next.
 inline Stored text_of(std::size_t length, std::uint64_t symbols) {

@@ -28,11 +28,8 @@ std::vector<double> probabilities_of(Predictor& predictor, const WindowBatch& wi
   Floats logits(static_cast<std::size_t>(windows.numel() * test_vocab));
   predictor.logits(windows, logits);
   std::vector<double> all;
-  for (std::size_t row = 0; row < logits.size(); row += test_vocab) {
-    double total = 0;
-    for (std::size_t v = 0; v < test_vocab; ++v) total += std::exp(double{logits[row + v]});
-    for (std::size_t v = 0; v < test_vocab; ++v) all.push_back(std::exp(double{logits[row + v]}) / total);
-  }
+  for (std::size_t row = 0; row < logits.size(); row += test_vocab)
+    std::ranges::copy(softmax(std::span(logits).subspan(row, test_vocab)), std::back_inserter(all));
   return all;
 }
 
@@ -69,14 +66,11 @@ TEST_CASE("a sequence that grows has the mean of what each member says of it, ro
   Ensemble ensemble({&a.predictor, &b.predictor});
   const auto check = [&](Predictor::Rows rows, Predictor::Rows of_a, Predictor::Rows of_b, std::int64_t count) {
     for (std::int64_t row = 0; row < count; ++row) {
-      const auto p = [row](Predictor::Rows all, std::int64_t v) {
-        const float* logits = all.first + row * all.stride;
-        double total = 0;
-        for (std::int64_t i = 0; i < test_vocab; ++i) total += std::exp(double{logits[i]});
-        return std::exp(double{logits[v]}) / total;
+      const auto p = [row](Predictor::Rows all) {
+        return softmax({all.first + row * all.stride, static_cast<std::size_t>(test_vocab)});
       };
-      for (std::int64_t v = 0; v < test_vocab; ++v)
-        CHECK(p(rows, v) == Approx((p(of_a, v) + p(of_b, v)) / 2).margin(1e-6));
+      const std::vector<double> mean = p(rows), a_says = p(of_a), b_says = p(of_b);
+      for (std::size_t v = 0; v < mean.size(); ++v) CHECK(mean[v] == Approx((a_says[v] + b_says[v]) / 2).margin(1e-6));
     }
   };
   Network alone_a(1), alone_b(2);

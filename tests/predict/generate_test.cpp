@@ -102,27 +102,24 @@ TEST_CASE("a network writes what its logits of each window say, alone and among 
     ModelConfig config = small_config();
     config.position = position;
     const DrawnModel drawn(config);
-    for (const Context context : {Context::full, Context::half}) {
+    for (const auto& [prompt, context] :
+         {std::pair{Ids{1, 2, 3}, Context::full},
+          {Ids{1, 2, 3}, Context::half},
+          {Ids{9, 9, 4, 1, 0, 7, 5, 1, 2, 3}, Context::full}}) {  // longer than a window
       NetworkPredictor by_hand(drawn.model, 1, context), network(drawn.model, 3, context),
           alone(drawn.model, 1, context);
-      Ids window{1, 2, 3}, written;
+      Ids window(prompt.end() - std::min<std::ptrdiff_t>(8, std::ssize(prompt)), prompt.end()), written;
       for (int i = 0; i < 25; ++i) {
         const float* const logits = by_hand.start(window, 1).first;
         written.push_back(std::max_element(logits, logits + test_vocab) - logits);
         if (std::ssize(window) == 8) window.erase(window.begin(), window.end() - kept_tokens(context, 8));
         window.push_back(written.back());
       }
-      CHECK(generated(network, {1, 2, 3}, {.tokens = 25, .temperature = 0}) == Texts{{0, written}});
-      const Texts three = generated(network, {1, 2, 3}, {.tokens = 25, .num_samples = 3, .temperature = 1});
-      CHECK(three.at(0) == generated(alone, {1, 2, 3}, {.tokens = 25, .temperature = 1}).at(0));
+      CHECK(generated(network, prompt, {.tokens = 25, .temperature = 0}) == Texts{{0, written}});
+      const Texts three = generated(network, prompt, {.tokens = 25, .num_samples = 3, .temperature = 1});
+      CHECK(three.at(0) == generated(alone, prompt, {.tokens = 25, .temperature = 1}).at(0));
     }
   }
-}
-
-TEST_CASE("of a prompt longer than block_size only the last block_size tokens count") {
-  HashLogits model(4, 5);
-  const SampleConfig sample{.tokens = 6, .temperature = 1};
-  CHECK(generated(model, {3, 3, 3, 1, 2, 0, 4}, sample) == generated(model, {1, 2, 0, 4}, sample));
 }
 
 TEST_CASE("sample i is the same however many samples are drawn, and from whichever on") {

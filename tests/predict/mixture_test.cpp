@@ -69,14 +69,6 @@ TEST_CASE("the probabilities of all symbols sum to one, those never seen among t
     }
 }
 
-TEST_CASE_METHOD(Mixed, "the counts see the text before a window, and the network does not") {
-  Stored text = text_of(20, test_vocab);
-  const Floats by_network = losses_of(alone, text, {6}, 8), by_both = losses_of(mixture, text, {6}, 8);
-  text[5] = static_cast<std::uint8_t>((text[5] + 1) % test_vocab);
-  CHECK(losses_of(alone, text, {6}, 8) == by_network);
-  CHECK(losses_of(mixture, text, {6}, 8) != by_both);
-}
-
 TEST_CASE_METHOD(DrawnModel, "with a poor network learned weights beat halves, alike on any number of threads") {
   const Stored train = text_of(40'000, test_vocab), whole = text_of(44'000, test_vocab);
   const Stored text(whole.begin() + 40'000, whole.end());

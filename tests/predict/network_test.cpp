@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "network/drawn_model.h"
-#include "test.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
@@ -32,7 +32,7 @@ TEST_CASE("the loss of each position of a window is that of its logits, and the 
     Predictor::Rows rows{};
     for (std::int64_t T = 1; T <= variant.config.block_size; ++T) {
       const auto count = static_cast<std::size_t>(T);
-      const WindowBatch window{.tokens = TokenView(text.data(), 1, std::ssize(text)), .starts = start, .T = T};
+      const WindowBatch window{.tokens = view_of(text), .starts = start, .T = T};
       Floats losses(count), logits(count * test_vocab);
       network.score(window, losses);
       network.logits(window, logits);
@@ -54,7 +54,7 @@ TEST_CASE("a network says the same to the bit with any number of threads") {
   const auto all_logits = [&](int threads) {
     NetworkPredictor network(drawn.model, threads);
     Floats all(starts.size() * 40 * test_vocab);
-    network.logits({.tokens = TokenView(text.data(), 1, std::ssize(text)), .starts = starts, .T = 40}, all);
+    network.logits({.tokens = view_of(text), .starts = starts, .T = 40}, all);
     Predictor::Rows rows = network.start(prompt, 5);
     for (std::int64_t token = 0; token < 6; ++token) {
       for (std::int64_t i = 0; i < 5; ++i)

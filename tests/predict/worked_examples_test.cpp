@@ -8,7 +8,6 @@
 #include "network/drawn_model.h"
 #include "network/walk.h"
 #include "predict/network.h"
-#include "tinyshakespeare.h"
 
 namespace chargpt {
 namespace {
@@ -128,27 +127,6 @@ TEST_CASE("the notebook's models have as many parameters as the ladder's") {
   CHECK(count("average") == 8'385);
   CHECK(count("masked") == 8'897);  // the notebook builds, and never uses, a layer of 520 more
   CHECK(count("transformer") == 145'793);
-}
-
-TEST_CASE("of the notebook's prompt a model sees the last block_size characters, then the next window") {
-  NEEDS_TINYSHAKESPEARE();
-  const Vocabulary& vocabulary = tinyshakespeare().vocabulary();
-  const Ids prompt = vocabulary.encode("LORD CASEY: thou art", "prompt");
-  CHECK(prompt == Ids{24, 27, 30, 16, 1, 15, 13, 31, 17, 37, 10, 1, 58, 46, 53, 59, 1, 39, 56, 58});
-  Ids window(prompt.end() - 8, prompt.end());
-  ModelConfig config = small_config();
-  config.block_size = 8;
-  const DrawnModel drawn(config, vocabulary.size());
-  NetworkPredictor network(drawn.model, /*threads=*/1, Context::full);
-  const auto check = [&](const Predictor::Rows& rows) {
-    const std::span<const float> seen(rows.first, static_cast<std::size_t>(vocabulary.size()));
-    check_corner(logits_of(drawn.model, window), seen.size(), nlohmann::json{Floats(seen.begin(), seen.end())}, 1e-5);
-  };
-  check(network.start(prompt, 1));
-  const Ids row = {0}, next = {39};
-  window.erase(window.begin());
-  window.push_back(next[0]);
-  check(network.advance(row, next));
 }
 
 }  // namespace chargpt

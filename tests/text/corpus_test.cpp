@@ -15,15 +15,10 @@
 #include "source_path.h"
 #include "test_folder.h"
 #include "text/text_bytes.h"
+#include "token_text.h"
 
 namespace chargpt {
 namespace {
-
-Ids ids_of(TokenView tokens) {
-  Ids ids(static_cast<std::size_t>(tokens.size()));
-  tokens.copy(0, tokens.size(), ids.data());
-  return ids;
-}
 
 DataConfig with_text(Strings names) {
   return {.text = std::move(names)};
@@ -114,8 +109,6 @@ TEST_CASE("ids have the narrowest width that holds the vocabulary") {
 TEST_CASE("the split is int(0.9 * n) of Python") {
   for (const auto& [tokens, train] : std::vector<std::pair<int, int>>{{1, 0}, {9, 8}, {10, 9}, {11, 9}, {1009, 908}})
     CHECK(corpus_of(std::string(static_cast<std::size_t>(tokens), 'a')).train().size() == train);
-  CHECK(ids_of(corpus_of("0123456789").train()) == Ids{0, 1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(ids_of(corpus_of("0123456789").val()) == Ids{9});
 }
 
 TEST_CASE("a fraction is taken as the decimal number it was written as") {

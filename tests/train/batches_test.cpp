@@ -5,23 +5,18 @@
 
 #include "base/error.h"
 
-#include "test.h"
+#include "token_text.h"
 
 using namespace chargpt;
 
 namespace {
 
 /// Token i of the split is i mod 256.
-class CountingSplit {
- public:
-  explicit CountingSplit(std::int64_t size) : bytes_(static_cast<std::size_t>(size)) {
-    std::iota(bytes_.begin(), bytes_.end(), std::uint8_t{0});
-  }
-  TokenView view() const { return {bytes_.data(), 1, static_cast<std::int64_t>(bytes_.size())}; }
-
- private:
-  std::vector<std::uint8_t> bytes_;
-};
+std::vector<std::uint8_t> counting(std::size_t size) {
+  std::vector<std::uint8_t> ids(size);
+  std::iota(ids.begin(), ids.end(), std::uint8_t{0});
+  return ids;
+}
 
 TrainConfig drawn(std::int64_t batch_size, std::int64_t micro_batches, Windows windows, std::int64_t seed) {
   return {.batch_size = batch_size, .gradient_accumulation_steps = micro_batches, .windows = windows, .seed = seed};
@@ -38,8 +33,8 @@ std::vector<std::int64_t> epoch_starts(const BatchSource& source, std::int64_t e
 }  // namespace
 
 TEST_CASE("targets are inputs one token later, in each micro-batch") {
-  const CountingSplit split(200);
-  const BatchSource source(split.view(), 8, drawn(3, 2, Windows::random, 1));
+  const std::vector<std::uint8_t> split = counting(200);
+  const BatchSource source(view_of(split), 8, drawn(3, 2, Windows::random, 1));
   const std::vector<std::int64_t> starts = source.starts(5);
   const std::vector<WindowBatch> batches = source.micro_batches(starts);
   REQUIRE(batches.size() == 2);
@@ -55,10 +50,10 @@ TEST_CASE("targets are inputs one token later, in each micro-batch") {
 }
 
 TEST_CASE("batches are a pure function of seed and step") {
-  const CountingSplit split(1000);
+  const std::vector<std::uint8_t> split = counting(1000);
   for (const Windows windows : {Windows::random, Windows::shuffled}) {
-    const BatchSource source(split.view(), 8, drawn(4, 2, windows, 7)), again(split.view(), 8, drawn(4, 2, windows, 7)),
-        other(split.view(), 8, drawn(4, 2, windows, 8));
+    const BatchSource source(view_of(split), 8, drawn(4, 2, windows, 7)),
+        again(view_of(split), 8, drawn(4, 2, windows, 7)), other(view_of(split), 8, drawn(4, 2, windows, 8));
     CHECK(source.starts(31) == again.starts(31));
     CHECK(source.starts(31) == source.starts(31));
     CHECK(source.starts(31) != source.starts(32));
@@ -67,15 +62,15 @@ TEST_CASE("batches are a pure function of seed and step") {
 }
 
 TEST_CASE("random windows reach the first and the last place and no further") {
-  const CountingSplit split(12);
-  const BatchSource source(split.view(), 8, drawn(64, 1, Windows::random, 1));
+  const std::vector<std::uint8_t> split = counting(12);
+  const BatchSource source(view_of(split), 8, drawn(64, 1, Windows::random, 1));
   const std::vector<std::int64_t> starts = source.starts(0);
   CHECK(std::set(starts.begin(), starts.end()) == std::set<std::int64_t>{0, 1, 2, 3});  // 3 + 8 is the last token
 }
 
 TEST_CASE("shuffled windows: each epoch visits each window once, from an offset of its own") {
-  const CountingSplit split(8 * 12 + 5);
-  const BatchSource source(split.view(), 8, drawn(3, 2, Windows::shuffled, 3));
+  const std::vector<std::uint8_t> split = counting(8 * 12 + 5);
+  const BatchSource source(view_of(split), 8, drawn(3, 2, Windows::shuffled, 3));
   REQUIRE(source.windows_per_epoch() == 12);
   std::set<std::vector<std::int64_t>> orders;
   std::set<std::int64_t> offsets;
@@ -87,7 +82,7 @@ TEST_CASE("shuffled windows: each epoch visits each window once, from an offset 
     INFO("epoch " << epoch << " from " << starts.front());
     CHECK(starts.front() >= 0);
     CHECK(starts.front() < 8);
-    CHECK(starts.back() + 8 < split.view().size());
+    CHECK(starts.back() + 8 < std::ssize(split));
     for (std::size_t i = 1; i + 1 < starts.size(); ++i) CHECK(starts[i] - starts[i - 1] == 8);
     CHECK(starts[11] - starts[10] > 0);  // the last may be moved back, but is never a repetition
     CHECK(starts[11] - starts[10] <= 8);
@@ -97,9 +92,9 @@ TEST_CASE("shuffled windows: each epoch visits each window once, from an offset 
 }
 
 TEST_CASE("a batch that an epoch cannot fill goes on with the next epoch") {
-  const CountingSplit split(8 * 5 + 1);
-  const BatchSource pairs(split.view(), 8, drawn(2, 1, Windows::shuffled, 3)),
-      singles(split.view(), 8, drawn(1, 1, Windows::shuffled, 3));
+  const std::vector<std::uint8_t> split = counting(8 * 5 + 1);
+  const BatchSource pairs(view_of(split), 8, drawn(2, 1, Windows::shuffled, 3)),
+      singles(view_of(split), 8, drawn(1, 1, Windows::shuffled, 3));
   for (std::int64_t i = 0; i < 20; ++i)
     CHECK(pairs.starts(i / 2)[static_cast<std::size_t>(i % 2)] == singles.starts(i)[0]);
 }
@@ -108,7 +103,7 @@ TEST_CASE("windows of documents: parts of a long one move each epoch, the last o
   std::vector<std::uint8_t> ids{0, 1, 0};
   ids.insert(ids.end(), 39, 2);
   for (const std::uint8_t id : {0, 3, 0, 4, 4, 4, 0, 5, 5, 5, 5, 5, 5, 0}) ids.push_back(id);
-  const BatchSource source({ids.data(), 1, std::ssize(ids), /*document=*/0}, 8, drawn(8, 1, Windows::shuffled, 3));
+  const BatchSource source(view_of(ids, /*document=*/0), 8, drawn(8, 1, Windows::shuffled, 3));
   REQUIRE(source.windows_per_epoch() == 8);
   std::set<std::int64_t> offsets;
   for (std::int64_t epoch = 0; epoch < 10; ++epoch) {
@@ -121,7 +116,7 @@ TEST_CASE("windows of documents: parts of a long one move each epoch, the last o
     CHECK(starts == std::vector<std::int64_t>{0, 2, 10 - offset, 18 - offset, 26 - offset, 34, 42, 44});
   }
   CHECK(offsets.size() > 2);
-  const BatchSource random({ids.data(), 1, std::ssize(ids), /*document=*/0}, 8, drawn(64, 1, Windows::random, 3));
+  const BatchSource random(view_of(ids, /*document=*/0), 8, drawn(64, 1, Windows::random, 3));
   std::set<std::int64_t> places{0, 2, 34, 42, 44}, found;
   for (std::int64_t begin = 3; begin <= 26; ++begin) places.insert(begin);
   for (std::int64_t step = 0; step < 40; ++step)
@@ -132,7 +127,7 @@ TEST_CASE("windows of documents: parts of a long one move each epoch, the last o
 TEST_CASE("windows of documents: the end of a long last one is a window") {
   std::vector<std::uint8_t> ids(22, 2);
   ids.front() = ids.back() = 0;
-  const BatchSource source({ids.data(), 1, std::ssize(ids), /*document=*/0}, 8, drawn(3, 1, Windows::shuffled, 3));
+  const BatchSource source(view_of(ids, /*document=*/0), 8, drawn(3, 1, Windows::shuffled, 3));
   REQUIRE(source.windows_per_epoch() == 3);
   for (std::int64_t epoch = 0; epoch < 10; ++epoch) {
     const std::vector<std::int64_t> starts = source.starts(epoch);
@@ -142,10 +137,10 @@ TEST_CASE("windows of documents: the end of a long last one is a window") {
 }
 
 TEST_CASE("a split of exactly one window works in both modes, one token less is an error") {
-  const CountingSplit split(9), shorter(8);
+  const std::vector<std::uint8_t> split = counting(9), shorter = counting(8);
   for (const Windows windows : {Windows::random, Windows::shuffled}) {
-    CHECK(BatchSource(split.view(), 8, drawn(2, 1, windows, 1)).starts(3) == std::vector<std::int64_t>{0, 0});
-    CHECK_THROWS_AS(BatchSource(shorter.view(), 8, drawn(2, 1, windows, 1)), Error);
+    CHECK(BatchSource(view_of(split), 8, drawn(2, 1, windows, 1)).starts(3) == std::vector<std::int64_t>{0, 0});
+    CHECK_THROWS_AS(BatchSource(view_of(shorter), 8, drawn(2, 1, windows, 1)), Error);
   }
 }
 

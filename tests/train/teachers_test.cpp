@@ -9,6 +9,7 @@
 #include "network/model.h"
 #include "predict/network.h"
 #include "run/checkpoint.h"
+#include "token_text.h"
 #include "twin.h"
 
 using namespace chargpt;
@@ -55,23 +56,16 @@ struct TwoTeachers {
   std::string first, second;
 };
 
-/// Softmax of each row of V.
-std::vector<double> probabilities(const std::vector<float>& logits, std::size_t V) {
-  std::vector<double> all;
-  for (std::size_t row = 0; row < logits.size(); row += V) {
-    double total = 0;
-    for (std::size_t v = 0; v < V; ++v) total += std::exp(static_cast<double>(logits[row + v]));
-    for (std::size_t v = 0; v < V; ++v) all.push_back(std::exp(static_cast<double>(logits[row + v])) / total);
-  }
-  return all;
-}
-
 std::vector<double> predicted(const std::string& run, const WindowBatch& windows) {
   const Checkpoint checkpoint = load_checkpoint(run, "best");
   const InferenceModel model(checkpoint, Weights::better);
-  std::vector<float> logits(static_cast<std::size_t>(windows.numel() * model.vocab_size()));
+  const auto V = static_cast<std::size_t>(model.vocab_size());
+  std::vector<float> logits(static_cast<std::size_t>(windows.numel()) * V);
   NetworkPredictor(model, 1).logits(windows, logits);
-  return probabilities(logits, static_cast<std::size_t>(model.vocab_size()));
+  std::vector<double> all;
+  for (std::size_t row = 0; row < logits.size(); row += V)
+    std::ranges::copy(softmax(std::span(logits).subspan(row, V)), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace
@@ -183,16 +177,4 @@ TEST_CASE_METHOD(TestFolder, "teachers of another text or split are announced, a
                             "out here, validation losses are too low"));
   CHECK(run.recorder->noticed("was trained on another part of this text (data.val_fraction"));
   CHECK_FALSE(run.recorder->noticed("same/checkpoints/step-"));
-}
-
-TEST_CASE_METHOD(TestFolder, "a model of documents teaches another what the documents alone do not") {
-  ResolvedConfig config = small_config();
-  config.config.data.documents = Documents::lines;
-  const auto corpus = [&] { return corpus_from_text(formula_text(1200), config.config.data, "a text"); };
-  const auto losses = [&] { return EndedRun(config, {}, -1, corpus()).recorder->losses(); };
-  const std::vector<double> alone = losses();
-  config.config.train.teacher = {trained(path() / "teacher", config, corpus())};
-  const std::vector<double> taught = losses();
-  CHECK(taught != alone);
-  CHECK(taught == losses());
 }
