@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <thread>
 
 #include "failure.h"
 #include "test_folder.h"
@@ -64,21 +63,6 @@ TEST_CASE_METHOD(TestFolder, "a stranger's file or link with a temporary name is
   CHECK(read_file(path() / "elsewhere") == "mine");
   CHECK_FALSE(fs::is_symlink(path() / "f"));
   CHECK(entries() == names + 2);
-}
-
-TEST_CASE_METHOD(TestFolder, "readers see the old or the new file, never a part") {
-  const std::string a(100000, 'a'), b(100000, 'b');
-  write_file_atomically(path() / "f", a);
-  std::thread writer([&] {
-    for (int i = 0; i < 20; ++i) write_file_atomically(path() / "f", i % 2 ? a : b);
-  });
-  bool whole = true;
-  for (int i = 0; i < 200; ++i) {
-    const std::string seen = read_file(path() / "f");
-    whole = whole && (seen == a || seen == b);
-  }
-  writer.join();
-  CHECK(whole);
 }
 
 TEST_CASE_METHOD(TestFolder, "what a descriptor takes is counted") {

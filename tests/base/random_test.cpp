@@ -1,7 +1,6 @@
 #include "base/random.h"
 
 #include <array>
-#include <set>
 
 #include "base/quantile.h"
 #include "test.h"
@@ -24,16 +23,8 @@ TEST_CASE("a stream is the cipher of a counter that starts at (0, b, a) under th
   RandomStream stream(0x100000007, Purpose::sampling, 0x900000005, 2);
   for (std::uint32_t block = 0; block < 3; ++block)
     for (const std::uint32_t expected : philox({block, 2, 5, 9}, {key[0], key[1]})) CHECK(stream.next() == expected);
-}
-
-TEST_CASE("streams differ in seed, purpose, a and b, and repeat for equal ones") {
-  std::set<std::uint64_t> seeds;
-  for (const std::uint64_t seed : {0, 1, 1337})
-    for (const Purpose purpose : {Purpose::windows, Purpose::dropout, Purpose::initialisation})
-      for (std::uint64_t a = 0; a < 10; ++a)
-        for (std::uint32_t b = 0; b < 10; ++b) seeds.insert(derive_seed(seed, purpose, a, b));
-  CHECK(seeds.size() == 3 * 3 * 10 * 10);
-  CHECK(derive_seed(1337, Purpose::windows, 5, 6) == derive_seed(1337, Purpose::windows, 5, 6));
+  const auto first = philox({0, 2, 5, 9}, {key[0], key[1]});
+  CHECK(derive_seed(0x100000007, Purpose::sampling, 0x900000005, 2) == (first[0] | std::uint64_t{first[1]} << 32));
 }
 
 TEST_CASE("below() stays under its bound and hits every value about equally often") {

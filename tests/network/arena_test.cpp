@@ -143,6 +143,9 @@ TEST_CASE_METHOD(TinyArena, "weights of another model are refused by name, shape
   tensors[0].shape = {5, 7};
   CHECK(refusal() == "m: tensor wte.weight is F32 (5, 7) and should be F32 (7, 5); it belongs to another model");
   tensors[0].shape = {7, 5};
+  tensors[0].dtype = "I32";
+  CHECK(refusal() == "m: tensor wte.weight is I32 (7, 5) and should be F32 (7, 5); it belongs to another model");
+  tensors[0].dtype = "F32";
   TensorView surplus = tensors[0];
   surplus.name = "wpe.weight";
   tensors.push_back(surplus);

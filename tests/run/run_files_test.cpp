@@ -12,15 +12,6 @@ using namespace chargpt;
 
 namespace {
 
-/// What refuse_replaced() names; empty where it refuses nothing.
-std::string refused(const fs::path& run) {
-  const auto [code, line] = error_of([&] { refuse_replaced(run); });
-  if (code == ExitCode::ok) return "";
-  CHECK(code == ExitCode::busy);
-  const std::size_t open = line.find('(') + 1;
-  return line.substr(open, line.find(')') - open);
-}
-
 /// The files below a folder, in order.
 Names files_in(const fs::path& folder) {
   Names names;
@@ -94,7 +85,7 @@ TEST_CASE_METHOD(TestFolder, "what only looks like a run is none") {
 TEST_CASE_METHOD(SavedRun, "the mark of another program is not replaced") {
   save(100);
   write(path() / "run.json", "{}");
-  CHECK(refused(path()) == "run.json");
+  CHECK_THAT(message_of(ExitCode::busy, [&] { refuse_replaced(path()); }), Catch::Contains("own files (run.json)"));
 }
 
 TEST_CASE_METHOD(TestFolder, "what a crash left of a run's files goes, and nothing else") {

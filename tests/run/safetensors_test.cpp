@@ -2,7 +2,6 @@
 #include "run/safetensors.h"
 
 #include <array>
-#include <cstring>
 
 #include "base/files.h"
 #include "failure.h"
@@ -19,6 +18,12 @@ std::span<const std::byte> as_bytes(const std::string& text) {
 
 std::string to_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string written(const std::vector<TensorView>& tensors, const std::map<std::string, std::string>& metadata = {}) {
+  std::string file;
+  write_safetensors([&](std::span<const std::byte> bytes) { file += to_text(bytes); }, tensors, metadata);
+  return file;
 }
 
 std::string little_endian(std::uint64_t value) {
@@ -79,35 +84,21 @@ TEST_CASE("the writer gives the bytes of the reference implementation, whatever 
                                      {"a", "F32", {1}, std::as_bytes(std::span(&a, 1))},
                                      {"ids", "I64", {2}, std::as_bytes(std::span(ids))}};
   for (int order = 0; order < 2; ++order) {
-    std::string written;
-    write_safetensors([&](std::span<const std::byte> bytes) { written += to_text(bytes); }, reference_order(tensors));
-    CHECK(written == reference_file);
+    CHECK(written(reference_order(tensors)) == reference_file);
     std::reverse(tensors.begin(), tensors.end());
   }
 }
 
-TEST_CASE_METHOD(TestFolder, "the reader gives names, dtypes, shapes, bytes and metadata of a reference file") {
-  write_file_atomically(path() / "m", reference_file);
-  const SafetensorsFile file(path() / "m");
+TEST_CASE_METHOD(TestFolder, "what is read of a reference file is written to its bytes again") {
+  const SafetensorsFile file(fs::path(write("m", reference_file)));
+  CHECK(written(file.tensors().all()) == reference_file);
   CHECK(file.metadata() == std::map<std::string, std::string>{{"format", "pt"}});
-  REQUIRE(file.tensors().all().size() == 7);
-  CHECK(file.tensors().all()[0].name == "ids");
-  const TensorView* b = file.tensors().find("b");
-  REQUIRE(b != nullptr);
-  CHECK(b->dtype == "F32");
-  CHECK(b->shape == std::vector<std::int64_t>{2, 2});
-  std::array<float, 4> values{};
-  REQUIRE(b->bytes.size() == sizeof values);
-  std::memcpy(values.data(), b->bytes.data(), sizeof values);
-  CHECK(values == std::array<float, 4>{1, 2, 3, 4});
-  CHECK(file.tensors().find("s")->shape.empty());
-  CHECK(file.tensors().find("none")->bytes.empty());
+  CHECK(to_text(file.tensors().find("u")->bytes) == "\1\2\3");
   CHECK(file.tensors().find("nothing") == nullptr);
 }
 
 TEST_CASE("a file without tensors, and metadata of one's own, can be written and read") {
-  std::string file;
-  write_safetensors([&](std::span<const std::byte> bytes) { file += to_text(bytes); }, {}, {{"step", "5"}});
+  const std::string file = written({}, {{"step", "5"}});
   CHECK(file == file_of(R"({"__metadata__":{"format":"pt","step":"5"}}     )"));
   CHECK(contents(SafetensorsFile(as_bytes(file), "m")) == "format=pt\nstep=5\n");
   CHECK(SafetensorsFile(as_bytes(file_of("{}")), "m").tensors().empty());
@@ -115,10 +106,7 @@ TEST_CASE("a file without tensors, and metadata of one's own, can be written and
 
 TEST_CASE("the writer refuses what it could not read back") {
   const std::string bytes = "12345678";
-  const ByteSink nowhere = [](std::span<const std::byte>) {};
-  const auto code_of = [&](std::vector<TensorView> tensors) {
-    return error_of([&] { write_safetensors(nowhere, tensors); }).code;
-  };
+  const auto code_of = [](const std::vector<TensorView>& tensors) { return error_of([&] { written(tensors); }).code; };
   CHECK(code_of({{"x", "F32", {3}, as_bytes(bytes)}}) == ExitCode::internal);
   CHECK(code_of({{"x", "F33", {2}, as_bytes(bytes)}}) == ExitCode::internal);
   CHECK(code_of({{"x", "F32", {-1, -2}, as_bytes(bytes)}}) == ExitCode::internal);
@@ -128,7 +116,6 @@ TEST_CASE("the writer refuses what it could not read back") {
 
 TEST_CASE("sizes that do not fit the file are refused before anything is read by them") {
   CHECK(refusal_of("") == "m is not a safetensors file: shorter than 8 bytes");
-  CHECK(refusal_of("1234567") == "m is not a safetensors file: shorter than 8 bytes");
   CHECK(refusal_of(little_endian(1)) ==
         "m is not a safetensors file: a header of 1 bytes in a file of 8; it may have been cut short");
   CHECK(refusal_of(little_endian(UINT64_MAX) + "{}") ==
@@ -143,31 +130,15 @@ TEST_CASE("a header that is no JSON object is refused") {
   CHECK(refusal_of(file_of("")) == "m: the header is not a JSON object");
   CHECK(refusal_of(file_of(" {}")) == "m: the header is not a JSON object");
   CHECK(refusal_of(file_of("[]")) == "m: the header is not a JSON object");
-  CHECK(refusal_of(file_of("{}\0"s)) == "m: the header is not JSON: it holds a NUL byte");
-  CHECK(refusal_of(file_of("{")) == "m: the header is not JSON at its byte 2");
-  CHECK(refusal_of(file_of("{} x")) == "m: the header is not JSON at its byte 4");
-  CHECK(refusal_of(file_of("{}{}")) == "m: the header is not JSON at its byte 3");
-  CHECK(refusal_of(file_of("{\"\xff\":1}")) == "m: the header is not JSON at its byte 3");
-  CHECK(refusal_of(file_of("{} // comment")) == "m: the header is not JSON at its byte 4");
+  CHECK(refusal_of(file_of("{")) == "m: the header is not JSON at its byte 2");  // strictly: state_json_test.cpp
 }
 
-TEST_CASE("an entry has exactly dtype, shape and data_offsets") {
-  for (const std::string entry : {"1", "[]", "null", "true", "\"F32\""})
-    CHECK(refusal_of(file_of("{\"x\":" + entry + "}")) == "m: the header's 'x' is not a JSON object");
-  CHECK(refusal_of(file_of(R"({"x":{}})")) == "m: the header's 'x': field 'data_offsets' is missing");
+TEST_CASE("an entry has exactly dtype, shape and data_offsets, metadata are strings") {
+  CHECK(refusal_of(file_of(R"({"x":[]})")) == "m: the header's 'x' is not a JSON object");
   CHECK(refusal_of(file_of(R"({"x":{"dtype":"F32","data_offsets":[0,0]}})")) ==
         "m: the header's 'x': field 'shape' is missing");
   CHECK(refusal_of(file_of(R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[0,0],"more":1}})")) ==
         "m: the header's 'x' has other fields than dtype, shape and data_offsets");
-  CHECK(refusal_of(file_of(R"({"x":{"dtype":"F32","dtype":"F32"}})")) == "m: the header: field 'dtype' is given twice");
-}
-
-TEST_CASE("names and metadata keys are unique, metadata are strings") {
-  const std::string entry = R"("x":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})";
-  CHECK(refusal_of(file_of("{" + entry + "," + entry + "}")) == "m: the header: field 'x' is given twice");
-  CHECK(refusal_of(file_of(R"({"__metadata__":{},"__metadata__":{}})")) ==
-        "m: the header: field '__metadata__' is given twice");
-  CHECK(refusal_of(file_of(R"({"__metadata__":{"a":"1","a":"2"}})")) == "m: the header: field 'a' is given twice");
   CHECK(refusal_of(file_of(R"({"__metadata__":{"a":1}})")) ==
         "m: the header's '__metadata__': field 'a' is 1, not a string");
   CHECK(refusal_of(file_of(R"({"__metadata__":[]})")) == "m: the header's '__metadata__' is not a JSON object");
@@ -175,16 +146,12 @@ TEST_CASE("names and metadata keys are unique, metadata are strings") {
 
 TEST_CASE("dtype, shape and offsets are of their types") {
   const std::string shapes = ", not a list of at most 16 whole numbers of at least 0";
-  for (const std::string dtype : {"1", "[1]", "null", "{}"})
-    CHECK(refusal_of(file_of(one_tensor(dtype, "[0]", "[0,0]"))) ==
-          "m: the header's 'x': field 'dtype' is " + dtype + ", not a string");
+  CHECK(refusal_of(file_of(one_tensor("[1]", "[0]", "[0,0]"))) ==
+        "m: the header's 'x': field 'dtype' is [1], not a string");
   for (const std::string shape : {"0", "[-1]", "[1.0]", "[\"1\"]", "[[1]]", "[9223372036854775808]"})
     CHECK(refusal_of(file_of(one_tensor("\"F32\"", shape, "[0,0]"))) ==
           "m: the header's 'x': field 'shape' is " + shape + shapes);
-  for (const std::string shape : {"[1e0]", "[-0]", "[18446744073709551616]"})
-    CHECK(refusal_of(file_of(one_tensor("\"F32\"", shape, "[0,4]"), "1234")).ends_with(shapes));
-  CHECK(refusal_of(file_of(one_tensor("\"F32\"", "[1e999]", "[0,0]"))) ==
-        "m: the header holds a number that is too large");
+  CHECK(refusal_of(file_of(one_tensor("\"F32\"", "[1e0]", "[0,4]"), "1234")).ends_with(shapes));
   CHECK(refusal_of(file_of(one_tensor("\"F32\"", "[0]", "[0]"))) ==
         "m: the header's 'x': field 'data_offsets' is [0], not two numbers");
   for (const std::string offsets : {"[0,0,0]", "[0,-1]", "[0,18446744073709551615]"})
@@ -251,29 +218,6 @@ TEST_CASE_METHOD(TestFolder, "of a file may be read what precedes a tensor, and 
     CHECK(error_of([&] { read_metadata(file); }).code == ExitCode::data);
     write("m", reference_file);
   }
-}
-
-TEST_CASE_METHOD(TestFolder, "a file that is not there is missing, a folder is no file") {
-  CHECK(error_of([&] { SafetensorsFile(path() / "none"); }).code == ExitCode::missing);
-  CHECK(error_of([&] { SafetensorsFile file(path()); }).code == ExitCode::data);
-}
-
-TEST_CASE("a tensor that is missing or another is refused by name, with what is expected") {
-  const std::vector<float> values{1, 2, 3, 4};
-  std::vector<std::byte> bytes;
-  const std::vector<TensorView> tensors{{"x", "F32", {2, 2}, std::as_bytes(std::span(values))}};
-  write_safetensors([&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); },
-                    tensors);
-  const SafetensorsFile file(bytes, "m");
-  CHECK(expect_tensor(file.tensors(), "m", "x", "F32", {2, 2}).bytes.size() == 16);
-  const auto refusal = [&](const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape) {
-    return message_of(ExitCode::data, [&] { expect_tensor(file.tensors(), "m", name, dtype, shape); });
-  };
-  CHECK(refusal("y", "F32", {2}) == "m has no tensor y (F32 (2)); it belongs to another model");
-  CHECK(refusal("x", "F32", {4, 1}) ==
-        "m: tensor x is F32 (2, 2) and should be F32 (4, 1); it belongs to another model");
-  CHECK(refusal("x", "I64", {2, 2}) ==
-        "m: tensor x is F32 (2, 2) and should be I64 (2, 2); it belongs to another model");
 }
 
 TEST_CASE("a weight that is NaN or infinite is named with its place") {

@@ -1,4 +1,4 @@
-// A run folder with small checkpoints in it, and what a loaded one holds as a text to compare.
+// A run folder with small checkpoints in it.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include "report/format.h"
 #include "run/checkpoint.h"
 #include "run/checkpoints.h"
-#include "run_state.h"
 #include "test_folder.h"
 
 namespace chargpt {
@@ -21,6 +20,26 @@ namespace chargpt {
 inline void write(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
   write_file_atomically(path, text);
+}
+
+/// The state of a run at some step, every field set.
+inline RunState state_of(std::int64_t step) {
+  RunState state;
+  state.step = step;
+  state.max_iters = 1000;
+  state.seconds = 1.0 / 3;
+  state.best_step = RunState::no_step;
+  state.evals_without_improvement = 2;
+  state.data = {1000, 0xFEDCBA9876543210};
+  state.parameters = 3;
+  state.start_symbol = 1;
+  state.program_version = "0.1.0";
+  state.libtorch_version = "2.13.0";
+  state.cpu_capability = "AVX2";
+  state.device = "cpu";
+  state.engine = "libtorch";
+  state.threads = 2;
+  return state;
 }
 
 class SavedRun {
@@ -96,19 +115,8 @@ class SavedRun {
   std::int64_t best_step_ = RunState::no_step;
   double best_val_loss_ = std::numeric_limits<double>::infinity();
   Vocabulary vocabulary_ = Vocabulary::of_characters({U'\n', U'a', U'é', U'☺'});
-  ResolvedConfig config_ = parse_config(R"({"name":"mine","train":{"learning_rate":0.003}})", "mine.json", ".");
+  ResolvedConfig config_ =
+      parse_config(R"({"name":"mine","train":{"learning_rate":0.003,"teacher":["runs/big"]}})", "mine.json", ".");
 };
-
-/// The content of a checkpoint beside its path.
-inline std::string contents(const Checkpoint& checkpoint) {
-  std::string text =
-      to_json(checkpoint.state).dump() + checkpoint.vocabulary.to_json().dump() + to_json(checkpoint.config).dump();
-  for (const Tensors* tensors : {&checkpoint.model, &checkpoint.averaged, &checkpoint.optimizer})
-    for (const TensorView& tensor : tensors->all()) {
-      text += tensor.name + tensor.dtype + std::to_string(tensor.shape.size());
-      text.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
-    }
-  return text;
-}
 
 }  // namespace chargpt
