@@ -23,28 +23,6 @@ TEST_CASE_METHOD(TestFolder, "a run that goes on has all of its progress again, 
   CHECK(to_json(second.trainer.state()) == then);
 }
 
-TEST_CASE_METHOD(TestFolder, "a checkpoint holds the moments that the rules keep") {
-  ResolvedConfig config = small_config();
-  config.config.train.groups = {
-      {.match = "c_attn", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::muon, .momentum = 0.9}};
-  EndedRun run(config, path());
-  const Checkpoint checkpoint = last_checkpoint(path());
-  const std::string matrix = "transformer.h.0.attn.c_attn.weight";
-  const auto has = [&](const std::string& name) { return checkpoint.optimizer.find(name) != nullptr; };
-  CHECK(has("moment1." + matrix));
-  CHECK_FALSE(has("moment2." + matrix));
-  CHECK(has("moment2.transformer.wte.weight"));
-}
-
-TEST_CASE("resuming at an evaluated step, and at step 1, is exact too") {
-  for (const Windows windows : {Windows::random, Windows::shuffled}) {
-    ResolvedConfig config = small_config();
-    config.config.train.windows = windows;
-    check_resumes(config, {.step = 5});
-    check_resumes(config, {.step = 1});
-  }
-}
-
 TEST_CASE_METHOD(TestFolder, "another text is refused") {
   EndedRun first(small_config(), path());
   std::string text = formula_text(1200);

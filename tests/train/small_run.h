@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <set>
 
-#include "hear.h"
 #include "run/checkpoints.h"
 #include "test_folder.h"
 #include "tiny_arena.h"
@@ -161,6 +160,24 @@ struct ResumedRun : SmallRun {
   ResumedRun(const ResolvedConfig& config, const fs::path& folder)
       : ResumedRun(config, folder, last_checkpoint(folder)) {}
 };
+
+/// A listener that is a function.
+template <class Event>
+class Hearing : public Listener {
+ public:
+  explicit Hearing(std::function<void(const Event&)> body) : body_(std::move(body)) {}
+  using Listener::on;
+  void on(const Event& event) override { body_(event); }
+
+ private:
+  std::function<void(const Event&)> body_;
+};
+
+/// Calls `body` at each event of this kind: hear<StepEvent>(trainer, [&](const StepEvent& event) { … }).
+template <class Event>
+void hear(Trainer& trainer, std::function<void(const Event&)> body) {
+  trainer.add_listener(std::make_shared<Hearing<Event>>(std::move(body)));
+}
 
 /// Time passes where there is work: so much at each of its beats, by the step and kind of work.
 struct FakeClock {

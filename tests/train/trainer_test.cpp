@@ -61,14 +61,6 @@ TEST_CASE("training lowers the loss, and the best is the lowest evaluated") {
   CHECK(run.trainer.state().best_val_loss == best);
 }
 
-TEST_CASE("a plan is measured by steps, where that is asked for") {
-  SmallRun run(small_config());
-  CHECK_FALSE(run.trainer.plan(false).seconds);
-  const PlanEvent plan = run.trainer.plan(true);
-  CHECK(plan.seconds > 0.0);
-  CHECK(plan.memory_bytes > 16 * plan.parameters);
-}
-
 TEST_CASE("the seconds of a measured plan are about those that the run then takes") {
   ResolvedConfig config = small_config();
   config.config.model.n_layer = 1;
