@@ -5,7 +5,7 @@
 
 namespace chargpt {
 
-std::string program_version();  ///< "0.1.0 (7c211ea)"
+std::string program_version();  ///< "0.2.0 (7c211ea)"
 /// `chargpt --version`: version, git revision, the LibTorch of its other part, CUDA, CPU capability. Loads nothing.
 std::string version_text();
 

@@ -44,7 +44,7 @@ enum chargpt_unknown {
   CHARGPT_UNKNOWN_REPLACE = 2 /* by '?', else ' ', else the first symbol */
 };
 
-/* "0.1.0" of the library that runs, and its CHARGPT_ABI. */
+/* "0.2.0" of the library that runs, and its CHARGPT_ABI. */
 CHARGPT_API const char* chargpt_version(void);
 CHARGPT_API int chargpt_abi(void);
 
