@@ -154,9 +154,10 @@ void ProgressPrinter::on(const NoticeEvent& event) {
 }
 
 void ProgressPrinter::on(const WorkEvent& event) {
-  if (event.part == 0) line_.delay(event.seconds + seconds_before_work_is_shown);
+  if (event.part == 0) work_begun_ = event.seconds;
   const bool has_parts = event.part != WorkEvent::no_parts;
-  if (!shows_status() || (has_parts && !line_.is_due(event.seconds))) return;
+  const bool soon = event.seconds - work_begun_ < seconds_before_work_is_shown || !line_.is_due(event.seconds);
+  if (!shows_status() || (has_parts && soon)) return;
   line_.show({format_step(event.step, status_.max_iters),
               std::string(event.what) + (has_parts ? ": " + percentage(event.part) : "")},
              event.seconds);

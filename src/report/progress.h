@@ -82,7 +82,8 @@ class ProgressPrinter : public Listener {
   ProgressOptions options_;
   StatusLine line_;
   RunStatus status_{0.05};
-  double guessing_ = 0;  ///< the loss if all symbols were equally likely
+  double guessing_ = 0;    ///< the loss if all symbols were equally likely
+  double work_begun_ = 0;  ///< seconds
 };
 
 /// The plan as a block of aligned lines, broken between words at `width` columns (0: nowhere); also what `--dry-run`

@@ -78,6 +78,7 @@ TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
   CHECK(screen.take() == "\rstep 1 of 2,000  loss 2.5000  45.2k tokens/s\x1b[K");
   screen.printer.on(step(2, 0.55));
   CHECK(screen.take().empty());
+  screen.printer.on(WorkEvent{"updating", 0, 2, 0.6});
   screen.printer.on(step(3, 0.61));
   CHECK(screen.take() == "\rstep 3 of 2,000  loss 2.5000  1:50 left  45.2k tokens/s\x1b[K");
   screen.printer.on(eval(3, 1.9, 1.8, 12.5));
@@ -127,13 +128,8 @@ TEST_CASE("the loss of a model that sees its own targets is labelled wherever it
 TEST_CASE("the loss shown is smoothed and passes over figures that are not finite") {
   SmoothedValue value(0.5);
   CHECK(std::isnan(value.value()));
-  value.add(4);
-  CHECK(value.value() == 4);
-  value.add(1);  // weights 1/3 and 2/3
-  CHECK(value.value() == Approx(2));
-  value.add(std::numeric_limits<double>::quiet_NaN());
-  value.add(std::numeric_limits<double>::infinity());
-  CHECK(value.value() == Approx(2));
+  for (const double loss : {4.0, 1.0, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL}) value.add(loss);
+  CHECK(value.value() == Approx(2));  // weights 1/3 and 2/3
 }
 
 TEST_CASE("quiet leaves nothing, verbose adds checkpoints and samples") {
@@ -161,10 +157,7 @@ TEST_CASE("quiet leaves nothing, verbose adds checkpoints and samples") {
 
 TEST_CASE("a plan and steps without a length are shown, not divided by") {
   Screen screen({});
-  StepEvent event = step(7, 1);
-  event.max_iters = 0;
-  event.share = 0.125;
-  screen.printer.on(event);
+  screen.printer.on(StepEvent{.step = 7, .share = 0.125, .loss = 2.5, .tokens_per_second = 45213});
   CHECK(screen.take() == "step 7 (12%)  loss 2.5000  45.2k tokens/s\n");
 }
 

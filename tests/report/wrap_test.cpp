@@ -11,11 +11,8 @@ TEST_CASE("a paragraph breaks between words, later lines under the first") {
   CHECK(wrapped("one two three", 0, 0) == "one two three\n");
 }
 
-TEST_CASE("a word wider than the line stands alone") {
+TEST_CASE("a word wider than the line has a line of its own, a list is broken between its items") {
   CHECK(wrapped("a looooong b", 0, 4) == "a\nlooooong\nb\n");
-}
-
-TEST_CASE("a list wider than the line is broken between its items") {
   CHECK(wrapped("one of [gelu|relu|silu] (relu)", 1, 11) == "one of\n [gelu|\n relu|silu]\n (relu)\n");
   CHECK(wrapped("one of [gelu|relu]", 0, 18) == "one of [gelu|relu]\n");
 }
