@@ -77,8 +77,8 @@ std::string format_count(std::int64_t count, std::string_view what) {
   return format_count(count).append(" ").append(what).append(count == 1 ? "" : "s");
 }
 
-std::string format_step(std::int64_t step, std::int64_t max_iters, const char* of) {
-  return "step " + format_count(step) + (max_iters > 0 ? of + format_count(max_iters) : "");
+std::string format_step(std::int64_t step, std::int64_t max_iters) {
+  return "step " + format_count(step) + (max_iters > 0 ? " of " + format_count(max_iters) : "");
 }
 
 std::string format_short(double value) {

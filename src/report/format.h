@@ -23,8 +23,8 @@ std::string format_count(std::int64_t count);
 /// "1 step", "1,200 steps": `what` in the singular.
 std::string format_count(std::int64_t count, std::string_view what);
 
-/// "step 250 of 2,000", or with `of` "/" "step 250/2,000"; "step 250" where `max_iters` is 0, not known.
-std::string format_step(std::int64_t step, std::int64_t max_iters, const char* of = " of ");
+/// "step 250 of 2,000"; "step 250" if `max_iters` is 0, unknown.
+std::string format_step(std::int64_t step, std::int64_t max_iters);
 
 /// Three leading digits and a decimal unit: "7.2", "812", "45.2k", "1.35M".
 std::string format_short(double value);
