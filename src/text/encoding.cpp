@@ -28,7 +28,7 @@ Evidence evidence_of_numbers(std::string_view bytes) {
   const bool plain = std::ranges::none_of(  // a text of ASCII with NULs in it
       bytes, [](unsigned char byte) { return byte != 0 && (byte >= 0x7F || is_control_byte(byte)); });
   const bool may_be_ids = !plain && bytes.size() % 2 == 0 && bytes.size() >= 2 * fewest_ids;
-  std::string ids;
+  bool ids = false;
   for (const std::size_t width : {4, 2})
     for (const bool big : {false, true}) {
       std::size_t ascii = 0, controls = 0;
@@ -45,11 +45,11 @@ Evidence evidence_of_numbers(std::string_view bytes) {
         const std::string name = line_of("UTF-", 8 * width, big ? "BE" : "LE");
         return {name + " without a byte order mark", "convert it", "iconv -f " + name + " -t UTF-8"};
       }
-      if (!big && may_be_ids && ids.empty() &&
-          greatest < (width == 2 ? 50304 : 1 << 18))  // GPT-2's, padded; the most in use
-        ids = line_of("made of numbers of ", 8 * width, " bits, as ids are (nanoGPT's train.bin)");
+      ids |= !big && may_be_ids && greatest < (width == 2 ? 50304 : 1 << 18);  // GPT-2's, padded; the most in use
     }
-  if (!ids.empty()) return {ids, "give the text that they were made from (input.txt)", ""};
+  if (ids)
+    return {"made of numbers, as ids are (nanoGPT's train.bin)", "give the text that they were made from (input.txt)",
+            ""};
   const std::size_t nul = bytes.find('\0');
   return {line_of("binary: its first NUL byte is at offset ", nul, " (line ",
                   1 + std::ranges::count(bytes.substr(0, nul), '\n'), ")"),

@@ -48,9 +48,9 @@ TEST_CASE("bytes that are not UTF-8 are named by evidence, with the command that
 }
 
 TEST_CASE("bytes that are no text have no such command") {
-  CHECK(evidence_of(repeated("\1\0\x2B\0"sv)).what == "made of numbers of 16 bits, as ids are (nanoGPT's train.bin)");
-  CHECK(evidence_of(repeated("\1\x35\0\0\1\x36\0\0"sv)).what ==
-        "made of numbers of 32 bits, as ids are (nanoGPT's train.bin)");
+  for (const std::string_view ids :
+       {"\1+\0\2"sv, "\1\0+\0"sv, "\1\x35\0\0\1\x36\0\0"sv, "\1\0\0\0\0\0\0\0+\0\0\0\0\0\0\0"sv})
+    CHECK(evidence_of(repeated(ids)).what == "made of numbers, as ids are (nanoGPT's train.bin)");  // of 8 to 64 bits
   CHECK(evidence_of(repeated("abc\0def\n"sv)).what == "binary: its first NUL byte is at offset 3 (line 1)");
   CHECK(evidence_of("gif\n\0\x80"sv).what == "binary: its first NUL byte is at offset 4 (line 2)");
   CHECK(evidence_of("\x89\1\2\3 and so on").command.empty());

@@ -67,7 +67,7 @@ TEST_CASE_METHOD(WorkingFolder, "what is no text is left out of a folder, and on
   const TextListing listing = list_texts({"book"}, Units::characters);
   CHECK(names_of(listing) == Names{"a.txt"});
   CHECK(listing.notices == Names{"book: left out as no text: cover.png (a PNG picture), d.gz (a gzip archive), "
-                                 "ids.bin (made of numbers of 16 bits, as ids are (nanoGPT's train.bin)) and 2 more"});
+                                 "ids.bin (made of numbers, as ids are (nanoGPT's train.bin)) and 2 more"});
   CHECK(listing.left_out.size() == 5);
   CHECK(files_of("book", Units::bytes).size() == 6);
   write("book/b two", "b");
