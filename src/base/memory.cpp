@@ -39,8 +39,8 @@ bool holds_any(const std::string& message, std::span<const std::string_view> sig
 Error memory_error(const std::string& where, const std::string& amount, bool trains) {
   const std::string asked = amount.empty() ? "" : " (" + amount + " more were asked for)";
   return Error(ExitCode::memory, "out of ", where, " memory", asked,
-               trains ? "; lower train.batch_size (and raise train.gradient_accumulation_steps to keep the tokens per "
-                        "step), model.block_size, or the model's n_embd and n_layer"
+               trains ? "; lower model.block_size, the model's n_embd and n_layer, --threads, or with LibTorch "
+                        "train.batch_size (and raise train.gradient_accumulation_steps to keep the tokens per step)"
                       : "; free some, raise the limit (ulimit -v), or use a smaller model, text or number of samples");
 }
 
@@ -72,7 +72,7 @@ std::optional<Error> as_memory_error(const std::exception& failure, bool trains)
                                                            : std::nullopt;
   const std::string message = failure.what();
   if (holds_any(message, host_signs)) return memory_error("host", amount_asked_for(message), trains);
-  if (holds_any(message, device_signs)) return memory_error("device", amount_asked_for(message), trains);
+  if (holds_any(message, device_signs)) return memory_error("device", amount_asked_for(message), true);
   return std::nullopt;
 }
 

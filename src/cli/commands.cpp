@@ -26,12 +26,10 @@ namespace chargpt {
 namespace {
 
 constexpr Command table[] = {
-    {"train", "Train", "train a model from a config or a preset", "chargpt train --text my.txt --minutes 1", add_train,
-     /*trains=*/true},
-    {"resume", "Train", "continue a run exactly where it stopped", "chargpt resume runs/default-1", add_resume,
-     /*trains=*/true},
+    {"train", "Train", "train a model from a config or a preset", "chargpt train --text my.txt --minutes 1", add_train},
+    {"resume", "Train", "continue a run exactly where it stopped", "chargpt resume runs/default-1", add_resume},
     {"compare", "Train", "train several configs with several seeds and rank them",
-     "chargpt compare bigram masked --seeds 2 --max-iters 300", add_compare, /*trains=*/true},
+     "chargpt compare bigram masked --seeds 2 --max-iters 300", add_compare},
     {"sample", "Use", "write text with a trained model", "chargpt sample default-1 --prompt 'ROMEO:' --tokens 300",
      add_sample},
     {"export", "Use", "write a model in another program's format",
@@ -40,10 +38,10 @@ constexpr Command table[] = {
      add_import},
     {"eval", "Measure", "measure the exact loss of a split, beside baselines", "chargpt eval runs/default-1", add_eval},
     {"reproduce", "Measure", "train a run again and tell whether it comes out the same",
-     "chargpt reproduce runs/default-1", add_reproduce, /*trains=*/true},
+     "chargpt reproduce runs/default-1", add_reproduce},
     {"audit", "Measure", "tell whether a model recites its training text", "chargpt audit runs/default-1", add_audit},
     {"bench", "Measure", "measure the speed of a training step or of sampling",
-     "chargpt bench train nanogpt-cpu, or chargpt bench sample runs/default-1", add_bench, /*trains=*/true},
+     "chargpt bench train nanogpt-cpu, or chargpt bench sample runs/default-1", add_bench},
     {"score", "Look", "colour a text by how much each character surprises a model",
      "chargpt score runs/default-1 my.txt", add_score},
     {"explain", "Look", "walk one text through a model, operation by operation",
@@ -125,10 +123,7 @@ int run_command_line(int argc, char** argv) {
   const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
   start_log(LogLevel::normal, /*color=*/false,
             terminal_columns(STDERR_FILENO));  // for what is said before options are read
-  const auto* const command = std::ranges::find(table, arguments.empty() ? "" : arguments[0], &Command::name);
-  prepare_for_failures({.verbose = given("--verbose"),
-                        .trains = command != std::end(table) && command->trains,
-                        .json = given("--json")});
+  prepare_for_failures({.verbose = given("--verbose"), .json = given("--json")});
   // A limit on file size (ulimit -f) is then an error of write(), EFBIG, in place of a signal that ends the process
   // between a temporary file and its name.
   std::signal(SIGXFSZ, SIG_IGN);

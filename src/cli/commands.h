@@ -19,7 +19,6 @@ struct Command {
   std::string_view example;  ///< one command line that works
   /// Declares the options and sets the callback that runs the command.
   void (*add)(Options& options);
-  bool trains = false;  ///< so that what advises on memory speaks of a training
 };
 
 std::span<const Command> commands();

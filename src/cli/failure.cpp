@@ -97,7 +97,7 @@ Error failure_of(const std::exception& error) {
     if (ours->code() != ExitCode::missing) return *ours;
     return working_folder_error().value_or(*ours);  // where nothing is found
   }
-  if (const auto memory = as_memory_error(error, form_of_process.trains)) return *memory;
+  if (const auto memory = as_memory_error(error, is_training)) return *memory;
   if (const auto* refused =
           dynamic_cast<const std::system_error*>(&error)) {  // std::filesystem's, with path and reason
     if (const auto gone = working_folder_error()) return *gone;

@@ -23,7 +23,6 @@ Error failure_of(const std::exception& error);
 /// How a failure is told on stderr.
 struct FailureForm {
   bool verbose = false;  ///< with the backtrace, if there is one
-  bool trains = true;    ///< advice on memory is for a training
   bool json = false;     ///< as {"error":{"code":65,"message":"…"}}, the last line of stderr
 };
 
@@ -31,6 +30,9 @@ struct FailureForm {
 /// code of what would else abort: an exception that left a thread, or was thrown while another one was on its way.
 /// All failures are told in this form.
 void prepare_for_failures(const FailureForm& form);
+
+/// Whether advice on lack of memory names options of a training.
+inline bool is_training = false;
 
 /// Prints `chargpt: error: …`, or JSON, and returns the exit code.
 int report_failure(const std::exception& error);

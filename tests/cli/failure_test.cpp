@@ -42,7 +42,7 @@ TEST_CASE("lack of memory on the host is 81, whoever ran out of it") {
                   "you tried to allocate 4398046511104 bytes. Error code 12 (Cannot allocate memory)"));
   CHECK(failure.code() == ExitCode::memory);
   CHECK(std::string_view(failure.what())
-            .starts_with("out of host memory (4398046511104 bytes more were asked for); lower train.batch_size "));
+            .starts_with("out of host memory (4398046511104 bytes more were asked for); free some, "));
 }
 
 TEST_CASE("lack of memory on a CUDA device is 81, in the words of the allocator, the runtime and its libraries") {
@@ -53,7 +53,7 @@ TEST_CASE("lack of memory on a CUDA device is 81, in the words of the allocator,
   const Error failure = failure_of(torch_error(allocator));
   CHECK(failure.code() == ExitCode::memory);
   CHECK(std::string_view(failure.what())
-            .starts_with("out of device memory (20.00 GiB more were asked for); lower train.batch_size "));
+            .starts_with("out of device memory (20.00 GiB more were asked for); lower model.block_size, "));
   for (const char* message :
        {"CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in the CUDA documentation",
         "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",

@@ -42,7 +42,7 @@ class MemoryTest(FaultTest):
         for most in (least + 100, least + 300, least + 500, least + 700):
             with self.subTest(most):
                 self.assertRegex(self.error_of(self.within(most, *self.training("run", 2, *self.LARGE)), 81),
-                                 r"^out of host memory( \(\S+ bytes more were asked for\))?; lower train\.batch_size ")
+                                 r"^out of host memory( \(\S+ bytes more were asked for\))?; lower model\.block_size, ")
                 self.assertFalse((self.folder / "run").exists())
 
     def test_too_little_memory_for_libtorch_is_said_to_be_that(self):

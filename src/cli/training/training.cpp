@@ -94,6 +94,7 @@ std::string overfitting_line(const RunState& state) {
 /// Stopped if a signal came meanwhile: the run itself is whole.
 void print_result(const Trainer& trainer, const std::filesystem::path& run, const OutputArguments& output,
                   ProgressPrinter& progress) {
+  is_training = false;
   try {
     const RunState& state = trainer.state();
     const LoadedRun best(run.string(), loaded_checkpoint(run, "best"), run, {.machine = {.threads = state.threads}});
@@ -174,6 +175,7 @@ void add_rank_timeout(Options& options, TrainingArguments& arguments) {
 }
 
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run) {
+  is_training = true;
   return {.run = run,
           .device = arguments.device.device,
           .engine = arguments.engine,
