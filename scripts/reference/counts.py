@@ -9,6 +9,7 @@ import heapq
 import math
 import struct
 import sys
+from types import SimpleNamespace
 
 from golden import ROOT, keep_or_check
 
@@ -32,14 +33,11 @@ def float32(x):
     return struct.unpack("f", struct.pack("f", x))[0]
 
 
-def mixed_bits(x):
+def joined(first, second):
+    x = (first * 0x9E3779B97F4A7C15 + second) & MASK
     x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD & MASK
     x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53 & MASK
     return x ^ x >> 33
-
-
-def joined(first, second):
-    return mixed_bits((first * 0x9E3779B97F4A7C15 + second) & MASK)
 
 
 def huffman(frequencies):
@@ -56,71 +54,48 @@ def huffman(frequencies):
     return [parts[0][2][symbol] for symbol in range(len(frequencies))], nodes
 
 
-class BitHistory:
-    """(zeros, ones, last bit): what came most lately, at most 24 of one bit and 27 of both."""
-
-    first = (0, 0, 0)
-
-    @staticmethod
-    def after(state, bit):
-        same, other = min(state[bit] + 1, 24), state[1 - bit]
-        if other > 2:
-            other = min((other + 3) // 2, other - 1)
-        while same + other > 27:
-            if other > 0:
-                other -= 1
-            else:
-                same -= 1
-        return (other, same, 1) if bit else (same, other, 0)
+def history_after(state, bit):
+    """A history of bits is (zeros, ones, last bit): what came most lately, at most 24 of one bit and 27 of both."""
+    same, other = min(state[bit] + 1, 24), state[1 - bit]
+    if other > 2:
+        other = min((other + 3) // 2, other - 1)
+    while same + other > 27:
+        same, other = (same, other - 1) if other > 0 else (same - 1, other)
+    return (other, same, 1) if bit else (same, other, 0)
 
 
 class Table:
     """Groups of ten entries [check, p, bits, history]."""
 
     def __init__(self, entries):
-        self.groups = [[[0, 0, 0, BitHistory.first] for _ in range(10)] for _ in range(entries // 10 + 1)]
+        self.groups = [[[0, 0, 0, (0, 0, 0)] for _ in range(10)] for _ in range(entries // 10 + 1)]
 
     def find(self, key, add=False):
         group, check = self.groups[(key >> 32) * len(self.groups) >> 32], max(key & 0xFFFF, 1)
-        for entry in group:
-            if entry[0] == check:
-                return entry
-        if not add:
-            return None
-        least = min(group, key=lambda entry: entry[2])  # the first of those
-        least[:] = [check, 1 << 15, 0, BitHistory.first]
-        return least
+        found = next((entry for entry in group if entry[0] == check), None)
+        if add and not found:
+            found = min(group, key=lambda entry: entry[2])  # the first of those
+            found[:] = [check, 1 << 15, 0, (0, 0, 0)]
+        return found
 
 
 class Mixer:
     def __init__(self, first, weights_rate, averages_rate):
-        self.first, self.rates = first, (weights_rate, averages_rate)
+        self.first, self.weights_rate, self.averages_rate = first, weights_rate, averages_rate
         self.weights, self.averages = {}, {}
 
     def mix(self, inputs, chosen):
         vectors = [self.weights.setdefault((s, c), list(self.first)) for s, c in enumerate(chosen)]
         averages = self.averages.setdefault(chosen[0], [1 / len(chosen)] * len(chosen))
-        logits = []
-        for vector in vectors:  # summed as the program sums, places of even and of odd number apart
-            even = odd = 0.0
-            for i in range(0, len(inputs), 2):
-                even += vector[i] * inputs[i]
-            for i in range(1, len(inputs), 2):
-                odd += vector[i] * inputs[i]
-            logits.append(clamp(even + odd, -15, 15))
-        logit = 0.0
-        for average, own in zip(averages, logits):
-            logit += average * own
-        return clamp(logit, -15, 15), logits, vectors, averages
+        logits = [clamp(sum(w * x for w, x in zip(vector, inputs)), -15, 15) for vector in vectors]
+        return clamp(sum(a * logit for a, logit in zip(averages, logits)), -15, 15), logits, vectors, averages
 
     def learn(self, inputs, mixed, bit):
         logit, logits, vectors, averages = mixed
-        error = (bit - squash(logit)) * self.rates[1]
         for s, vector in enumerate(vectors):
-            own = (bit - squash(logits[s])) * self.rates[0]
-            for i, x in enumerate(inputs):
-                vector[i] += own * x
-            averages[s] += error * logits[s]
+            own = (bit - squash(logits[s])) * self.weights_rate
+            vector[:] = [w + own * x for w, x in zip(vector, inputs)]
+            averages[s] += (bit - squash(logit)) * self.averages_rate * logits[s]
 
 
 class ProbabilityMap:
@@ -132,58 +107,42 @@ class ProbabilityMap:
         self.curves = {}
 
     def point(self, context, logit):
+        """A curve with the two points beside the logit and their shares of it."""
         place = clamp(logit, -8, 8) * 2 + 16
         below = min(int(place), 31)
-        return self.curves.setdefault(context, list(self.start)), below, place - below
+        return self.curves.setdefault(context, list(self.start)), ((below, 1 - (place - below)), (below + 1, place - below))
 
     @staticmethod
-    def at(point):
-        curve, below, part = point
-        return curve[below] * (1 - part) + curve[below + 1] * part
+    def at(curve, points):
+        return sum(curve[i] * share for i, share in points)
 
     @staticmethod
-    def learn(point, bit):
-        curve, below, part = point
-        for i, share in ((below, 1 - part), (below + 1, part)):
+    def learn(curve, points, bit):
+        for i, share in points:
             curve[i] = float32(curve[i] + float32(bit - curve[i]) * 0.02 * share)
 
 
-class History:
-    def __init__(self):
-        self.recent = [-1] * ORDERS
-        self.word = self.previous_word = self.word_before = self.column = 0
-        self.match, self.matched = -1, 0
-
-
-class Place:
-    pass
-
-
-class Decision:
-    pass
+def letter_of(symbol):
+    """0 of what stands between words."""
+    is_letter = symbol != "" and (symbol >= "\x80" or symbol == "'" or symbol.isalpha())
+    return ord(symbol.lower() if symbol.isascii() else symbol) if is_letter else 0
 
 
 class Counts:
     def __init__(self, symbols, frequencies, tokens):
         """`symbols`: the characters in order of their ids; "" is the document's end."""
         self.paths, self.nodes = huffman(frequencies)
-        self.letters = [self.letter(symbol) for symbol in symbols]
-        self.line_end = symbols.index("\n") if "\n" in symbols else -1
-        self.document = symbols.index("") if "" in symbols else -1
+        self.symbols, self.letters = symbols, [letter_of(symbol) for symbol in symbols]
         self.table = Table(clamp(tokens * 12, 4096, 24_000_000))
-        self.mixer = Mixer([0.25] * (2 * CONTEXTS + 3), 0.0015, 0.002)
-        self.maps = ProbabilityMap(), ProbabilityMap()
-        self.of_history = [{} for _ in range(CONTEXTS)]
-        self.of_match = [[0.75, 0] for _ in range(32)]
+        self.mixer, self.maps = Mixer([0.25] * (2 * CONTEXTS + 3), 0.0015, 0.002), (ProbabilityMap(), ProbabilityMap())
+        self.of_history, self.of_match = [{} for _ in range(CONTEXTS)], [[0.75, 0] for _ in range(32)]
         self.text, self.last_place, self.followers = [], {}, {}
 
-    @staticmethod
-    def letter(symbol):
-        if symbol == "" or not (symbol >= "\x80" or symbol == "'" or symbol.isascii() and symbol.isalpha()):
-            return 0
-        return ord(symbol.lower() if symbol.isascii() else symbol)
-
     # Contexts
+
+    @staticmethod
+    def new_history():
+        return SimpleNamespace(recent=[-1] * ORDERS, word=0, previous_word=0, word_before=0, column=0, match=-1, matched=0)
 
     @staticmethod
     def match_place(history):
@@ -197,27 +156,25 @@ class Counts:
         return joined(history.recent[0] + 1, history.recent[1] + 1) % 2**16
 
     def advance(self, history, symbol):
-        if symbol == self.document:
-            history.__init__()
+        if self.symbols[symbol] == "":
+            history.__dict__.update(self.new_history().__dict__)
             return
         history.recent = [symbol] + history.recent[:-1]
         if self.letters[symbol]:
             history.word = joined(history.word, self.letters[symbol])
         elif history.word:
             history.word_before, history.previous_word, history.word = history.previous_word, history.word, 0
-        history.column = 0 if symbol == self.line_end else min(history.column + 1, REACH - 1)
+        history.column = 0 if self.symbols[symbol] == "\n" else min(history.column + 1, REACH - 1)
         if 0 <= history.match < len(self.text) - 1 and self.text[history.match] == symbol:
             history.match += 1
             history.matched += 1
             return
-        history.match, history.matched = -1, 0
-        if history.recent[-1] >= 0:
-            place = self.last_place.get(self.match_place(history), -1)
-            if ORDERS <= place < len(self.text) and self.text[place - ORDERS : place][::-1] == history.recent:
-                history.match, history.matched = place, ORDERS
+        place = self.last_place.get(self.match_place(history), -1) if history.recent[-1] >= 0 else -1
+        found = ORDERS <= place < len(self.text) and self.text[place - ORDERS : place][::-1] == history.recent
+        history.match, history.matched = (place, ORDERS) if found else (-1, 0)
 
     def history_of(self, ids):
-        history = History()
+        history = self.new_history()
         for symbol in ids[-REACH:]:
             self.advance(history, symbol)
         return history
@@ -230,16 +187,8 @@ class Counts:
         word = history.word or last
         keys += [word, joined(word, history.previous_word), joined(word, history.word_before), joined(last, history.column)]
         keys.append(joined(keys[2], self.followers.get(self.follower_place(history), 0)))
-        place = Place()
-        place.keys = [joined(key, i + 1) for i, key in enumerate(keys)]
-        place.last = history.recent[0]
-        place.expected = self.text[history.match] if history.match >= 0 else -1
-        place.matched = min(history.matched, 31)
-        return place
-
-    @staticmethod
-    def match_class(place):
-        return min(15, 1 + (place.matched - ORDERS) // 2)
+        return SimpleNamespace(keys=[joined(key, i + 1) for i, key in enumerate(keys)], last=history.recent[0],
+                               expected=self.text[history.match] if history.match >= 0 else -1, matched=min(history.matched, 31))
 
     # Decisions
 
@@ -248,10 +197,9 @@ class Counts:
 
     def decide(self, place, node, known):
         """`known`: contexts that saw the decision before."""
-        decision = Decision()
-        decision.keys = [joined(key, node) for key in place.keys]
-        decision.seen = [self.table.find(key) if context in known else None for context, key in enumerate(decision.keys)]
-        decision.known, decision.inputs, pattern, longest, bits_of_longest = set(), [], 0, 0, 0
+        keys = [joined(key, node) for key in place.keys]
+        decision = SimpleNamespace(keys=keys, seen=[self.table.find(key) if context in known else None for context, key in enumerate(keys)], known=set(), inputs=[])
+        pattern = longest = bits_of_longest = 0
         for context, seen in enumerate(decision.seen):
             kind, inputs = 0, [0.0, 0.0]
             if seen is not None and seen[2] > 0:
@@ -268,14 +216,21 @@ class Counts:
         p = self.of_match[place.matched][0]
         sign = 0 if decision.expected is None else 2 * decision.expected - 1
         decision.inputs += [sign * stretch(p), sign * (2 * p - 1), 0.3]
-        match_class = 0 if decision.expected is None else self.match_class(place)
-        decision.mixed = self.mixer.mix(decision.inputs, (node, match_class, place.last + 1, 4 * longest + bits_of_longest, pattern))
-        logit = decision.mixed[0]
+        decision.match_class = 0 if decision.expected is None else min(15, 1 + (place.matched - ORDERS) // 2)
+        decision.mixed = self.mixer.mix(decision.inputs, (node, decision.match_class, place.last + 1, 4 * longest + bits_of_longest, pattern))
         contexts = ((place.last + 1) * self.nodes + node) % 2**16, joined(place.keys[2], node) % 2**16
-        decision.points = [one.point(context, logit) for one, context in zip(self.maps, contexts)]
-        corrected = ProbabilityMap.at(decision.points[0]) + ProbabilityMap.at(decision.points[1])
-        decision.p = clamp(0.5 * squash(logit) + 0.25 * corrected, 1e-6, 1 - 1e-6)
+        decision.points = [one.point(context, decision.mixed[0]) for one, context in zip(self.maps, contexts)]
+        corrected = sum(ProbabilityMap.at(*points) for points in decision.points)
+        decision.p = clamp(0.5 * squash(decision.mixed[0]) + 0.25 * corrected, 1e-6, 1 - 1e-6)
         return decision
+
+    def decisions(self, history, symbol):
+        """(depth, node, bit, place, decision) of a symbol, from the root down."""
+        place, known = self.place_of(history), set(range(CONTEXTS))
+        for depth, (node, bit) in enumerate(self.paths[symbol]):
+            decision = self.decide(place, node, known)
+            known = decision.known
+            yield depth, node, bit, place, decision
 
     def learn(self, place, decision, bit):
         def towards(estimate, came, most, least, largest):
@@ -283,14 +238,12 @@ class Counts:
             estimate[0] = clamp(estimate[0] + (came - estimate[0]) / (estimate[1] + 1.5), least, largest)
 
         self.mixer.learn(decision.inputs, decision.mixed, bit)
-        for point in decision.points:
-            ProbabilityMap.learn(point, bit)
-        for context in range(CONTEXTS):
-            seen = decision.seen[context]
-            if seen is None:
-                seen = self.table.find(decision.keys[context], add=True)
+        for points in decision.points:
+            ProbabilityMap.learn(*points, bit)
+        for context, key in enumerate(decision.keys):
+            seen = decision.seen[context] or self.table.find(key, add=True)
             towards(self.estimate(context, seen[3]), bit, 1000, 1e-4, 1 - 1e-4)
-            seen[3] = BitHistory.after(seen[3], bit)
+            seen[3] = history_after(seen[3], bit)
             seen[1] += int((65535 - seen[1] if bit else -seen[1]) / (seen[2] + 1.6))
             seen[2] = min(250, seen[2] + 1)
         if decision.expected is not None:
@@ -305,21 +258,26 @@ class Counts:
             self.last_place[self.match_place(history)] = len(self.text)
 
     def loss(self, history, symbol, learn):
-        place, known, loss = self.place_of(history), set(range(CONTEXTS)), 0.0
-        for node, bit in self.paths[symbol]:
-            decision = self.decide(place, node, known)
-            known = decision.known
+        loss = 0.0
+        for _, _, bit, place, decision in self.decisions(history, symbol):
             loss -= math.log(decision.p if bit else 1 - decision.p)
             if learn:
                 self.learn(place, decision, bit)
-        self.go_on(history, symbol, learn)
+        (self.count if learn else self.advance)(history, symbol)
         return loss
 
-    def go_on(self, history, symbol, learn):
-        if learn:
-            self.count(history, symbol)
-        else:
-            self.advance(history, symbol)
+
+def probabilities_of(logits):
+    top = max(logits)
+    exponentials = [math.exp(logit - top) for logit in logits]
+    return [e / sum(exponentials) * (1 - 1e-6 * len(logits)) + 1e-6 for e in exponentials]
+
+
+def network_logit(paths, probabilities, symbol, depth):
+    """Of the decision that a symbol takes at some depth of the tree."""
+    here = [v for v, path in enumerate(paths) if path[:depth] == paths[symbol][:depth]]
+    ones = sum(probabilities[v] for v in here if paths[v][depth][1])
+    return stretch(clamp(ones / sum(probabilities[v] for v in here), 1e-6, 1 - 1e-6))
 
 
 class Mixture:
@@ -328,44 +286,22 @@ class Mixture:
         self.network, self.counts = network, counts
         self.mixer = Mixer([0.0] * (2 * CONTEXTS + 3) + [weights[1], weights[0]], 0.003, 0.0005)
 
-    @staticmethod
-    def probabilities(logits):
-        top = max(logits)
-        exponentials = [math.exp(logit - top) for logit in logits]
-        total = 0.0
-        for e in exponentials:
-            total += e
-        return [e / total * (1 - 1e-6 * len(logits)) + 1e-6 for e in exponentials]
-
-    @staticmethod
-    def network_logit(paths, probabilities, symbol, depth):
-        """Of the decision that a symbol takes at some depth of the tree."""
-        here = [v for v, path in enumerate(paths) if path[:depth] == paths[symbol][:depth]]
-        ones = sum(probabilities[v] for v in here if paths[v][depth][1])
-        return stretch(clamp(ones / sum(probabilities[v] for v in here), 1e-6, 1 - 1e-6))
-
     def loss(self, logits, history, symbol, learn):
-        counts, probabilities = self.counts, self.probabilities(logits)
-        largest = max(probabilities)
-        favourite = probabilities.index(largest)
-        place, known, loss, reached = counts.place_of(history), set(range(CONTEXTS)), 0.0, 1.0
-        for depth, (node, bit) in enumerate(counts.paths[symbol]):
-            network = self.network_logit(counts.paths, probabilities, symbol, depth)
-            decision = counts.decide(place, node, known)
-            known = decision.known
-            of_counts = stretch(decision.p)
-            inputs = decision.inputs + [of_counts, network]
-            steps = [min(11, int(abs(logit) * 1.5)) for logit in (network, of_counts)]
-            match_class = 0 if decision.expected is None else counts.match_class(place)
-            chosen = (node, match_class, place.last + 1, 12 * steps[0] + steps[1], 4 * favourite + min(3, int(4 * largest)))
+        counts, probabilities = self.counts, probabilities_of(logits)
+        largest, loss, reached = max(probabilities), 0.0, 1.0
+        for depth, node, bit, place, decision in counts.decisions(history, symbol):
+            both = network_logit(counts.paths, probabilities, symbol, depth), stretch(decision.p)
+            inputs = decision.inputs + [both[1], both[0]]
+            steps = [min(11, int(abs(logit) * 1.5)) for logit in both]
+            chosen = (node, decision.match_class, place.last + 1, 12 * steps[0] + steps[1], 4 * probabilities.index(largest) + min(3, int(4 * largest)))
             mixed = self.mixer.mix(inputs, chosen)
-            p = clamp(squash(mixed[0]), 1e-6, 1 - 1e-6) if reached >= 1e-3 else squash(network)
+            p = clamp(squash(mixed[0]), 1e-6, 1 - 1e-6) if reached >= 1e-3 else squash(both[0])
             reached *= p if bit else 1 - p
             loss -= math.log(p if bit else 1 - p)
             if learn:
                 self.mixer.learn(inputs, mixed, bit)
                 counts.learn(place, decision, bit)
-        counts.go_on(history, symbol, learn)
+        (counts.count if learn else counts.advance)(history, symbol)
         return loss
 
     def losses(self, ids, window, learn):
@@ -391,22 +327,17 @@ def logits_of(symbols):
 
 def case_of(train, text, lines, window=16, weights=(0.4, 0.7)):
     """Counts learn `train` symbol by symbol; then `text` is scored, frozen, and by two mixtures with a network, frozen and adaptive."""
-    symbols = sorted(set(train + text)) + [""] * lines
+    symbols = sorted(set(train + text) - {"\n"}) + [""] if lines else sorted(set(train + text))
     to_ids = {symbol: i for i, symbol in enumerate(symbols)}
-    if lines:  # the line's end is the document's end
-        del symbols[0]
-        to_ids = {symbol: i for i, symbol in enumerate(symbols)} | {"\n": len(symbols) - 1}
-    train_ids, ids = ([to_ids[symbol] for symbol in part] for part in (train, text))
-    frequencies = [train_ids.count(v) for v in range(len(symbols))]
-    counts = Counts(symbols, frequencies, len(train_ids))
-    history = History()
+    train_ids, ids = ([to_ids["" if lines and symbol == "\n" else symbol] for symbol in part] for part in (train, text))
+    counts = Counts(symbols, [train_ids.count(v) for v in range(len(symbols))], len(train_ids))
+    history = counts.new_history()
     case = {"train": train, "text": text, "documents": lines, "window": window, "weights": {"network": weights[0], "counts": weights[1]}}
     case["train_losses"] = [counts.loss(history, symbol, learn=True) for symbol in train_ids]
     history = counts.history_of(ids[:1])
     case["losses"] = [counts.loss(history, symbol, learn=False) for symbol in ids[1:]]
     for name, learn in (("mixture_losses", False), ("adaptive_losses", True)):
-        mixture = Mixture(logits_of(len(symbols)), counts, weights)
-        case[name] = mixture.losses(ids, window, learn)
+        case[name] = Mixture(logits_of(len(symbols)), counts, weights).losses(ids, window, learn)
     return case
 
 
@@ -414,37 +345,33 @@ def weights_case(text, window=16):
     """Weights of network and counts, learned on the last twentieth of a text by counts that leave it out."""
     symbols = sorted(set(text))
     ids = [symbols.index(symbol) for symbol in text]
-    network = logits_of(len(symbols))
-    first = len(ids) - len(ids) // 20
-    counts, history = Counts(symbols, [ids.count(v) for v in range(len(symbols))], len(ids)), History()
+    network, first = logits_of(len(symbols)), len(ids) - len(ids) // 20
+    counts = Counts(symbols, [ids.count(v) for v in range(len(symbols))], len(ids))
+    history = counts.new_history()
     for symbol in ids[:first]:
         counts.loss(history, symbol, learn=True)
     # Newton's method on the logistic loss, a step for each decision, with the Hessian so far.
     w, hessian, losses = [0.5, 0.5], [10.0, 0.0, 10.0], [0.0, 0.0, 0.0]
-    targets = len(ids) - 1 - first
-    for start in range(first, first + targets, window):
-        history = counts.history_of(ids[:start])
-        for t in range(min(window, first + targets - start)):
-            counts.advance(history, ids[start + t])
-            symbol, probabilities = ids[start + t + 1], Mixture.probabilities(network(ids[start + t], t))
-            place, known = counts.place_of(history), set(range(CONTEXTS))
-            for depth, (node, bit) in enumerate(counts.paths[symbol]):
-                decision = counts.decide(place, node, known)
-                known = decision.known
-                x = Mixture.network_logit(counts.paths, probabilities, symbol, depth), stretch(decision.p)
-                p = squash(w[0] * x[0] + w[1] * x[1])
-                for i, q in enumerate((squash(x[0]), squash(x[1]), p)):
-                    losses[i] -= math.log(q if bit else 1 - q)
-                for i, product in enumerate((x[0] * x[0], x[0] * x[1], x[1] * x[1])):
-                    hessian[i] += p * (1 - p) * product
-                gradient = (p - bit) * x[0], (p - bit) * x[1]
-                determinant = hessian[0] * hessian[2] - hessian[1] ** 2
-                w[0] -= (hessian[2] * gradient[0] - hessian[1] * gradient[1]) / determinant
-                w[1] -= (hessian[0] * gradient[1] - hessian[1] * gradient[0]) / determinant
+    for i in range(first, len(ids) - 1):
+        t = (i - first) % window
+        if t == 0:
+            history = counts.history_of(ids[:i])
+        counts.advance(history, ids[i])
+        probabilities = probabilities_of(network(ids[i], t))
+        for depth, _, bit, _, decision in counts.decisions(history, ids[i + 1]):
+            x = network_logit(counts.paths, probabilities, ids[i + 1], depth), stretch(decision.p)
+            p = squash(w[0] * x[0] + w[1] * x[1])
+            losses = [loss - math.log(q if bit else 1 - q) for loss, q in zip(losses, (squash(x[0]), squash(x[1]), p))]
+            hessian = [h + p * (1 - p) * product for h, product in zip(hessian, (x[0] * x[0], x[0] * x[1], x[1] * x[1]))]
+            gradient = (p - bit) * x[0], (p - bit) * x[1]
+            determinant = hessian[0] * hessian[2] - hessian[1] ** 2
+            w[0] -= (hessian[2] * gradient[0] - hessian[1] * gradient[1]) / determinant
+            w[1] -= (hessian[0] * gradient[1] - hessian[1] * gradient[0]) / determinant
     if w[0] > 0.5:
         w = [0.5, 0.5]
-    losses = dict(zip(("network_loss", "counts_loss", "mixture_loss"), (loss / targets for loss in losses)))
-    return {"text": text, "window": window, "tokens": targets, "network": w[0], "counts": w[1]} | losses
+    tokens = len(ids) - 1 - first
+    losses = dict(zip(("network_loss", "counts_loss", "mixture_loss"), (loss / tokens for loss in losses)))
+    return {"text": text, "window": window, "tokens": tokens, "network": w[0], "counts": w[1]} | losses
 
 
 def figures():

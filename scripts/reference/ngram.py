@@ -1,24 +1,22 @@
 #!/usr/bin/env python3
-"""Reference figures of the counting baselines, in plain Python and independent of the program.
+"""Reference figures of the counting baselines, in plain Python and independent of the program: losses of Witten-Bell n-gram models of orders 1 to 8 in nats
+per character, on the last 10 % of tinyshakespeare. Writes tests/golden/ngram.json: with contexts as long as the order, and within windows of 64.
 
-    scripts/reference/ngram.py data/tinyshakespeare.txt [--block-size 64] [--orders 8]
-
-Prints one JSON object: losses of Witten-Bell n-gram models in nats per character, on the last 10 % of the text. Without --block-size the context of a prediction reaches as far back as the model's order;
-with it, the split is cut into consecutive windows and no context crosses a cut. The golden figures of tests/baseline come
-from here: both ways for tinyshakespeare, windows of 4 for the sentence in quotes there.
+    python3 scripts/reference/ngram.py            write the file
+    python3 scripts/reference/ngram.py --check    compute again and compare with the file, within 1e-6
 """
-import argparse
-import json
 import math
 import sys
 from collections import Counter, defaultdict
 
-from golden import check, tinyshakespeare
+from golden import keep_or_check, tinyshakespeare
+
+ORDERS = 8
 
 
-def count(text, longest):
+def count(text):
     """How often each n-gram occurs, and what followed each context: its number of tokens, and of different ones."""
-    grams = Counter(text[i - n : i + 1] for n in range(longest) for i in range(n, len(text)))
+    grams = Counter(text[i - n : i + 1] for n in range(ORDERS) for i in range(n, len(text)))
     tokens, distinct = defaultdict(int), defaultdict(int)
     for gram, times in grams.items():
         tokens[gram[:-1]] += times
@@ -26,51 +24,28 @@ def count(text, longest):
     return grams, tokens, distinct
 
 
-def losses(counts, split, symbols, block_size, longest):
-    """Mean -ln p of every predictable character, one figure for each order 1..longest."""
+def losses(counts, split, symbols, block_size):
+    """Mean -ln p of every predictable character, one figure for each order; no context crosses a cut between windows of block_size, 0: no cuts."""
     grams, tokens, distinct = counts
-    sums = [0.0] * longest
+    sums = [0.0] * ORDERS
     for target in range(1, len(split)):
         start = (target - 1) // block_size * block_size if block_size else 0
         p = 1 / symbols
-        for n in range(longest):
+        for n in range(ORDERS):
             context = split[target - n : target]
             if target - n >= start and context in tokens:
                 p = (grams[context + split[target]] + distinct[context] * p) / (tokens[context] + distinct[context])
             sums[n] -= math.log(p)
-    return [total / (len(split) - 1) for total in sums]
+    return [round(total / (len(split) - 1), 6) for total in sums]
 
 
-def parts_of(path):
-    """The train split, the last 10 %, and the number of symbols."""
-    with open(path, encoding="utf-8", newline="") as file:
-        text = file.read()
+def document():
+    text = tinyshakespeare("reference").read_bytes().decode()
     cut = int(0.9 * len(text))
-    return text[:cut], text[cut:], len(set(text))
-
-
-def golden_figures(path):
-    train, split, symbols = parts_of(path)
-    counts = count(train, 8)
-    figures = {str(block_size): losses(counts, split, symbols, block_size, 8) for block_size in (0, 64)}
-    return {"ngram.json": {"source": "scripts/reference/ngram.py data/tinyshakespeare.txt [--block-size 64]; orders 1 to 8; 0: no cuts", **figures}}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("text", nargs="?")
-    parser.add_argument("--check", action="store_true", help="compare with the files")
-    parser.add_argument("--block-size", type=int, default=0)
-    parser.add_argument("--orders", type=int, default=8)
-    arguments = parser.parse_args()
-    if arguments.check:
-        return check(lambda: golden_figures(tinyshakespeare("reference")), limit=lambda *_: 1e-6)
-    if not arguments.text:
-        parser.error("a text is needed")
-    train, split, symbols = parts_of(arguments.text)
-    figures = losses(count(train, arguments.orders), split, symbols, arguments.block_size, arguments.orders)
-    return print(json.dumps({"uniform": round(math.log(symbols), 6), "ngram": [round(figure, 6) for figure in figures]}))
+    counts, symbols = count(text[:cut]), len(set(text))
+    return {"source": "scripts/reference/ngram.py; orders 1 to 8, by the length of windows; 0: no cuts"} | {
+        str(block_size): losses(counts, text[cut:], symbols, block_size) for block_size in (0, 64)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(keep_or_check(__doc__, lambda: {"ngram.json": document()}, limit=lambda *_: 1e-6))
