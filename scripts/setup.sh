@@ -83,22 +83,10 @@ need_build_packages() {
 
 # Compilers at once: one per core, and 1.5 GB of memory for each.
 build_jobs() {
-  if [ -n "${CMAKE_BUILD_PARALLEL_LEVEL:-}" ]; then
-    echo "$CMAKE_BUILD_PARALLEL_LEVEL"
-    return
-  fi
-  local bytes cgroup jobs cores
-  bytes=$(awk '/^MemAvailable/ {printf "%.0f", $2 * 1024}' /proc/meminfo)
-  for cgroup in /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes; do
-    local limit
-    limit=$(cat "$cgroup" 2>/dev/null || true)
-    if [[ $limit =~ ^[0-9]{1,15}$ ]] && [ "$limit" -lt "$bytes" ]; then bytes=$limit; fi
-  done
-  jobs=$((bytes / 1500000000))
-  cores=$(nproc)
-  if [ "$jobs" -gt "$cores" ]; then jobs=$cores; fi
-  if [ "$jobs" -lt 1 ]; then jobs=1; fi
-  echo "$jobs"
+  local bytes=(/sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes) jobs
+  bytes=$({ awk '/^MemAvailable/ {printf "%.0f\n", $2 * 1024}' /proc/meminfo; cat "${bytes[@]}" 2>/dev/null || true; } | grep -x '[0-9]\{1,15\}' | sort -n | head -n 1)
+  jobs=$({ echo $((bytes / 1500000000)); nproc; } | sort -n | head -n 1)
+  echo "${CMAKE_BUILD_PARALLEL_LEVEL:-$((jobs > 0 ? jobs : 1))}"
 }
 
 # The folder of a LibTorch that is new enough, as scripts/cmake/LibTorchSearch.cmake chooses; empty where there is none.
@@ -127,6 +115,8 @@ install_wheel() {
       "${pip[@]}" --index-url $cpu_index "torch==$2" >&2 && return 0
     fi
     say "no CPU build within reach: fetching the one that pip finds, which may be the CUDA build of several GB"
+    "${pip[@]}" "torch==$2" >&2
+    return
   fi
   "${pip[@]}" "torch===$2" >&2  # === does not take 2.13.0+cpu for 2.13.0, where pip is set up to look among CPU builds too
 }

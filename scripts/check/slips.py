@@ -4,7 +4,7 @@
     scripts/check/slips.py [--count 40] [--only cli,compare,report,page,run] [--seed N] [--copy build/slips]
 
 Each is a line of a source file of src/, chosen at random, with one slip of a kind below; drawn again where that does not compile or makes the same object.
-It works in --copy, a clone of the last commit, which is made and built where it is not there, and prints a row for each: kind, file, line,
+It works in --copy, a clone of the last commit, which is made and built where it is not there, and where all quick tests must pass, and prints a row for each: kind, file, line,
 the first test that failed, or NOT. Tests of the file's module run first, then all others. Minutes for each slip; ccache helps.
 """
 
@@ -34,7 +34,7 @@ RELATED = {"cli": "^(cli|transcript_)", "compare": "^(compare|cli_compare|transc
 def places(only):
     """kind -> (file, line number, match) of every place where such a slip can be made."""
     found = {kind: [] for kind in KINDS}
-    for path in sorted((ROOT / "src").rglob("*.cpp")):
+    for path in sorted((ROOT / "src").glob("*/**/*.cpp")):
         if only and path.relative_to(ROOT / "src").parts[0] not in only:
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
@@ -73,12 +73,14 @@ def noticed_by(folder, module):
 def slip(folder, kind, path, number, match):
     """None where it changes nothing or does not compile; else the test that noticed it, or NOT."""
     source, compiled = folder / path, folder / f"build/CMakeFiles/chargpt_{'libtorch' if path.parts[1] in ('model', 'libtorch') else 'core'}.dir/{path}.o"
+    compile_it = "ninja", "-C", "build", compiled.relative_to(folder / "build")
+    run(folder, *compile_it)  # an earlier slip may have been in this file
     good, before = source.read_text(encoding="utf-8"), compiled.read_bytes()
     lines = good.splitlines()
     lines[number] = lines[number][:match.start()] + KINDS[kind][1](match) + lines[number][match.end():]
     source.write_text("\n".join(lines) + "\n", encoding="utf-8")
     try:
-        if run(folder, "ninja", "-C", "build", compiled.relative_to(folder / "build")).returncode != 0 or compiled.read_bytes() == before:
+        if run(folder, *compile_it).returncode != 0 or compiled.read_bytes() == before:
             return None
         if run(folder, "ninja", "-C", "build").returncode != 0:
             return "the build"
@@ -97,6 +99,8 @@ def main():
     draw, found = random.Random(options.seed), places(options.only)
     print(f"seed {options.seed}", flush=True)
     make_copy(options.copy)
+    if failing := noticed_by(options.copy, ""):
+        raise SystemExit(f"{failing} fails without a slip")
     results = []
     while len(results) < options.count:
         kind = draw.choice(list(found))
