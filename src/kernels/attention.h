@@ -1,12 +1,12 @@
-// Causal attention of one head, q, k, v, o (T, hs), forward and backward; forward also of its last queries alone, over
-// keys and values in a cache:
+// Causal attention of one head, q, k, v, o (T, hs), forward and backward; forward also for only the last queries, with
+// cached keys and values:
 //
 //   S = scale q k^T,  P = softmax of each row over columns 0 to its own,  o = P v
 //
 //   dP = do v^T,  dS = P (dP - rowsum(do o)),  dq = scale dS k,  dk = scale dS^T q,  dv = P^T do
 //
-// By tiles of queries, which skip the keys that they cannot see. Of P nothing is kept but two numbers a row, from which
-// backward computes it again, as FlashAttention does. With dropout, P and dP are multiplied by the mask.
+// Tiles of queries skip the keys that the mask hides. Of P only two numbers per row are stored; backward recomputes P
+// from them, as FlashAttention does. With dropout, P and dP are multiplied by the mask.
 //
 // Sources: Vaswani et al., "Attention is all you need" (2017), section 3.2.1; Dao et al., "FlashAttention" (2022).
 // Compiled once per instruction set.
@@ -19,21 +19,21 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr long query_rows = tile_rows(2);  ///< of a tile
-constexpr long attention_rows = 128;       ///< query rows whose weights backward holds at once
+constexpr long query_rows = tile_rows(2);  ///< rows of a tile
+constexpr long attention_rows = 128;       ///< query rows whose weights backward stores at the same time
 
 inline long rounded_up(long n, long to) {
   return (n + to - 1) / to * to;
 }
 
-/// See Kernels::attention_scratch.
+/// Size of the scratch buffer in floats; see Kernels::attention_scratch.
 long attention_scratch(long T, long hs) {
   const long stride = rounded_up(T, lanes) + lanes, rows = T < attention_rows ? T : attention_rows;
   return 2 * (hs * stride + 2 * lanes) + 2 * ((rows < query_rows ? query_rows : rows) * stride + 2 * lanes);
 }
 
-/// Softmax of row i over columns 0 to i, zeros from there to `end`. Rows are read and written in whole vectors, which
-/// they have room for. stats: the largest scaled score and 1 / sum.
+/// Softmax of row i over columns 0 to i; the columns after them, up to `end`, become 0. Reads and writes whole vectors,
+/// so rows need padding. stats: the largest scaled score and 1 / sum.
 inline void softmax_row(float* row, long i, long end, float scale, float* stats) {
   const long whole = (i + 1) / lanes * lanes, left = i + 1 - whole;
   Vector max_score = keep_first(load(row + whole), left, -__builtin_inff());
@@ -54,8 +54,8 @@ inline void softmax_row(float* row, long i, long end, float scale, float* stats)
   stats[1] = inverse_sum;
 }
 
-/// `Vectors` vectors of o = w (count) times values, rows `ld` apart, four rows at a time: one after the other each
-/// addition would wait for the one before.
+/// `Vectors` vectors of o = w (count) times values, rows `ld` apart. Four rows at a time, because consecutive additions
+/// to one sum would wait for each other.
 template <int Vectors, class Get, class Put>
 inline __attribute__((always_inline)) void weighted_columns(long count, const float* w, const float* values, long ld,
                                                             float* o, Get get, Put put) {
@@ -73,8 +73,8 @@ inline __attribute__((always_inline)) void weighted_columns(long count, const fl
   for (int v = 0; v < Vectors; ++v) put(o + v * lanes, (sums[0][v] + sums[1][v]) + (sums[2][v] + sums[3][v]));
 }
 
-/// o (hs) = w (count) times values, rows `ld` apart. Two vectors in a pass: with AVX2 they are a cache line, and values
-/// come from far.
+/// o (hs) = w (count) times values, rows `ld` apart. Two vectors in a pass: with AVX2 they are one cache line, and the
+/// values are not in the nearest cache.
 inline void weighted_sum(long count, long hs, const float* w, const float* values, long ld, float* o) {
   long c = 0;
   for (; c + 2 * lanes <= hs; c += 2 * lanes)
@@ -89,7 +89,7 @@ inline void weighted_sum(long count, long hs, const float* w, const float* value
 void attention(const HeadShape& shape, const float* q, const HeadKeys& keys, const float* v, long ldv, float* o,
                float* stats, const DropoutMask* mask, std::uint64_t first_element, float* scratch) {
   const long count = shape.end - shape.begin, hs = shape.hs, stride = rounded_up(shape.end, lanes) + lanes;
-  if (count == 1 && mask == nullptr) {  // whole panels; the softmax ignores scores from `end` on
+  if (count == 1 && mask == nullptr) {  // whole panels; the softmax ignores scores at or after `end`
     matvec(rounded_up(shape.end, panel_width), hs, q, keys.values, keys.ld, keys.panel_stride, scratch, false);
     softmax_row(scratch, shape.begin, shape.end, shape.scale, stats);
     return weighted_sum(shape.end, hs, scratch, v, ldv, o);
@@ -108,8 +108,8 @@ void attention(const HeadShape& shape, const float* q, const HeadKeys& keys, con
   });
 }
 
-/// A row p of scores becomes weights (after dropout), and the row ds of gradients by weights becomes that by scores:
-/// ds = p (dp - do . o) scale.
+/// Turns a row p of scores into weights (after dropout), and the row ds of gradients with respect to weights into
+/// gradients with respect to scores: ds = p (dp - do . o) scale.
 inline void weights_backward(const HeadShape& shape, long i, long end, const float* stats, float d_dot_o,
                              const DropoutMask* mask, std::uint64_t first_element, float* p, float* ds) {
   if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.mask_ld), i + 1, ds);
@@ -152,10 +152,10 @@ void attention_backward(const HeadShape& shape, const float* q, const float* k, 
       }
       matmul<false>(to - from, hs, end, ds, stride, k, shape.ld, panel_width, dq + begin * ldd, ldd, false);
     });
-    for (long block = 0; block < bottom; block += attention_rows) {  // of keys, cut into tiles as they were as queries
+    for (long block = 0; block < bottom; block += attention_rows) {  // blocks of keys, in the same tiles as the queries
       const long length = block < top ? attention_rows : bottom - top;
       for_each_tile(length, query_rows, [&](long from, long to) {
-        const long begin = block + from, seen = begin > top ? begin : top;  // by the rows from `seen` on
+        const long begin = block + from, seen = begin > top ? begin : top;  // rows from `seen` on see these keys
         const float* const p = weights + (seen - top) * stride + begin;
         const float* const ds = d_scores + (seen - top) * stride + begin;
         matmul<true>(to - from, hs, bottom - seen, p, stride, d_o + seen * shape.ldo, shape.ldo, panel_width,

@@ -1,5 +1,5 @@
-// The bfloat16 kernels for AVX512_BF16, compiled for it where the compiler can. Intrinsics, unlike the other kernels:
-// none of the compiler's vector types has a dot product of pairs.
+// The bfloat16 kernels for AVX512_BF16, compiled for it if the compiler supports it. Unlike the other kernels they use
+// intrinsics: the compiler's vector types do not have a dot product of pairs.
 #include "kernels/kernels.h"
 
 #if defined(__AVX512BF16__) && defined(__AVX512VL__) && defined(__AVX512BW__)
@@ -20,7 +20,7 @@ inline __mmask16 first_lanes(long count) {
 using Uint16Vector = std::uint16_t __attribute__((vector_size(lanes * sizeof(std::uint16_t))));
 using Uint32Vector = std::uint32_t __attribute__((vector_size(lanes * sizeof(std::uint32_t))));
 
-/// 16 floats as Bf16, in the lower halves of 32 bits each.
+/// 16 floats rounded to Bf16, each in the lower half of a 32-bit lane.
 inline Uint32Vector rounded(const float* x, __mmask16 lanes_read) {
   return __builtin_convertvector((Uint16Vector)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(lanes_read, x)), Uint32Vector);
 }
@@ -33,7 +33,7 @@ void to_bf16(long rows, long width, const float* x, long ldx, Bf16* y, long ldy)
     }
 }
 
-/// One row of the VNNI layout, from x and the row below it.
+/// One row of the VNNI layout, from x and the row that follows it.
 void to_vnni_row(long width, const float* x, const float* below, Bf16* y) {
   const long filled = (width + panel_width - 1) / panel_width * panel_width;
   for (long i = 0; i < filled; i += lanes) {
@@ -48,10 +48,10 @@ void to_vnni(long rows, long width, const float* x, long ldx, Bf16* y, long ldy)
   for (long r = 0; r < rows; r += 2, x += 2 * ldx, y += ldy) to_vnni_row(width, x, r + 1 < rows ? x + ldx : nullptr, y);
 }
 
-/// 16 columns of B = W^T, `columns` of them there, from as many rows of W (N, K): pairs stand side by side in W's rows.
+/// 16 columns of B = W^T, of which `columns` exist, from as many rows of W (N, K): pairs are adjacent in the rows of W.
 void pack_transposed(long K, long columns, const float* w, Bf16* to) {
   for (long k = 0; k < K; k += 2 * lanes) {
-    float pairs[lanes * lanes];  // of each row of W, 16
+    float pairs[lanes * lanes];  // 16 pairs of each row of W
     for (long n = 0; n < lanes; ++n) {
       const long left = n < columns ? K - k : 0;
       const __mmask16 low = left > 0 ? first_lanes(left) : static_cast<__mmask16>(0);
@@ -84,7 +84,7 @@ void pack(long first_panel, long last_panel, long K, long N, const float* b, boo
   }
 }
 
-/// C (Rows, columns) (+)= A (Rows, 2 depth) B (2 depth, columns). `prefetch` has B's stride.
+/// C (Rows, columns) (+)= A (Rows, 2 depth) B (2 depth, columns). `prefetch` has the stride of B.
 template <int Rows, bool Transposed>
 void matmul_tile(long depth, const Bf16* a, long lda, const Bf16* b, long ldb, float* c, long ldc, bool add,
                  long columns, Prefetch<Bf16> prefetch) {
@@ -92,10 +92,10 @@ void matmul_tile(long depth, const Bf16* a, long lda, const Bf16* b, long ldb, f
 #pragma GCC unroll 16
   for (int m = 0; m < Rows; ++m) sums[m][0] = sums[m][1] = _mm512_setzero_ps();
   const auto* pairs = reinterpret_cast<const char*>(a);
-  // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
-  const long row = Transposed ? 4 : 2 * lda, next_k = Transposed ? 2 * lda : 4;  // in bytes, 2k and 2k + 1 at once
+  // One pointer for each group of three rows: an address can add an offset of up to two rows in one instruction.
+  const long row = Transposed ? 4 : 2 * lda, next_k = Transposed ? 2 * lda : 4;  // in bytes; 2k and 2k + 1 together
   const char *a0 = pairs, *a1 = pairs + 3 * row, *a2 = pairs + 6 * row, *a3 = pairs + 9 * row, *a4 = pairs + 12 * row;
-  const long piece = (depth + Rows - 1) / Rows;  // of depth, for each row of C
+  const long piece = (depth + Rows - 1) / Rows;  // part of `depth` for each row of C
   const float* to = c;
   for (long k = 0; k < depth; to += ldc) {
     __builtin_prefetch(to);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t huge_page = 2 * 1024 * 1024 / sizeof(float);  ///< floats
 
-/// Floats that a piece of `count` begins and ends at a multiple of.
+/// Alignment in floats of both ends of an allocation of `count` floats.
 std::int64_t unit_of(std::int64_t count) {
   return count >= huge_page ? huge_page : cache_line;
 }
@@ -34,13 +34,13 @@ long vnni_stride(long width) {
 
 AlignedFloats::AlignedFloats(std::int64_t count) : size_(count) {
   if (count == 0) return;
-  const std::int64_t unit = unit_of(count);  // large ones take whole huge pages
+  const std::int64_t unit = unit_of(count);  // large allocations use whole huge pages
   const std::size_t bytes = static_cast<std::size_t>(rounded_up(count, unit)) * sizeof(float);
   data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit) * sizeof(float), bytes)));
   if (!data_) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
   if (count >= huge_page)
-    madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a wish: without it only the translation of addresses is slower
+    madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint; without huge pages only address translation is slower
 #endif
   std::memset(data_.get(), 0, bytes);
 }

@@ -1,4 +1,4 @@
-// Memory of the engine and the decoder: aligned, in one piece, with row strides that suit the cache. Knows no model.
+// Memory of the engine and the decoder: aligned, with cache-friendly row strides. Independent of models.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace chargpt::cpu {
 
-constexpr std::int64_t cache_line = 16;  ///< floats of a cache line
+constexpr std::int64_t cache_line = 16;  ///< floats per cache line
 
 constexpr std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
 }
 
-/// Distance between rows of `width` floats: whole cache lines, and no multiple of 512 bytes, which would put the rows
-/// of a column into the same few sets of the cache.
+/// Row stride for rows of `width` floats: whole cache lines, and not a multiple of 512 bytes, because such a stride
+/// maps a column to only a few cache sets.
 long row_stride(long width);
-/// The same for rows of Bf16, and for rows in VNNI layout (bf16.h), filled up to whole panels.
+/// Row strides in Bf16 for plain rows and for rows in VNNI layout (bf16.h), which are padded to whole panels.
 long bf16_stride(long width);
 long vnni_stride(long width);
 
-/// Memory aligned to cache lines, zeroed once.
+/// Memory aligned to cache lines and initialized with zeros.
 class AlignedFloats {
  public:
   explicit AlignedFloats(std::int64_t count = 0);
@@ -40,7 +40,7 @@ class AlignedFloats {
   std::int64_t size_ = 0;
 };
 
-/// Hands out pieces of one allocation, `slack` floats behind each; without one, only counts.
+/// Splits one allocation into pieces, each followed by `slack` floats; if `base` is null, only counts the floats.
 struct BumpAllocator {
   float* base;
   std::int64_t slack;

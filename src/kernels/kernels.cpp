@@ -10,13 +10,13 @@
 namespace chargpt::cpu {
 namespace {
 
-/// What the processor has of what our kernels are compiled for, and the system keeps for each thread.
+/// Instruction sets of our kernels that the processor has and whose registers the system saves for each thread.
 struct Features {
   bool v3 = false, v4 = false, bf16 = false;
 };
 
 #if defined(__x86_64__)
-/// By cpuid: not every compiler's library answers __builtin_cpu_supports. Source: Intel's manual, volume 2, CPUID.
+/// Uses cpuid: some compilers' libraries lack __builtin_cpu_supports. Source: Intel's manual, volume 2, CPUID.
 Features processor_features() {
   constexpr unsigned fma = 1U << 12, osxsave = 1U << 27, ymm = 0x06, zmm = 0xe6;     // leaf 1, ecx; xcr0
   constexpr unsigned avx2 = 1U << 5 | 1U << 8, bf16 = 1U << 5;                       // leaf 7, ebx: with bmi2; eax

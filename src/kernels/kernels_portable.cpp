@@ -1,4 +1,4 @@
-// The kernels in what every processor of the target has: SSE2 of an x86-64, NEON of an aarch64.
+// The kernels for instructions that every processor of the target has: SSE2 on x86-64, NEON on aarch64.
 #include "kernels/compiled_kernels.h"
 
 #if defined(__aarch64__)

@@ -1,4 +1,4 @@
-// The kernels for x86-64-v3, compiled with its flags where the compiler has them.
+// The kernels for x86-64-v3, compiled with its flags if the compiler supports them.
 #include "kernels/kernels.h"
 
 #if defined(__AVX2__)

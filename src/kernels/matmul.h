@@ -1,7 +1,7 @@
-// C (M, N) = A (M, K) B (K, N), or += : matrix times matrix, with A transposed too, and vector times matrix.
+// C (M, N) = A (M, K) B (K, N), or +=: matrix times matrix, also with A transposed, and vector times matrix.
 //
 // The sums of a tile of C stay in registers over all of K: A is broadcast, B is read in panels two vectors wide.
-// Weights are packed into such panels beforehand, so that B's rows follow one another in memory. Source: Goto & van de
+// Weights are packed into such panels beforehand, so that B's rows are contiguous in memory. Source: Goto & van de
 // Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008). Compiled once per instruction set.
 #pragma once
 
@@ -11,8 +11,8 @@
 namespace chargpt::cpu {
 namespace {
 
-/// A tile narrower than whole vectors, from `tile` (rows, stride) to C. Not inlined: the compiler would make calls of
-/// its loops where the sums are, and keep those in memory.
+/// Copies a tile narrower than whole vectors from `tile` (rows, stride) to C. Not inlined: the compiler would turn its
+/// loops into calls in the middle of the sums and spill those to memory.
 __attribute__((noinline)) void copy_partial_tile(const float* tile, long stride, long rows, long columns, float* c,
                                                  long ldc, bool add) {
   for (long m = 0; m < rows; ++m)
@@ -38,25 +38,25 @@ inline void prefetch_row(const float* row, long panel_stride) {
     __builtin_prefetch(row + v / panel_vectors * panel_stride + v % panel_vectors * lanes);
 }
 
-/// C (Rows, columns) = A (Rows, K) B (K, columns), or += where `add`; Transposed: A is (K, Rows). The columns fill
-/// `Columns` vectors, the last perhaps in part. `prefetch`: rows of the panels that follow B's, with its strides.
+/// C (Rows, columns) = A (Rows, K) B (K, columns), or += if `add`; Transposed: A is (K, Rows). The columns fill
+/// `Columns` vectors, the last possibly in part. `prefetch`: rows of the panels after B's, with the same strides.
 template <int Rows, int Columns, bool Transposed>
 void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, long panel_stride, float* c, long ldc,
                  bool add, long columns, Prefetch<float> prefetch) {
   Vector sums[Rows][Columns]{};
-  // A pointer for every three rows: an x86 address adds once or twice lda to it. Those past the last row are not read.
+  // One pointer for every three rows: an x86 address adds lda once or twice. Pointers past the last row are not read.
   const long three_rows = Transposed ? 3 : 3 * lda;
   const float *a0 = a, *a1 = a + three_rows, *a2 = a1 + three_rows, *a3 = a2 + three_rows, *a4 = a3 + three_rows;
   const long next_k = Transposed ? lda : 1;
   const float* panels[] = {b, b + panel_stride};
-  // K in as many pieces as rows, only to spread the prefetches: before each, one row of C and some of what follows.
+  // K is split into `Rows` pieces to spread the prefetches: before each, a row of C and rows of the next panels.
   const long piece = (K + Rows - 1) / Rows;
   const float* to = c;
   for (long k = 0; k < K; to += ldc) {
     prefetch_row<Columns>(to, panel_width);
     for (long i = 0; i < prefetch.count; ++i, prefetch.row += ldb) prefetch_row<Columns>(prefetch.row, panel_stride);
     for (const long end = k + piece < K ? k + piece : K; k < end; ++k) {
-      if constexpr (Transposed) __builtin_prefetch(a0 + prefetch_rows * lda);  // too far apart for the processor's own
+      if constexpr (Transposed) __builtin_prefetch(a0 + prefetch_rows * lda);  // too far apart for the processor
       Vector right[Columns];
 #pragma GCC unroll 4
       for (int v = 0; v < Columns; ++v) {
@@ -87,11 +87,11 @@ void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, lon
 using MatmulTile = void (*)(long, const float*, long, const float*, long, long, float*, long, bool, long,
                             Prefetch<float>);
 
-/// Tiles are some panels wide: with 32 registers 6 rows of two panels, with 16 registers 6 rows of one; what is left at
-/// the right edge has narrower and higher ones (tile_rows). 6 rows of two panels need fewer instructions for a
-/// multiply-add than 14 of one, which matters to processors that start four instructions in a cycle, not six.
+/// Tile shapes: with 32 registers 6 rows of two panels, with 16 registers 6 rows of one panel; tiles at the right edge
+/// are narrower and higher (tile_rows). 6 rows of two panels need fewer instructions per multiply-add than 14 rows of
+/// one, which helps processors that issue four instructions per cycle, not six.
 constexpr int tile_panels = registers == 32 ? 2 : 1;
-constexpr int tile_columns = tile_panels * panel_vectors;  ///< vectors
+constexpr int tile_columns = tile_panels * panel_vectors;  ///< in vectors
 
 template <bool Transposed>
 struct MatmulTiles {
@@ -131,7 +131,7 @@ constexpr auto matmul_transposed_a = matmul<true>;
 template <int Panels>
 inline void matvec_panels(long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
   Vector sums[2 * Panels]{};
-  // The rows that follow the last are those of the panels behind these.
+  // The rows after the last row of these panels are those of the next panels.
   const long within = K > prefetch_rows ? K - prefetch_rows : 0, behind = (Panels - 1) * panel_stride;
   const float* ahead = b + prefetch_rows * ldb;
   for (long k = 0; k < K; ++k, b += ldb, ahead += ldb) {
@@ -149,7 +149,7 @@ inline void matvec_panels(long K, const float* a, const float* b, long ldb, long
   for (int v = 0; v < 2 * Panels; ++v) store(c + v * lanes, add ? load(c + v * lanes) + sums[v] : sums[v]);
 }
 
-/// See Kernels::matvec.
+/// Declared in kernel_list.h.
 void matvec(long N, long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
   long n = 0;
   for (; n + 4 * panel_width <= N; n += 4 * panel_width, b += 4 * panel_stride)
@@ -159,7 +159,7 @@ void matvec(long N, long K, const float* a, const float* b, long ldb, long panel
   if (n < N) matmul<false>(1, N - n, K, a, K, b, ldb, panel_stride, c + n, N, add);
 }
 
-/// See Kernels::pack.
+/// Declared in kernel_list.h.
 void pack(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, float* packed) {
   for (long p = first_panel; p < last_panel; ++p) {
     float* const to = packed + p * K * panel_width;
@@ -176,11 +176,11 @@ void pack(long first_panel, long last_panel, long K, long N, const float* b, boo
   }
 }
 
-/// Fused multiply-adds in registers alone: how fast this processor does arithmetic at best, which is what the other
-/// kernels are measured against.
+/// Fused multiply-adds on registers only: the peak arithmetic rate of this processor, to compare the other kernels
+/// with.
 double fma_loop(long rounds) {
-  // Ten chains hide the latency of an addition on today's processors; all differ, lest the compiler make two of them
-  // one.
+  // Ten chains hide the latency of an addition on current processors; they start with different values, or the compiler
+  // would merge them.
   Vector s0 = splat(0.01F), s1 = s0 + s0, s2 = s1 + s0, s3 = s2 + s0, s4 = s3 + s0, s5 = s4 + s0, s6 = s5 + s0,
          s7 = s6 + s0, s8 = s7 + s0, s9 = s8 + s0;
   const Vector a = splat(0.999F), b = splat(0.001F);

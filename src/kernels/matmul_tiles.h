@@ -1,4 +1,4 @@
-// How a matmul is cut into tiles, and which rows of B each of them prefetches. Compiled once per instruction set.
+// How a matmul is split into tiles, and which rows of B each tile prefetches. Compiled once per instruction set.
 #pragma once
 
 #include "kernels/vector.h"
@@ -9,8 +9,8 @@ namespace {
 constexpr int panel_vectors = 2;
 constexpr long panel_width = panel_vectors * lanes;  ///< columns of a packed panel of B
 
-/// Rows of the highest tile of so many vectors' columns: its sums, a row of B and one number of A are all in registers.
-/// Higher tiles than 14 would save little.
+/// Most rows of a tile that is `columns` vectors wide: its sums, a row of B and one number of A must fit in the
+/// registers. Tiles of more than 14 rows would save little.
 constexpr int tile_rows(int columns) {
 #if defined(__aarch64__)
   const int rows = (registers - columns) / (columns + 1);  // compilers load the numbers of A for all rows at once
@@ -20,12 +20,12 @@ constexpr int tile_rows(int columns) {
   return rows < 14 ? rows : 14;
 }
 
-/// How many rows ahead B is prefetched: it comes from the third cache or from memory.
+/// How many rows ahead B is prefetched: it is in the L3 cache or in memory.
 constexpr long prefetch_rows = 16;
-/// With 16 registers a tile has too little arithmetic to hide the instructions.
+/// With 16 registers a tile has too little arithmetic to hide the prefetch instructions.
 constexpr bool tiles_prefetch_rows = registers == 32;
 
-/// body(begin, end) for rows [0, n) in tiles of almost one height, `most` rows or fewer.
+/// Calls body(begin, end) for rows [0, n) in tiles of at most `most` rows, whose heights differ by at most 1.
 template <class Body>
 inline void for_each_tile(long n, long most, Body&& body) {
   const long count = (n + most - 1) / most;
@@ -38,17 +38,17 @@ inline void for_each_tile(long n, long most, Body&& body) {
   }
 }
 
-/// Rows of B that will be read soon. A tile prefetches them, and its own of C, between its sums: all at once they would
-/// take every line fill buffer of the processor, and the sums would wait.
+/// Rows of B that the next tiles read. A tile spreads these prefetches, and those of its rows of C, over its sums:
+/// together they would use all line fill buffers of the processor, and the sums would wait.
 template <class Element>
 struct Prefetch {
   const Element* row;
   long count;  ///< for each row of the tile
 };
 
-/// body(begin, end, n, width, b, prefetch) for the tiles of C (M, N): rows [begin, end), `width` columns from n on,
-/// with B's `Panels` panels (K, panel_width) or fewer from b on. rows(width): of the highest tile of that width. The
-/// tiles of some panels prefetch the rows of the next.
+/// Calls body(begin, end, n, width, b, prefetch) for each tile of C (M, N): rows [begin, end), columns [n, n + width),
+/// with at most `Panels` panels (K, panel_width) of B, which start at b. rows(width): most rows of a tile of that
+/// width. Tiles prefetch rows of the panels that follow theirs.
 template <int Panels, class Element, class Rows, class Body>
 inline void for_each_tile_of_panels(long M, long N, long K, const Element* b, long ldb, long panel_stride, Rows&& rows,
                                     Body&& body) {

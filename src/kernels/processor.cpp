@@ -29,7 +29,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// The numbers of the processors that this process may run on; where the system does not tell, as many as there are.
+/// The numbers of the processors that this process may run on; all processors if the system does not provide the mask.
 std::vector<int> affinity() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -41,13 +41,13 @@ std::vector<int> affinity() {
   return processors;
 }
 
-/// `count` processors, or as many as the control groups grant, rounded up, where that is fewer.
+/// The smaller of `count` and the processors that the control groups grant, rounded up; at least 1.
 std::int64_t within_quota(std::int64_t count) {
   const double granted = std::min(cgroup_limits().processors, static_cast<double>(count));
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(granted + 0.999));
 }
 
-/// How this thread computes with floats: rounding, exceptions, denormals.
+/// The floating-point control register of this thread: rounding, exceptions, denormals.
 std::uint64_t float_control() {
 #if defined(__x86_64__)
   return _mm_getcsr();
@@ -71,7 +71,7 @@ void set_float_control([[maybe_unused]] std::uint64_t control) {
 }  // namespace
 
 std::int64_t physical_cores() {
-  std::set<std::string> cores;  // threads of one core name the same list of siblings
+  std::set<std::string> cores;  // threads of one core have the same list of siblings
   for (const int cpu : affinity()) {
     const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
     const std::string siblings = first_line(topology + "thread_siblings_list");
@@ -126,12 +126,12 @@ std::string settle_cpu_capability() {
   const cpu::InstructionSet widest = cpu::processor_instruction_set();
   if (!limit) {
     unsetenv(variable);
-    return asked.empty() ? "" : setting + " is ignored: it is none of avx512, avx2, default";
+    return asked.empty() ? "" : setting + " is ignored; set it to avx512, avx2 or default";
   }
   if (*limit <= widest) return "";
   const std::string here = widest == cpu::InstructionSet::avx2 ? "avx2" : "default";
   setenv(variable, here.c_str(), 1);
-  return setting + " is more than this processor has; using " + here;
+  return setting + " is not supported by this processor; using " + here;
 #else
   return "";
 #endif

@@ -1,4 +1,4 @@
-// The processor that this process runs on: how many cores, and what they can do. Knows no model.
+// The processor that this process runs on: its number of cores and its instruction sets. Independent of models.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,21 @@
 
 namespace chargpt {
 
-/// Physical cores this process may run on: its affinity mask, one thread of each core, capped by the cgroup's CPU
+/// Number of physical cores that this process may run on: cores in its affinity mask, capped by the cgroup's CPU
 /// quota.
 std::int64_t physical_cores();
 
-/// Processors this process may run on, threads of one core each counted: its affinity mask, capped likewise.
+/// Number of logical processors that this process may run on: its affinity mask, capped by the same quota.
 std::int64_t usable_processors();
 
-/// `threads`, 0 meaning one for each physical core. Error usage for a negative or absurd number.
+/// Returns `threads`, or for 0 the number of physical cores. Throws Error usage if `threads` is negative or above 1024.
 int thread_count(std::int64_t threads);
 
-/// Numbers too small to be normal are zero on this thread, and on those that it starts: computing with them takes many
-/// times as long.
+/// Makes this thread, and threads that it starts later, treat denormal numbers as zero: arithmetic on denormals is many
+/// times slower.
 void flush_denormals();
 
-/// The same until it goes: for a thread that is not ours.
+/// Calls flush_denormals and restores the previous mode in its destructor: for threads of other programs.
 class FlushedDenormals {
  public:
   FlushedDenormals();
@@ -32,12 +32,12 @@ class FlushedDenormals {
   std::uint64_t before_;
 };
 
-/// What an x86-64 processor lacks that our kernels gain most from, in a line; empty: nothing.
+/// A one-line warning if this x86-64 processor lacks the instructions that help our kernels most; else "".
 std::string missing_instructions();
 
-/// Makes ATEN_CPU_CAPABILITY a limit that holds: a word that is none is taken out of the environment, and one beyond
-/// this processor, which LibTorch would follow into an illegal instruction, replaced. To be called before LibTorch
-/// first computes. Returns what was wrong, once; empty: nothing.
+/// Makes ATEN_CPU_CAPABILITY valid: removes an unknown value from the environment, and lowers a value beyond this
+/// processor, which would make LibTorch execute illegal instructions. Call it before LibTorch first computes. Returns a
+/// warning if it changed something; else "".
 std::string settle_cpu_capability();
 /// The instruction set of our kernels as LibTorch names it: AVX512, AVX2 or DEFAULT; NEON on aarch64.
 std::string kernels_capability();

@@ -1,4 +1,4 @@
-// What a model does to rows of floats besides products of matrices. Compiled once per instruction set.
+// Row operations of a model other than matrix products. Compiled once per instruction set.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -7,10 +7,10 @@
 namespace chargpt::cpu {
 namespace {
 
-// ---- Element by element
+// ---- Elementwise
 //
-// y += x, y *= x, y = x; one row to all rows (a bias), and the sum of all rows (its gradient); the
-// sum of the threads' gradient buffers together with its squared norm, which clipping needs.
+// y += x, y *= x, y = x; one row added to all rows (a bias), and the sum of all rows (its gradient); the sum of the
+// threads' gradient buffers together with its squared norm, for gradient clipping.
 
 void add(long rows, long width, const float* x, long ldx, float* y, long ldy) {
   for (long r = 0; r < rows; ++r, x += ldx, y += ldy)
@@ -39,7 +39,7 @@ void add_column_sums(long rows, long width, const float* x, long ldx, float* sum
 
 double sum_buffers(float* to, const float* const* others, long count, long n) {
   double squares = 0;
-  constexpr long block = 4096;  // floats, so that a block's squares are summed in float32 and blocks in float64
+  constexpr long block = 4096;  // in floats; sums within a block are float32, the sum of blocks is float64
   for (long begin = 0; begin < n; begin += block) {
     Vector partial{};
     const long length = n - begin < block ? n - begin : block;
@@ -100,7 +100,7 @@ void norm_backward(NormKind kind, long rows, long width, const float* x, long ld
       if (dgain != nullptr) put(dgain + i, get(dgain + i) + d * n);
       if (dbias != nullptr) put(dbias + i, get(dbias + i) + d);
       const Vector g = gain != nullptr ? d * get(gain + i) : d;
-      sum_g += g;  // what lies behind a short row is 0 in dy
+      sum_g += g;  // load_partial sets the missing elements of dy to 0
       sum_gn += g * n;
     });
     const float mean_g = kind == NormKind::layernorm ? reduce_add(sum_g) / static_cast<float>(width) : 0;
@@ -115,14 +115,14 @@ void norm_backward(NormKind kind, long rows, long width, const float* x, long ld
 
 // ---- Queries and keys
 //
-// Queries and keys, head by head: RMS norm without gain (QK-norm), then rotation by position (RoPE). Of a head's
-// features x (hs), x_i and x_(i + hs/2) are a pair (a, b), which at position p is rotated by t = p base^(-2i / hs):
+// Queries and keys, head by head: RMS norm without gain (QK-norm), then rotation by position (RoPE). The features x_i
+// and x_(i + hs/2) of a head x (hs) are a pair (a, b), rotated at position p by t = p base^(-2i / hs):
 //
 //   x = x rstd,  rstd = 1 / sqrt(mean(x^2) + eps)
 //   (a, b) = (a cos t - b sin t, b cos t + a sin t)
 //
-//   Rotation keeps dot products, so the norm's gradient, (dx - x mean(dx x)) rstd, is taken of what is rotated, and
-//   then rotated back by -t.
+//   Rotation preserves dot products, so the norm's gradient, (dx - x mean(dx x)) rstd, is computed from rotated x and
+//   dx, and then rotated back by -t.
 //
 // Sources: Henry et al., "Query-Key Normalization for Transformers" (2020); Su et al., "RoFormer" (2021).
 
@@ -171,8 +171,8 @@ void qk_norm_rope_backward(long rows, long T, long heads, long hs, const float* 
 
 // ---- Activations
 //
-// Activations y = f(x), element by element. Each leaves f'(x) in place of x: f and f' share their exponential, so
-// backward is a multiplication.
+// Elementwise activations y = f(x). Each replaces x by f'(x): f and f' share their exponential, and backward is only a
+// multiplication.
 //
 //   gelu       f = x Phi(x)             f' = Phi(x) + x phi(x), of the normal distribution
 //   gelu_tanh  f = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3), which is x (1 + tanh u) / 2
@@ -210,7 +210,7 @@ inline ValueAndDerivative silu(Vector x) {
 }
 
 inline ValueAndDerivative relu(Vector x) {
-  return {x < 0 ? splat(0) : x, x > 0 ? splat(1) : splat(0)};  // in this order a NaN stays one
+  return {x < 0 ? splat(0) : x, x > 0 ? splat(1) : splat(0)};  // this order preserves a NaN
 }
 
 inline ValueAndDerivative relu2(Vector x) {
@@ -258,7 +258,7 @@ void swiglu(long rows, long width, float* x, float* gate, long ld, float* y, lon
 //
 // Short causal convolutions of each channel over the tokens of a window, added to their input:
 //
-//   y_t = x_t + sum over j of w_j x_(t-j),  j from 0 to taps - 1 as far as the window reaches back
+//   y_t = x_t + sum over j of w_j x_(t-j),  for j from 0 to taps - 1 within the window
 //   dx_t = dy_t + sum over j of w_j dy_(t+j),  dw_j = sum over t of dy_t x_(t-j)
 //
 // w (taps, C). Sources: So et al., "Primer" (2021); Allen-Zhu, "Physics of language models: part 4.1, canon layers"
@@ -296,9 +296,9 @@ void convolve_backward(long rows, long width, long taps, const float* x, long ld
 
 // ---- Dropout
 //
-// Dropout in the inverted form: y = x m / (1 - rate), where m = 0 with probability `rate` and else 1. Element i takes
-// word i mod 4 of Philox block i / 4, so that a mask is a function of its key and of nothing else: backward draws it
-// again instead of keeping it.
+// Inverted dropout: y = x m / (1 - rate), where m is 0 with probability `rate` and else 1. Element i uses word
+// i mod 4 of Philox block i / 4, so a mask depends only on its key: backward recomputes it instead of storing
+// it.
 //
 // Sources: Srivastava et al., "Dropout" (2014); Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (2011) for
 // Philox 4x32-10.
@@ -338,7 +338,7 @@ inline PhiloxBlocks philox_blocks(std::uint64_t first_block, const DropoutMask& 
   return {{c0, c1, c2, c3}};
 }
 
-/// a0 b0 a1 b1 ...: the first half of it, or the second.
+/// One half of the sequence a0 b0 a1 b1 ...: the second if `Second`, else the first.
 template <bool Second>
 inline Uint32Vector interleave(Uint32Vector a, Uint32Vector b) {
   Uint32Vector order;
@@ -353,7 +353,7 @@ inline Uint32Vector interleave(Uint32Vector a, Uint32Vector b) {
 #endif
 }
 
-/// The words of the blocks one after the other: 4 vectors.
+/// The words of the blocks in order: 4 vectors.
 inline void in_element_order(const PhiloxBlocks& blocks, Uint32Vector (&out)[4]) {
   const Uint32Vector(&w)[4] = blocks.word;
   const Uint32Vector even = interleave<false>(w[0], w[2]), odd = interleave<false>(w[1], w[3]);
@@ -367,7 +367,7 @@ inline void in_element_order(const PhiloxBlocks& blocks, Uint32Vector (&out)[4])
 void dropout_row(const DropoutMask& mask, std::uint64_t first_element, long width, float* x) {
   const auto threshold = static_cast<std::uint32_t>(mask.threshold);
   const Vector scale = splat(mask.scale);
-  const long skipped = static_cast<long>(first_element % 4);  // of the first block, by the row before
+  const long skipped = static_cast<long>(first_element % 4);  // words of the first block that the previous row uses
   for (long i = -skipped; i < width; i += 4 * lanes) {
     Uint32Vector random[4];
     in_element_order(philox_blocks((first_element + static_cast<std::uint64_t>(i + skipped)) / 4, mask), random);
@@ -391,15 +391,15 @@ void dropout(const DropoutMask& mask, std::uint64_t first_element, long rows, lo
 
 // ---- Cross-entropy
 //
-// Cross-entropy of logits (rows, V), and its gradient in their place:
+// Cross-entropy of logits (rows, V), and its gradient, which replaces them:
 //
 //   loss = log(sum_j e^(logits_j - max)) + max - logits_target
 //   dlogits = scale (softmax(logits) - onehot(target))
 //
-// A row whose target is negative counts for nothing: its loss is 0, and so is its gradient.
+// A row with a negative target does not count: its loss and its gradient are 0.
 //
-// The target may be a mixture, (1 - w) onehot(target) + w q of a distribution q, as in distillation (Hinton, Vinyals &
-// Dean 2015). The gradient is linear in the target, so what cross_entropy left of it is moved, with share = scale w:
+// The target may be a mixture (1 - w) onehot(target) + w q with a distribution q, as in distillation (Hinton, Vinyals &
+// Dean 2015). The gradient is linear in the target, so mix_targets adds to that of cross_entropy, with share = scale w:
 //
 //   dlogits += share (onehot(target) - q)
 
@@ -412,7 +412,7 @@ inline float row_max(const float* x, long width) {
   return reduce_max(found);
 }
 
-/// x = e^(x - shift), and their sum.
+/// Replaces x by e^(x - shift); returns the sum of the result.
 inline float exp_and_sum(float* x, long width, float shift) {
   Vector total{};
   long i = 0;

@@ -12,10 +12,10 @@
 namespace chargpt::cpu {
 namespace {
 
-/// How long a thread spins for what it waits for before it sleeps: about as long as waking it takes.
+/// How long a thread spins before it sleeps: about as long as waking a thread takes.
 constexpr std::chrono::microseconds spin_time{50};
 
-/// Returns when done(number) holds. Whoever makes it hold must notify those that wait for `number`.
+/// Waits until done(number) is true. The thread that changes `number` must notify the threads that wait for it.
 template <class Done>
 void wait_until(const std::atomic<std::uint32_t>& number, const Done& done) {
   const auto is_done = [&] { return done(number.load(std::memory_order_acquire)); };
@@ -41,7 +41,7 @@ ThreadTeam::ThreadTeam(int threads) : threads_(std::max(threads, 1)) {
   try {
     for (int thread = 1; thread < threads_; ++thread) workers_.emplace_back([this, thread] { worker_loop(thread); });
   } catch (const std::system_error&) {
-    end_workers();  // those that were started would be waited for without end
+    end_workers();  // the destructors of the started threads would wait forever
     throw refused_thread();
   }
 }

@@ -1,5 +1,5 @@
-// A team of threads that stand ready between short pieces of work: to start threads for each token would cost as much
-// as the token. Waiting threads spin for some microseconds, then sleep. Knows no work.
+// A team of threads that stay ready between short pieces of work: starting threads for each token would cost as much as
+// the token. Waiting threads spin for some microseconds, then sleep. Independent of the work.
 #pragma once
 
 #include <atomic>
@@ -13,15 +13,15 @@ namespace chargpt::cpu {
 
 class ThreadTeam {
  public:
-  /// The caller is thread 0; the others are the team's own, and sleep when there has been no work for a while. Error
-  /// memory where the system refuses to start that many.
+  /// The caller is thread 0; the team starts the others, which sleep after some time without work. Throws Error memory
+  /// if the system refuses to start that many threads.
   explicit ThreadTeam(int threads);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   int threads() const { return threads_; }
-  /// body(thread) on all threads at the same time; returns when all have ended. body must not throw.
+  /// Calls body(thread) on all threads at the same time; returns when all calls have ended. body must not throw.
   template <class Body>
   void run(Body&& body) {
     if (threads_ == 1) return body(0);
@@ -38,17 +38,17 @@ class ThreadTeam {
   Work work_ = nullptr;
   void* data_ = nullptr;
   bool ended_ = false;
-  alignas(64) std::atomic<std::uint32_t> runs_{0};  ///< begun
+  alignas(64) std::atomic<std::uint32_t> runs_{0};  ///< number of started runs
   alignas(64) std::atomic<std::uint32_t> working_{0};
   std::vector<std::jthread> workers_;
 };
 
-/// body(0) to body(threads - 1) at the same time, on a team that the calling thread keeps for its next call; returns
-/// when all have ended, and rethrows the first exception. Not to be called from a body.
+/// Calls body(0) to body(threads - 1) at the same time, on a team that the calling thread keeps for later calls;
+/// returns when all calls have ended, and rethrows the first exception. Do not call it from a body.
 void on_threads(int threads, const std::function<void(int)>& body);
 
-/// How many threads this process computes with: 1 until it is set. Error memory where the system refuses to run so many
-/// at once: asked before a library that would end the process instead (libgomp) is to start them.
+/// Number of threads that this process computes with; initially 1. Throws Error memory if the system refuses so many
+/// threads. Set it before libraries that abort the process in that case (libgomp) start their threads.
 void set_threads_in_force(int threads);
 int threads_in_force();
 

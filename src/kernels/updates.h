@@ -3,12 +3,12 @@
 //   g = scale gradient,  m = m + (1 - beta1) (g - m),  v = beta2 v + (1 - beta2) g^2,
 //   w = kept w - step m / (sqrt(v) inverse_root + eps)
 //
-// and what Muon does before it makes a matrix orthogonal, Nesterov's momentum:
+// and Nesterov momentum, which Muon applies before it makes a matrix orthogonal:
 //
 //   m = kept m + fresh gradient,  ahead = kept m + fresh gradient,  w = shrunk w
 //
-// An element's bits do not depend on where in a buffer it lies, so threads may share a buffer in any way.
-// Source: Loshchilov & Hutter (2019), "Decoupled weight decay regularization"; Sutskever et al. (2013), "On the
+// The result for an element does not depend on its offset in the buffer, so threads may split a buffer at any point.
+// Sources: Loshchilov & Hutter (2019), "Decoupled weight decay regularization"; Sutskever et al. (2013), "On the
 // importance of initialization and momentum in deep learning". Compiled once per instruction set.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Vectors of floats in the width of the instruction set that the including file is compiled for, by the compiler's own
-// vector types: no intrinsics. Everything is in an unnamed namespace and nothing of the standard library is used, so
-// that no function compiled for one instruction set can be linked into another's. Knows no tensor and no model.
+// Vectors of floats as wide as the instruction set that the including file is compiled for, by the compiler's own
+// vector types, without intrinsics. All of it is in an unnamed namespace and does not use the standard library, so the
+// linker cannot merge functions of different instruction sets. Independent of tensors and models.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ constexpr int registers = 16;
 #else
 constexpr long lanes = 4;
 #if defined(__aarch64__)
-constexpr int registers = 32;  // NEON, which every such processor has
+constexpr int registers = 32;  // NEON is in every aarch64 processor
 #else
 constexpr int registers = 16;
 #endif
@@ -27,7 +27,7 @@ using Vector = float __attribute__((vector_size(lanes * sizeof(float))));
 using IntVector = std::int32_t __attribute__((vector_size(lanes * sizeof(std::int32_t))));
 
 inline Vector splat(float value) {
-  return value - Vector{};  // not + 0, which would have to turn -0 into 0
+  return value - Vector{};  // not + 0, which turns -0 into 0
 }
 
 inline Vector load(const float* from) {
@@ -40,7 +40,7 @@ inline void store(float* to, Vector v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
 
-/// The first `count` < lanes floats; the others are `rest`.
+/// Loads the first `count` < lanes floats and sets the other lanes to `rest`.
 inline Vector load_partial(const float* from, long count, float rest = 0) {
   Vector v = splat(rest);
   __builtin_memcpy(&v, from, static_cast<unsigned long>(count) * sizeof(float));
@@ -51,7 +51,7 @@ inline void store_partial(float* to, Vector v, long count) {
   __builtin_memcpy(to, &v, static_cast<unsigned long>(count) * sizeof(float));
 }
 
-/// body(offset, load, store) over [0, n): whole vectors, then what is left.
+/// Calls body(offset, load, store) over [0, n): whole vectors, then the rest.
 template <class Body>
 inline __attribute__((always_inline)) void for_each_vector(long n, Body&& body) {
   long i = 0;
@@ -71,7 +71,7 @@ inline Vector min(Vector a, Vector b) {
   return a < b ? a : b;
 }
 
-/// Of each element, correctly rounded; one instruction where errno need not be set.
+/// Correctly rounded root of each element; compiles to one instruction if errno need not be set.
 inline Vector sqrt(Vector v) {
   Vector roots;
   for (int i = 0; i < lanes; ++i) roots[i] = __builtin_sqrtf(v[i]);
@@ -101,7 +101,7 @@ inline Vector keep_first(Vector v, long count, float rest = 0) {
   return lane_mask(count) ? v : splat(rest);
 }
 
-/// v with lanes i and i xor D exchanged.
+/// v with lanes i and i xor D swapped.
 template <int D>
 inline Vector shuffle_xor(Vector v) {
 #if defined(__clang__)
@@ -115,7 +115,7 @@ inline Vector shuffle_xor(Vector v) {
 #endif
 }
 
-/// All lanes combined into one number, always in the same order.
+/// Combines all lanes into one number, always in the same order.
 template <class Combine>
 inline float reduce(Vector v, Combine&& combine) {
   if constexpr (lanes > 8) v = combine(v, shuffle_xor<8>(v));
@@ -131,7 +131,7 @@ inline float reduce_max(Vector v) {
   return reduce(v, [](Vector a, Vector b) { return max(a, b); });
 }
 
-/// Sum over one row of f(element).
+/// Sum of f(element) over one row.
 template <class F>
 inline float row_sum(const float* x, long width, F&& f) {
   Vector total{};
@@ -142,11 +142,11 @@ inline float row_sum(const float* x, long width, F&& f) {
 }
 
 #if !defined(__clang__)
-/// In every square of 2 Distance rows and lanes, exchanges the upper right quadrant and the lower left one; then in
-/// larger squares.
+/// In every square of 2 Distance rows and lanes, swaps the upper right quadrant and the lower left one; then recurses
+/// into larger squares.
 template <int Distance>
 inline __attribute__((always_inline)) void swap_quadrants(Vector (&rows)[lanes]) {
-  IntVector upper, lower;  // lanes of the second row are numbered on from those of the first
+  IntVector upper, lower;  // lane numbers of the second row continue after those of the first
   for (int l = 0; l < lanes; ++l) {
     upper[l] = (l & Distance) == 0 ? l : static_cast<int>(lanes) + l - Distance;
     lower[l] = (l & Distance) == 0 ? l + Distance : static_cast<int>(lanes) + l;
@@ -162,7 +162,7 @@ inline __attribute__((always_inline)) void swap_quadrants(Vector (&rows)[lanes])
 }
 #endif
 
-/// A square of lanes x lanes floats, rows become columns.
+/// Transposes a square of lanes x lanes floats.
 inline void transpose_block(const float* x, long ldx, float* to, long ldt) {
 #if defined(__clang__)
   for (long c = 0; c < lanes; ++c)
@@ -177,7 +177,7 @@ inline void transpose_block(const float* x, long ldx, float* to, long ldt) {
 #endif
 }
 
-/// x (rows, columns) -> (columns, rows).
+/// Transposes x (rows, columns) to (columns, rows).
 inline void transpose(long rows, long columns, const float* x, long ldx, float* to, long ldt) {
   const long whole_rows = rows / lanes * lanes, whole_columns = columns / lanes * lanes;
   for (long c = 0; c < whole_columns; c += lanes)
@@ -186,11 +186,11 @@ inline void transpose(long rows, long columns, const float* x, long ldx, float* 
     for (long r = c < whole_columns ? whole_rows : 0; r < rows; ++r) to[c * ldt + r] = x[r * ldx + c];
 }
 
-/// e^x within 2e-7 relative; below -87.3 the least normal number, above 88.3 a number near the largest.
-/// x = n ln 2 + r with |r| <= ln 2 / 2, and e^r by a polynomial whose coefficients were fitted for the least relative
-/// error.
+/// e^x with a relative error below 2e-7. Clamped: below -87.3 the smallest normal number, above 88.3 nearly the
+/// largest. x = n ln 2 + r with |r| <= ln 2 / 2; e^r is a polynomial whose coefficients are fitted for the smallest
+/// relative error.
 inline Vector exp(Vector x) {
-  x = min(splat(88.3F), max(splat(-87.3F), x));  // in this order a NaN stays one
+  x = min(splat(88.3F), max(splat(-87.3F), x));  // this order preserves a NaN
   const Vector magic = splat(12582912.0F);       // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   const Vector shifted = x * 1.44269504F + magic;
   const Vector n = shifted - magic;
@@ -206,7 +206,7 @@ inline Vector exp(Vector x) {
 }
 
 struct Sigmoid {
-  Vector value, complement;  ///< 1 / (1 + e^-x), and what is left to 1, without cancellation where that is small
+  Vector value, complement;  ///< 1 / (1 + e^-x), and 1 - value without cancellation
 };
 inline Sigmoid sigmoid(Vector x) {
   const Vector e = exp(-x);
@@ -214,8 +214,8 @@ inline Sigmoid sigmoid(Vector x) {
   return {value, e * value};
 }
 
-/// The scaled complementary error function, erfc(z) e^(z z), for z >= 0, within 5e-7 relative: t P(t) with t = 1 / (1 +
-/// 0.3 z), the form of Abramowitz & Stegun 7.1.26 with more terms, fitted over z in [0, 9.5].
+/// The scaled complementary error function, erfc(z) e^(z z), for z >= 0, with a relative error below 5e-7: t P(t) with
+/// t = 1 / (1 + 0.3 z), the form of Abramowitz & Stegun 7.1.26 with more terms, fitted over z in [0, 9.5].
 inline Vector erfcx(Vector z) {
   const Vector t = 1.0F / (1.0F + 0.3F * z);
   Vector p = splat(-0.129434068F);
