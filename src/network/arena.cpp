@@ -11,14 +11,14 @@
 namespace chargpt {
 namespace {
 
-/// Adds views of these parameters' parts of a buffer, under prefix + name.
+/// Adds views of these parameters in `buffer`, named prefix + name.
 void append(std::span<const Parameter> parameters, const float* buffer, const std::string& prefix,
             std::vector<TensorView>& views) {
   for (const Parameter& parameter : parameters)
     views.push_back({prefix + parameter.name, "F32", parameter.shape, std::as_bytes(parameter.in(buffer))});
 }
 
-/// Reads these parameters' parts of a buffer; their names join `expected`.
+/// Reads these parameters into `to`; adds their names to `expected`.
 void load(std::span<const Parameter> parameters, const std::string& prefix, const Tensors& file,
           const std::string& source, std::set<std::string>& expected, float* to) {
   for (const Parameter& parameter : parameters) {
@@ -127,7 +127,7 @@ cpu::Plan plan_in(const ParameterArena& arena, const ModelConfig& model, std::in
                   const TrainConfig& train, cpu::Packing packing) {
   cpu::Plan plan = cpu::plan_of(model, vocab_size, packing, &train);
   if (plan.floats != arena.values.size())
-    throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
+    throw Error(ExitCode::internal, "the arena was not created for the model's options");
   return plan;
 }
 

@@ -10,8 +10,8 @@ namespace chargpt::cpu {
 
 Decoder::Decoder(ForwardTeam& team)
     : team_(team), plan_(team.plan()), cache_(plan_), logits_stride_(row_stride(plan_.vocab_size)) {
-  // Half of the threads: a token waits for the slowest at every product, and another program may need a core.
-  constexpr std::int64_t large = 1 << 21;  // floats, more than the caches of a core
+  // Half of the threads: each product waits for the slowest thread, and another program may need a core.
+  constexpr std::int64_t large = 1 << 21;  // in floats; larger than the caches of a core
   if (plan_.packed_floats >= large && team.threads() >= 4) helpers_.emplace(team.threads() / 2);
 }
 
@@ -60,7 +60,7 @@ float* Decoder::append(std::span<const std::int64_t> ids, std::int64_t kept) {
   return logits_.data();
 }
 
-/// Rotations of one position, however far it is.
+/// Computes the rotations of one position, which may be beyond block_size.
 void Decoder::set_position(std::int64_t position) {
   position_ = position;
   if (!plan_.rope) return;
@@ -80,7 +80,7 @@ void Decoder::keep(std::span<const std::int64_t> sequences) {
   slots_.resize(i);
 }
 
-/// body(begin, end, thread): sequences begin to end - 1.
+/// Calls body(begin, end, thread) for sequences begin to end - 1.
 template <class Body>
 void Decoder::share_out(const Body& body) {
   const auto count = static_cast<long>(slots_.size());
@@ -90,7 +90,7 @@ void Decoder::share_out(const Body& body) {
              [&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
 }
 
-/// `count` positions from `first` on, of `sequences` sequences from `sequence` on.
+/// A chunk of `count` positions from `first`, of `sequences` sequences from `sequence`.
 Chunk Decoder::chunk_of(long sequence, long sequences, long first, std::int64_t position, long count) {
   return {.sequences = sequences,
           .count = count,
@@ -103,7 +103,7 @@ Chunk Decoder::chunk_of(long sequence, long sequences, long first, std::int64_t 
           .helpers = slots_.size() == 1 && helpers_ ? &*helpers_ : nullptr};
 }
 
-/// All positions of windows that have not slid, each thread as many at a time as fit its buffers.
+/// Runs all positions of windows that have not slid; each thread runs as many at a time as fit its buffers.
 void Decoder::prefill(long T) {
   length_ = T;
   position_ = T - 1;
@@ -122,7 +122,7 @@ void Decoder::prefill(long T) {
   });
 }
 
-/// The last position of every sequence.
+/// Runs the last position of every sequence.
 void Decoder::decode_token() {
   share_out([&](long begin, long end, int thread) {
     for (long sequence = begin; sequence < end; sequence += Forward::chunk_rows) {

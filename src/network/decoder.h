@@ -1,5 +1,5 @@
-// Continues sequences token by token, with a cache of keys and values: which positions are run, and by which thread.
-// What running them computes is in forward.h. Nothing is allocated after start(). Knows no sampling and no text.
+// Extends sequences token by token, with a cache of keys and values: decides which positions and threads to run.
+// forward.h defines the computation. Does not allocate after start(). Independent of sampling and text.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ namespace chargpt::cpu {
 
 class Decoder {
  public:
-  /// `team` must outlive it. Sequences are shared out over its threads, each run by one; a single one of a large model
-  /// is run by half as many together, to the same bits.
+  /// `team` must outlive it. The sequences are divided among its threads, one thread per sequence; a single sequence of
+  /// a large model uses half of the threads together, with bit-identical results.
   explicit Decoder(ForwardTeam& team);
 
-  /// Makes `sequences` equal ones of the ids, 1 to block_size of them. Logits of what follows: (sequences, V), rows
-  /// `stride()` apart, which the caller may use up.
+  /// Starts `sequences` equal sequences with these ids (1 to block_size). Returns the logits of the next id,
+  /// (sequences, V), with row stride `stride()`; the caller may overwrite them.
   float* start(std::span<const std::int64_t> ids, std::int64_t sequences);
-  /// One more id for each sequence. Sequences of block_size ids first lose their oldest, all but the last `kept` of
-  /// them (0 to block_size - 1), and what is left is run again: its positions have changed. `kept` = block_size: only
-  /// the oldest makes room, and nothing is run again; for positions that are told apart by distance alone (rope, none).
-  /// Logits as above.
+  /// Appends one id to each sequence. A sequence of block_size ids first drops all but its last `kept` ids (0 to
+  /// block_size - 1), and the rest is run again because its positions change. kept = block_size: drops only the oldest
+  /// id and does not rerun; for models that depend only on relative positions (rope, none). Returns logits like
+  /// start().
   float* append(std::span<const std::int64_t> ids, std::int64_t kept);
-  /// Goes on with these sequences, given in ascending order.
+  /// Keeps only these sequences, in ascending order.
   void keep(std::span<const std::int64_t> sequences);
 
   std::int64_t stride() const { return logits_stride_; }
@@ -47,9 +47,9 @@ class Decoder {
   SequenceCache cache_;
 
   long logits_stride_;
-  std::vector<std::int64_t> slots_;         ///< of the cache, where each sequence lies
-  long length_ = 0;                         ///< of every sequence
-  std::int64_t position_ = 0;               ///< of their last id; behind block_size keys and values lie in a ring
+  std::vector<std::int64_t> slots_;         ///< cache slot of each sequence
+  long length_ = 0;                         ///< number of ids in every sequence
+  std::int64_t position_ = 0;               ///< of the last id; after block_size positions, keys and values are a ring
   std::vector<float> rope_cos_, rope_sin_;  ///< of that position
   AlignedFloats logits_;
   std::optional<ThreadTeam> helpers_;

@@ -8,9 +8,9 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr long shared_product = 1 << 17;  ///< multiply-adds that are worth waking helpers: some 10 us
+constexpr long shared_product = 1 << 17;  ///< multiply-adds for which waking the helpers pays: about 10 us
 
-/// Of a chunk.
+/// Most sequences of a chunk.
 std::int64_t max_sequences(std::int64_t T) {
   return std::max<std::int64_t>(1, Forward::chunk_rows / T);
 }
@@ -27,7 +27,7 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
   for (std::size_t layer = 0; layer < acts_.size(); ++layer) {
     BlockActivations& acts = acts_[layer];
     const BlockParameters& block = plan_.blocks[layer];
-    if (!for_backward_ && layer > 0) {  // nothing is kept: all blocks share the first one's
+    if (!for_backward_ && layer > 0) {  // inference: all blocks share the buffers of the first
       acts = acts_.front();
       continue;
     }
@@ -71,7 +71,7 @@ void Forward::prepare(std::int64_t sequences, std::int64_t T) {
 }
 
 void Forward::prepare_rows(std::int64_t rows, std::int64_t T) {
-  if (memory_.empty()) max_rows_ = max_T_ = 0;  // none was asked for, or it was refused
+  if (memory_.empty()) max_rows_ = max_T_ = 0;  // first call, or the last allocation failed
   if (rows <= max_rows_ && T <= max_T_) return;
   memory_ = AlignedFloats();
   max_rows_ = std::max(rows, max_rows_);
@@ -116,7 +116,7 @@ void Forward::dropout(Place place, long layer, const Chunk& chunk, float* x) con
 
 // ---- layers
 
-/// Of all that a linear layer reads or writes.
+/// The largest input or output width of the linear layers.
 long Forward::max_width() const {
   long width = 0;
   for_each_linear(plan_, [&](const LinearParameters& layer) { width = std::max({width, layer.in, layer.out}); });
@@ -133,7 +133,7 @@ void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std
     return bf16.matmul(rows, out, in, x_bf16_, ld, packed_bf16(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
   }
   const long width = k_.panel_width, panels = (out + width - 1) / width;
-  const auto make = [&](long begin, long end) {  // of the panels
+  const auto make = [&](long begin, long end) {  // panels [begin, end)
     const long first = begin * width, columns = std::min(end * width, out) - first;
     const float* const from = weights_.packed.data() + packed + first * in;
     if (columns <= 0) return;
@@ -149,7 +149,7 @@ void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std
   });
 }
 
-/// y (rows, out) (+)= x (rows, in) W^T + b: of y only `columns`, which begin where a panel does.
+/// y (rows, out) (+)= x (rows, in) W^T + b, only for `columns` of y, which start at the start of a panel.
 void Forward::linear(const LinearParameters& layer, Range columns, long rows, const float* x, long ldx, float* y,
                      long ldy, bool add) const {
   const long width = columns.end - columns.begin;
@@ -164,14 +164,14 @@ void Forward::linear(const LinearParameters& layer, Range columns, long rows, co
   matmul(rows, width, layer.in, x, ldx, layer.packed_forward + columns.begin * layer.in, y, ldy, add);
 }
 
-/// Of a model that has norms.
+/// Applies a norm; the model must have norms.
 void Forward::normalise(const NormParameters& norm, const Going& going, const float* x, float* y, float* stats) const {
   const long ld = row_stride(plan_.n_embd);
   k_.norm(*plan_.norm, going.rows, plan_.n_embd, x + going.first * ld, going.step * ld, value(norm.gain),
           value(norm.bias), plan_.norm_eps, y, ld, stats);
 }
 
-/// Of post-norm: sum = x, x = norm(sum).
+/// For post-norm: sum = x, x = norm(sum). Does nothing for other models.
 void Forward::normalise_sum(const NormParameters& norm, const Going& going, float* x, float* sum, float* stats) const {
   if (!plan_.post_norm) return;
   const long C = plan_.n_embd, ld = row_stride(C);
@@ -180,8 +180,8 @@ void Forward::normalise_sum(const NormParameters& norm, const Going& going, floa
           going.step * ld, stats);
 }
 
-/// y = x + its convolution, stretch by stretch: (rows, C). Nothing where there is no weight: y is then x. What the
-/// next chunk reads of these rows is kept: the last positions have a place each, and a new one takes the oldest's.
+/// y = x + its convolution, stretch by stretch: (rows, C). Returns without a weight: y is then x. Stores the rows that
+/// the next chunk reads in a ring of the last positions.
 void Forward::convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y) {
   if (!weight.exists()) return;
   const long C = plan_.n_embd, ld = row_stride(C), taps = plan_.conv_width;
@@ -192,7 +192,7 @@ void Forward::convolve(const Parameter& weight, long layer, Place place, const C
       return chunk.cache->conv_input(layer, place, chunk.slots[stretch.sequence], position);
     };
     const float* rows = own;
-    if (seen > 0) {  // those before the chunk, then its own
+    if (seen > 0) {  // rows before the chunk, then its own
       for (long i = 0; i < seen; ++i) k_.copy(1, C, kept(chunk.position - seen + i), C, conv_rows_ + i * ld, ld);
       k_.copy(stretch.rows, C, own, ld, conv_rows_ + seen * ld, ld);
       rows = conv_rows_ + seen * ld;
@@ -220,12 +220,12 @@ void Forward::embed(const Chunk& chunk) {
 
 // ---- attention
 
-/// qkv (rows, 3 A) from what attention reads. Queries that nobody wants keep what was there.
+/// qkv (rows, 3 A) from the input of attention. Queries that are not wanted are not written.
 void Forward::project_qkv(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk,
                           long queries) const {
   const long A = plan_.attention_width, ld = row_stride(plan_.n_embd), ldq = row_stride(3 * A);
   const float* const h = acts.conv_1;
-  if (plan_.qkv_source != QkvSource::projected) {  // x as value, and as query and key, or zeros there
+  if (plan_.qkv_source != QkvSource::projected) {  // the value is x; query and key are x or 0
     for (float* const to : {acts.qkv, acts.qkv + A})
       if (plan_.qkv_source == QkvSource::uniform)
         k_.broadcast_row(rows_, A, nullptr, to, ldq);
@@ -233,7 +233,7 @@ void Forward::project_qkv(const BlockParameters& block, const BlockActivations& 
         k_.copy(rows_, A, h, ld, to, ldq);
     return k_.copy(rows_, A, h, ld, acts.qkv + 2 * A, ldq);
   }
-  const bool all = queries == chunk.count || A % k_.panel_width != 0;  // else keys begin where a panel does
+  const bool all = queries == chunk.count || A % k_.panel_width != 0;  // else the keys must start at a panel
   linear(block.c_attn, {all ? 0 : A, 3 * A}, rows_, h, ld, acts.qkv, ldq, false);
   if (!all && queries > 0) {
     const long skipped = chunk.count - 1;
@@ -245,7 +245,7 @@ void Forward::project_qkv(const BlockParameters& block, const BlockActivations& 
                     acts.qk_rstd, chunk.rope_cos, chunk.rope_sin);
 }
 
-/// Softmax of scores times values, head by head: qkv (rows, 3 A) -> o (rows, A)
+/// Softmax of scores times values, head by head: qkv (rows, 3 A) -> o (rows, A).
 void Forward::attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk) {
   const long A = plan_.attention_width, ld = row_stride(3 * A);
   for_each_head(acts, layer, chunk, [&](const Head& head) {
@@ -256,7 +256,7 @@ void Forward::attention_over_windows(const BlockActivations& acts, long layer, c
   });
 }
 
-/// The same over the cache, which takes the chunk's keys and values: o (sequences * queries, A)
+/// Attention over the cache, after storing the chunk's keys and values in it: o (sequences * queries, A).
 void Forward::attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries) {
   const long A = plan_.attention_width, hs = plan_.head_size, ld = row_stride(3 * A), ldo = row_stride(A);
   const long end = chunk.first + chunk.count;
@@ -274,8 +274,8 @@ void Forward::attention_over_cache(const BlockActivations& acts, long layer, con
     }
 }
 
-/// y (rows, A): in every row the mean of its window's rows of x. Attention in which every token sees all, and backward
-/// the gradient of its values.
+/// y (rows, A): every row is the mean of x over the row's window. This is attention without a mask and with equal
+/// weights, and in backward the gradient of its values.
 void Forward::window_means(const Chunk& chunk, const float* x, long ldx, float* y, long ldy) const {
   const long A = plan_.attention_width, T = chunk.count;
   for (long s = 0; s < chunk.sequences; ++s, x += T * ldx, y += T * ldy) {
@@ -307,8 +307,8 @@ void Forward::attention(const BlockParameters& block, const BlockActivations& ac
   made(Made::attended, layer, acts.o, chunk.sequences * queries, A, row_stride(A));
 }
 
-/// x_mid = x + dropout(c_proj(o)), without a residual stream the latter alone; and the norm after it where that is its
-/// place.
+/// x_mid = x + dropout(c_proj(o)); without a residual stream, x_mid = dropout(c_proj(o)). Then, for post-norm, the
+/// norm.
 void Forward::attention_output(const BlockParameters& block, const BlockActivations& acts, long layer,
                                const Chunk& chunk, const Going& going) {
   const long C = plan_.n_embd, ld = row_stride(C), ldo = row_stride(plan_.attention_width);
@@ -331,7 +331,7 @@ void Forward::attention_output(const BlockParameters& block, const BlockActivati
   made(Made::after_attention, layer, to, going.rows, C, going.step * ld);
 }
 
-/// next = x_mid + dropout(c_proj(f(c_fc(conv(norm(x_mid)))))), and the norm after it where that is its place.
+/// next = x_mid + dropout(c_proj(f(c_fc(conv(norm(x_mid)))))), and then, for post-norm, the norm.
 void Forward::mlp(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
                   const Going& going, float* next) {
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H), rows = going.rows;
@@ -343,7 +343,7 @@ void Forward::mlp(const BlockParameters& block, const BlockActivations& acts, lo
   }
   convolve(block.conv_2, layer, Place::mlp, chunk, acts.ln_2, acts.conv_2);
   if (block.conv_2.exists()) made(Made::conv_2, layer, acts.conv_2, rows, C, ldc);
-  // Without a norm or a convolution x_mid itself is read, where the rows that go on may lie apart.
+  // Without a norm or a convolution the input is x_mid, whose rows in `going` may not be contiguous.
   const bool in_place = acts.conv_2 == acts.x_mid;
   const float* const h = in_place ? acts.x_mid + going.first * ldc : acts.conv_2;
   const long ld = in_place ? going.step * ldc : ldc;
@@ -369,7 +369,7 @@ void Forward::mlp(const BlockParameters& block, const BlockActivations& acts, lo
 
 // ---- the whole model
 
-/// The rows of x_last_ that go on -> logits
+/// Logits from the rows of x_last_ in `going`.
 void Forward::head(const Chunk& chunk, const Going& going) {
   const long C = plan_.n_embd, V = plan_.vocab_size, ld = row_stride(C);
   if (plan_.final_norm) {
@@ -390,7 +390,7 @@ void Forward::forward(const Chunk& chunk) {
     const auto at = static_cast<std::size_t>(layer);
     const BlockParameters& block = plan_.blocks[at];
     const BlockActivations& acts = acts_[at];
-    // Of the last layer only what is wanted goes on, unless the convolution reads the positions before it too.
+    // The last layer computes only wanted rows, unless its convolution also reads the positions before them.
     const bool all = chunk.wanted == Wanted::all || layer + 1 < plan_.n_layer || block.conv_2.exists();
     const long queries = all ? chunk.count : chunk.wanted == Wanted::last ? 1 : 0;
     attention(block, acts, layer, chunk, queries);
@@ -447,7 +447,7 @@ void ForwardTeam::pack() {
   on_threads(threads_, [this](int thread) { pack_weights(plan_, weights_, /*bf16=*/nullptr, thread, threads_); });
 }
 
-/// work(forward, slice), each thread a part of the windows.
+/// Calls work(forward, slice) on each thread with a part of the windows.
 template <class Work>
 void ForwardTeam::on_parts(const WindowBatch& windows, const Work& work) {
   check_windows(windows, plan_.vocab_size, plan_.block_size);

@@ -1,13 +1,13 @@
-// The forward pass of every model type, by one thread: windows that are scored or trained on, and sequences that go on
-// over a cache of keys and values. What differs is where the keys of earlier positions lie, which positions' outputs
-// are wanted, whether activations are kept for backward (engine/cpu/forward_backward.h), and who watches. Follows a
-// Plan. Allocates in prepare() alone. Independent of sampling.
+// The forward pass of every model type on one thread: for windows that are scored or trained on, and for sequences
+// extended with a cache of keys and values. These differ in where earlier keys are stored, which positions' outputs are
+// wanted, whether activations are stored for backward (engine/cpu/forward_backward.h), and the observer. Executes a
+// Plan. Allocates only in prepare(). Independent of sampling.
 //
-// Windows are run a few sequences at a time, so that what a layer makes is still in the cache when the next one reads
-// it.
+// Windows are run a few sequences at a time, so that the output of a layer is still in the cache when the next layer
+// reads it.
 //
-// In shapes: C = n_embd, A = attention_width = nh hs (the heads side by side), H = mlp_width, V = vocab_size. Rows are
-// tokens, sequence after sequence. A row of qkv holds q, k and v, A each.
+// In shapes: C = n_embd, A = attention_width = nh hs (concatenated heads), H = mlp_width, V = vocab_size. Rows are
+// tokens, sequence after sequence. A row of qkv contains q, k and v, A floats each.
 #pragma once
 
 #include <algorithm>
@@ -29,57 +29,57 @@ namespace chargpt::cpu {
 /// Some windows of one micro-batch.
 struct BatchSlice {
   WindowBatch windows{};
-  std::int64_t first = 0;                ///< of the windows, within what this process has of the micro-batch
-  std::int64_t elsewhere = 0;            ///< windows of the micro-batch before this process's: dropout counts them
-  std::int64_t from = 0;                 ///< of each window, targets before this one do not count
-  float scale = 0;                       ///< of each token's gradient: 1 / tokens of the whole step
-  const float* soft = nullptr;           ///< (count, T, V): distributions that targets are mixed with; null: none
-  float soft_weight = 0;                 ///< of these in the mixture
-  const std::uint64_t* seed = nullptr;   ///< of dropout in the micro-batch; null: no dropout
-  const Heartbeat* heartbeat = nullptr;  ///< between one chunk of sequences and the next; null: none
+  std::int64_t first = 0;                ///< index of the first window in this process's part of the micro-batch
+  std::int64_t elsewhere = 0;            ///< windows of the micro-batch in earlier processes; dropout masks count them
+  std::int64_t from = 0;                 ///< in each window, targets before this index do not count
+  float scale = 0;                       ///< of each token's gradient: 1 / number of tokens in the step
+  const float* soft = nullptr;           ///< (count, T, V): distributions to mix with the targets; null: do not mix
+  float soft_weight = 0;                 ///< weight of `soft` in the mixture
+  const std::uint64_t* seed = nullptr;   ///< dropout seed of the micro-batch; null: dropout is off
+  const Heartbeat* heartbeat = nullptr;  ///< called between chunks of sequences; may be null
 };
 
-/// Positions whose output is wanted of each sequence. Of the others the last layer makes only keys and values.
+/// Positions of each sequence whose output is wanted. For the others the last layer computes only keys and values.
 enum class Wanted { all, last, none };
 
-/// What one pass takes: `count` consecutive positions of each of `sequences` sequences.
+/// The input of one pass: `count` consecutive positions of each of `sequences` sequences.
 struct Chunk {
   long sequences = 0, count = 0;
-  const std::uint64_t* seed = nullptr;  ///< of dropout; null: none
-  std::int64_t first_sequence = 0;      ///< of the micro-batch, which dropout counts
+  const std::uint64_t* seed = nullptr;  ///< of dropout; null: dropout is off
+  std::int64_t first_sequence = 0;      ///< index of the first sequence in the micro-batch, for dropout masks
 
-  SequenceCache* cache = nullptr;       ///< holds the earlier positions' keys and values; null: there are none
-  const std::int64_t* slots = nullptr;  ///< (sequences) of the cache
-  long first = 0;                       ///< how many earlier positions there are
-  /// Of the first one since the sequence was last run anew: beyond `first` where its context slides. Its keys and
-  /// values lie at `position` mod block_size.
+  SequenceCache* cache = nullptr;       ///< contains keys and values of earlier positions; may be null
+  const std::int64_t* slots = nullptr;  ///< (sequences): slots in the cache
+  long first = 0;                       ///< number of earlier positions
+  /// Position of the first token since the last full run of the sequence; more than `first` if the context slides. Its
+  /// keys and values are at index `position` mod block_size.
   std::int64_t position = 0;
-  const float *rope_cos = nullptr, *rope_sin = nullptr;  ///< of these positions (count, hs/2); null: no rotation
+  const float *rope_cos = nullptr, *rope_sin = nullptr;  ///< of these positions (count, hs/2); null: do not rotate
 
   Wanted wanted = Wanted::all;
-  float* logits = nullptr;        ///< (wanted rows, V), rows row_stride(V) apart
-  ThreadTeam* helpers = nullptr;  ///< share the columns of large products, to the same bits; null: this thread alone
+  float* logits = nullptr;        ///< (wanted rows, V), row stride row_stride(V)
+  ThreadTeam* helpers = nullptr;  ///< threads that share large products, bit-identically; null: only this thread
 };
 
-/// Consecutive rows of one sequence of a chunk that see no others: a document, or the part of one that is there; where
-/// a text has no documents, the sequence.
+/// Consecutive rows of one sequence of a chunk that attend only to each other: a document or the part of it in the
+/// window; the whole sequence if the text does not have documents.
 struct Stretch {
   long sequence, row, rows;
 };
 
-/// What one block makes in its forward pass, and keeps for backward. Where nothing is kept, x_mid is x. Without norms
-/// before the sublayers ln_1 is x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
+/// The activations of one block, stored for backward. In inference x_mid is x. Without norms before the sublayers ln_1
+/// is x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
 struct BlockActivations {
   float *x, *ln_1, *ln_1_stats;      ///< (rows, C), (rows, C), (rows, 2)
-  float *conv_1, *conv_2;            ///< (rows, C): what attention and the feed-forward layer read
+  float *conv_1, *conv_2;            ///< (rows, C): inputs of attention and of the feed-forward layer
   float *qkv, *qk_rstd;              ///< (rows, 3 A) after norm and rotation, (rows, 2 nh)
   float *softmax_stats, *o;          ///< (sequences, nh, T, 2), (rows, A)
   float *x_mid, *ln_2, *ln_2_stats;  ///< (rows, C), (rows, C), (rows, 2)
   float *fc, *gate, *hidden;         ///< (rows, H): derivatives, derivatives of the gate, values
-  float *sum_1, *sum_2;              ///< (rows, C): what post-norm normalises
+  float *sum_1, *sum_2;              ///< (rows, C): inputs of the norms of post-norm
 };
 
-/// What a pass makes, in this order; those from norm_1 to block once for each layer, where the model has them.
+/// The results of a pass, in this order; norm_1 to block once per layer. Models without a result skip it.
 enum class Made {
   embedding,
   norm_1,
@@ -99,45 +99,45 @@ struct MadeValues {
   const float* values;
   long rows, width, stride;
 };
-/// Told of each in turn, with its layer (0 outside the blocks). The values change afterwards.
+/// Called for each result with its layer (0 outside the blocks). The values are valid only during the call.
 using Observer = std::function<void(Made made, long layer, const MadeValues& values)>;
 
 class Forward {
  public:
-  /// Both must outlive it.
+  /// `plan` and `weights` must outlive it.
   Forward(const Plan& plan, const ModelWeights& weights) : Forward(plan, weights, /*for_backward=*/false) {}
   virtual ~Forward() = default;
   Forward(Forward&&) = default;
   Forward& operator=(Forward&&) = delete;
 
-  static constexpr long chunk_rows = 128;  ///< of a chunk, where a window is not longer
+  static constexpr long chunk_rows = 128;  ///< rows of a chunk, unless one window is longer
 
-  /// Makes room for slices of up to `sequences` sequences of T tokens.
+  /// Allocates buffers for slices of up to `sequences` sequences of T tokens.
   void prepare(std::int64_t sequences, std::int64_t T);
-  /// Makes room for chunks.
+  /// Allocates buffers for chunks.
   void prepare_chunks() { prepare_rows(chunk_rows, plan_.block_size); }
-  /// Losses of each token, nats: (count, T). In float32, without dropout.
+  /// Computes the loss of each token in nats, (count, T), in float32 and without dropout.
   void losses(const BatchSlice& slice, float* losses);
-  /// Logits of each token: (count, T, V).
+  /// Computes the logits of each token: (count, T, V).
   void logits(const BatchSlice& slice, float* logits);
-  /// Of a chunk of at most chunk_rows positions whose ids lie in its cache: keys and values into the cache, and the
-  /// logits that are wanted.
+  /// Runs a chunk of at most chunk_rows positions, whose ids are in its cache: writes keys and values to the cache, and
+  /// computes the wanted logits.
   void run(const Chunk& chunk);
-  /// One window, without its targets; tells the observer what is made.
+  /// Runs one window without its targets and calls the observer for each result.
   void observe(const WindowBatch& window, const Observer& observer);
 
  protected:
-  /// `for_backward`: keeps what backward needs.
+  /// `for_backward`: store the activations that backward needs.
   Forward(const Plan& plan, const ModelWeights& weights, bool for_backward)
       : plan_(plan), weights_(weights), k_(*plan.kernels), for_backward_(for_backward) {}
   virtual void allocate_buffers(BumpAllocator& memory);
-  /// The chunk's inputs_ -> its logits
+  /// Runs a chunk: inputs_ -> logits.
   void forward(const Chunk& chunk);
-  /// Sequences of a chunk; all chunks of a slice are of almost one size.
+  /// Number of sequences per chunk; the chunks of a slice differ in size as little as possible.
   static std::int64_t sequences_at_once(std::int64_t count, std::int64_t T);
-  /// Reads inputs_ off the windows, and where their documents begin.
+  /// Reads inputs_ and the starts of documents from the windows.
   void read_inputs(const WindowBatch& windows);
-  /// `sequences` whole windows of T tokens.
+  /// A chunk of `sequences` whole windows of T tokens.
   Chunk windows_chunk(long sequences, long T) const {
     return {.sequences = sequences,
             .count = T,
@@ -145,7 +145,7 @@ class Forward {
             .rope_sin = plan_.rotations.sines.data(),
             .logits = logits_};
   }
-  /// body(chunk, first of its sequences within the slice), with its inputs_ and targets_ read.
+  /// Calls body(chunk, index of its first sequence in the slice) after reading its inputs_ and targets_.
   template <class Body>
   void for_each_chunk(const BatchSlice& slice, const Body& body) {
     const std::int64_t count = slice.windows.B(), T = slice.windows.T, at_once = sequences_at_once(count, T);
@@ -166,13 +166,13 @@ class Forward {
   /// One head of one stretch.
   struct Head {
     HeadShape shape;
-    const float* q;           ///< keys and values lie A and 2 A behind it
+    const float* q;           ///< keys and values are A and 2 A floats after it
     float* softmax_stats;     ///< (rows, 2)
-    const DropoutMask* mask;  ///< null: no dropout
+    const DropoutMask* mask;  ///< null: dropout is off
     std::uint64_t first;      ///< element of the mask
-    long qkv, o;              ///< where it begins in what is laid out like qkv, and like o
+    long qkv, o;              ///< offsets in buffers with the layout of qkv and of o
   };
-  /// body(head) for every stretch of a chunk of whole windows.
+  /// Calls body(head) for every head of every stretch in a chunk of whole windows.
   template <class Body>
   void for_each_head(const BlockActivations& acts, long layer, const Chunk& chunk, const Body& body) const {
     const long hs = plan_.head_size, T = chunk.count, ld = row_stride(3 * plan_.attention_width),
@@ -216,23 +216,23 @@ class Forward {
   const ModelWeights& weights_;
   const Kernels& k_;
   const bool for_backward_;
-  std::int64_t max_rows_ = 0, max_T_ = 0;         ///< of a chunk, as prepared
-  long rows_ = 0;                                 ///< of the current chunk
-  std::vector<std::int64_t> inputs_, targets_;    ///< (rows): its ids
-  std::vector<Stretch> stretches_;                ///< of its rows
-  std::vector<BlockActivations> acts_;            ///< of each block
-  Bf16* x_bf16_ = nullptr;                        ///< a linear layer's input, rounded
+  std::int64_t max_rows_ = 0, max_T_ = 0;         ///< maximum of a chunk, as prepared
+  long rows_ = 0;                                 ///< rows of the current chunk
+  std::vector<std::int64_t> inputs_, targets_;    ///< (rows): ids of the current chunk
+  std::vector<Stretch> stretches_;                ///< of the rows of the current chunk
+  std::vector<BlockActivations> acts_;            ///< one per block
+  Bf16* x_bf16_ = nullptr;                        ///< input of a linear layer, rounded
   float *x_first_ = nullptr, *x_last_ = nullptr;  ///< (rows, C): input of the first block, output of the last
   float *ln_f_ = nullptr, *ln_f_stats_ = nullptr;
-  float* branch_ = nullptr;  ///< (rows, C): what a residual branch adds to x
+  float* branch_ = nullptr;  ///< (rows, C): the residual branch that is added to x
   float *logits_ = nullptr, *losses_ = nullptr, *scratch_ = nullptr;
 
  private:
-  /// begin to end - 1
+  /// [begin, end)
   struct Range {
     long begin, end;
   };
-  /// Rows of x that go on: all of a chunk, or the last of each sequence. Other buffers hold them without gaps.
+  /// Rows of x that the next operation reads: all of a chunk, or the last of each sequence. Other buffers are compact.
   struct Going {
     long rows, first, step;
   };
@@ -263,18 +263,18 @@ class Forward {
   }
 
   AlignedFloats memory_;
-  float* keys_ = nullptr;       ///< (hs, T) of one head
-  float* conv_rows_ = nullptr;  ///< (taps - 1 + rows, C): tokens before a chunk, and its own
+  float* keys_ = nullptr;       ///< (hs, T): keys of one head
+  float* conv_rows_ = nullptr;  ///< (taps - 1 + rows, C): tokens before a chunk, and the chunk's own
   const Observer* observer_ = nullptr;
   ThreadTeam* helpers_ = nullptr;  ///< of the current chunk
 };
 
-/// A model ready to compute: its weights, packed, and a forward pass for each thread.
+/// A model ready to compute: its packed weights, and one forward pass per thread.
 class ForwardTeam {
  public:
-  /// `plan` and the values must outlive it.
+  /// `plan` and `values` must outlive it.
   ForwardTeam(const Plan& plan, const float* values, int threads);
-  /// After each change of the values.
+  /// Packs the weights again. Call it after each change of the values.
   void pack();
 
   const Plan& plan() const { return plan_; }
@@ -282,9 +282,9 @@ class ForwardTeam {
   Forward& pass(int thread) { return passes_[static_cast<std::size_t>(thread)]; }
   std::span<Forward> passes() { return passes_; }
 
-  /// Losses as WindowScorer::score() has them. Errors as check_windows().
+  /// Computes the losses of WindowScorer::score(). Throws the errors of check_windows().
   void losses(const WindowBatch& windows, std::span<float> losses);
-  /// Logits of each position: (B, T, V). Errors as check_windows().
+  /// Computes the logits of each position: (B, T, V). Throws the errors of check_windows().
   void logits(const WindowBatch& windows, std::span<float> logits);
 
  private:

@@ -9,19 +9,19 @@
 namespace chargpt {
 namespace {
 
-/// Its output is added to the residual stream.
+/// True if the output of this layer is added to the residual stream.
 bool ends_branch(const ModelConfig& config, const Parameter& parameter) {
   return config.type == "gpt" && parameter.name.ends_with(".c_proj.weight");
 }
 
-/// 2 L branches are summed into the residual stream: scaled keeps its variance near that of one.
+/// The sum of 2 L branches is added to the residual stream; `scaled` keeps its variance near that of one branch.
 double residual_std(const ModelConfig& config) {
   if (config.residual_init == ResidualInit::zero) return 0;
   if (config.residual_init == ResidualInit::plain) return config.init_std;
   return config.init_std / std::sqrt(2.0 * static_cast<double>(config.n_layer));
 }
 
-/// FNV-1a.
+/// The FNV-1a hash.
 std::uint64_t hash_of(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

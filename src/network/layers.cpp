@@ -10,7 +10,7 @@
 namespace chargpt {
 namespace {
 
-/// Makes one layer after the other, in the order of the modules of model/.
+/// Creates the layers in the order of the modules of model/.
 class Builder {
  public:
   Builder(const ModelConfig& config, std::int64_t vocab_size) : config_(config), vocab_size_(vocab_size) {}
@@ -102,7 +102,7 @@ class Builder {
 
   const ModelConfig& config_;
   std::int64_t vocab_size_;
-  std::int64_t end_ = 0;  ///< of the parameters made so far
+  std::int64_t end_ = 0;  ///< offset after the last parameter
 };
 
 }  // namespace

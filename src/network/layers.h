@@ -1,6 +1,6 @@
-// The layers of a model as a tree, from its options alone: each parameter has a name, a shape, a role and an offset in
-// one flat buffer. Parameter list, initial weights, passes, checkpoints, imports and estimates visit this tree.
-// Independent of the values.
+// The layers of a model as a tree, made only from its options: each parameter has a name, a shape, a role and an offset
+// in one flat buffer. Parameter list, initial weights, passes, checkpoints, imports and estimates visit it. Independent
+// of the values.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,31 @@
 
 namespace chargpt {
 
-/// Values of a tensor.
+/// Number of elements of a tensor.
 std::int64_t numel_of(const std::vector<std::int64_t>& shape);
 
 enum class ParameterRole {
-  embedding,  ///< a row for each symbol or position: looked up
-  matrix,     ///< of a linear layer: (out, in)
-  kernel,     ///< of a convolution: (taps, C)
-  gain,       ///< of a norm: (C)
-  bias        ///< of a linear layer or a norm: (out)
+  embedding,  ///< one row per symbol or position: a lookup table
+  matrix,     ///< linear layer: (out, in)
+  kernel,     ///< convolution: (taps, C)
+  gain,       ///< norm: (C)
+  bias        ///< linear layer or norm: (out)
 };
 
 struct Parameter {
   std::string name;                 ///< state_dict name, "transformer.h.0.attn.c_attn.weight"
-  std::vector<std::int64_t> shape;  ///< empty: the model has no such parameter
+  std::vector<std::int64_t> shape;  ///< empty: the model does not have this parameter
   ParameterRole role = ParameterRole::matrix;
-  Place place = Place::embedding;  ///< that options speak of: bias_places for a bias
-  std::int64_t fan_in = 0;         ///< inputs of its linear layer
-  bool counts_symbols = false;     ///< the first dimension is one entry for each symbol
-  std::int64_t stacked = 1;        ///< equal matrices one above the other: queries, keys and values
-  std::int64_t offset = 0;         ///< of its first value in a flat buffer
+  Place place = Place::embedding;  ///< the Place in options such as bias_places
+  std::int64_t fan_in = 0;         ///< number of inputs of its linear layer
+  bool counts_symbols = false;     ///< the first dimension has one entry per symbol
+  std::int64_t stacked = 1;        ///< number of equal matrices stacked in it: queries, keys and values
+  std::int64_t offset = 0;         ///< of the first value, in floats
 
   bool exists() const { return !shape.empty(); }
   std::int64_t numel() const { return exists() ? numel_of(shape) : 0; }
-  std::int64_t rows() const { return shape[0] / stacked; }  ///< of each matrix
-  /// Its first value in such a buffer; null if the model has no such parameter.
+  std::int64_t rows() const { return shape[0] / stacked; }  ///< rows of each stacked matrix
+  /// Pointer to its first value in such a buffer; null if the model does not have this parameter.
   template <class Float>
   Float* at(Float* buffer) const {
     return exists() ? buffer + offset : nullptr;
@@ -47,11 +47,11 @@ struct Parameter {
   }
 };
 
-/// y (out) = W x (in) + b. `packed_forward` and `packed_backward` are where W^T and W lie in the packed weights
+/// y (out) = W x (in) + b. `packed_forward` and `packed_backward`: offsets of W^T and W in the packed weights
 /// (plan.h).
 struct LinearParameters {
   Parameter weight, bias;
-  long in = 0, out = 0;  ///< 0: the model has no such layer
+  long in = 0, out = 0;  ///< 0: the model does not have this layer
   std::int64_t packed_forward = 0, packed_backward = 0;
 };
 
@@ -59,7 +59,7 @@ struct NormParameters {
   Parameter gain, bias;
 };
 
-/// `conv_1`, `conv_2`: the convolutions of what attention and the feed-forward layer read.
+/// `conv_1`, `conv_2`: the convolutions before attention and before the feed-forward layer.
 struct BlockParameters {
   NormParameters ln_1;
   Parameter conv_1;
@@ -74,15 +74,15 @@ struct Layers {
   std::vector<BlockParameters> blocks;
   NormParameters ln_f;
   LinearParameters head;
-  bool tied = false;        ///< the head's weight is wte
-  std::int64_t floats = 0;  ///< of a flat buffer
+  bool tied = false;        ///< the head uses wte as its weight
+  std::int64_t floats = 0;  ///< size of a flat buffer
 };
 
-/// The layers of a model of `vocab_size` symbols, whose options check_model_config() accepts. Parameters lie in the
-/// order in which the modules register them, each from a cache line on.
+/// Makes the layers of a model of `vocab_size` symbols; check_model_config() must accept the options. Parameters are in
+/// the order in which the modules register them, each aligned to a cache line.
 Layers layers_of(const ModelConfig& config, std::int64_t vocab_size);
 
-/// body(layer) for every linear layer in the order of the forward pass, which ends with the head.
+/// Calls body(layer) for every linear layer in the order of the forward pass; the head is last.
 template <class Tree, class Body>
 void for_each_linear(Tree& layers, const Body& body) {
   for (auto& block : layers.blocks)
@@ -91,7 +91,7 @@ void for_each_linear(Tree& layers, const Body& body) {
   body(layers.head);
 }
 
-/// body(parameter) for every parameter, each once, in the order in which the modules register them.
+/// Calls body(parameter) once for every parameter, in the order in which the modules register them.
 template <class Tree, class Body>
 void for_each_parameter(Tree& layers, const Body& body) {
   const auto visit = [&body](auto&... all) { ((all.exists() ? body(all) : void()), ...); };
@@ -106,7 +106,7 @@ void for_each_parameter(Tree& layers, const Body& body) {
   visit(layers.head.bias);
 }
 
-/// Copies of all parameters, as for_each_parameter() visits them.
+/// Copies of all parameters, in the order of for_each_parameter().
 std::vector<Parameter> parameter_list(const Layers& layers);
 inline std::vector<Parameter> parameter_list(const ModelConfig& config, std::int64_t vocab_size) {
   return parameter_list(layers_of(config, vocab_size));

@@ -1,4 +1,4 @@
-// A trained model as it is read: options and weights. For every model type, without LibTorch; nothing is trained here.
+// A trained model for inference: options and weights. For every model type, without LibTorch and without training.
 // Predictors and attention_weights() compute with it.
 #pragma once
 
@@ -12,42 +12,42 @@
 
 namespace chargpt {
 
-/// Which weights of a checkpoint: `better` are the averaged ones where their validation loss was lower.
+/// Weights of a checkpoint. `better`: the averaged weights if their validation loss is lower, else the trained ones.
 CHARGPT_ENUM(Weights, better, trained, averaged);
 
-/// trained or averaged. Error usage where averaged ones are asked for and there are none.
+/// Returns trained or averaged. Throws Error usage if `which` is averaged and the checkpoint has only trained weights.
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which);
 
-/// Error internal for an id that a model of `vocab_size` symbols does not have; `whose` begins its message.
+/// Throws Error internal if an id is not in 0 to vocab_size - 1. `whose` is the start of the message.
 void check_ids(std::span<const std::int64_t> ids, std::int64_t vocab_size, const std::string& whose);
 
 class InferenceModel {
  public:
-  /// A copy of a checkpoint's weights. Errors: data if they are not those of its config, and diverged if one is NaN or
-  /// infinite, naming file and tensor; usage if averaged ones are asked for and there are none.
+  /// Copies a checkpoint's weights. Throws Error data if they do not match its config; diverged, with file and tensor,
+  /// if a weight is NaN or infinite; and the errors of chosen_weights().
   InferenceModel(const Checkpoint& checkpoint, Weights which);
-  /// Weights that lie in memory as the plan says. They must outlive this object; predictors of it are told when they
-  /// change.
+  /// Uses weights in memory, laid out by `plan`; they must outlive this object. After a change of the weights, refresh
+  /// the predictors that use them.
   InferenceModel(const ModelConfig& config, cpu::Plan plan, const float* values);
 
   const ModelConfig& config() const { return config_; }
   std::int64_t vocab_size() const { return plan_.vocab_size; }
   std::int64_t block_size() const { return config_.block_size; }
-  /// Those in use; `better` is none.
+  /// The weights in use: trained or averaged.
   Weights weights() const { return weights_; }
   const cpu::Plan& plan() const { return plan_; }
-  /// Of all parameters, where the plan says.
+  /// All parameters, at the offsets of the plan.
   const float* values() const { return values_; }
 
  private:
   ModelConfig config_;
   Weights weights_ = Weights::trained;
   cpu::Plan plan_;
-  cpu::AlignedFloats own_;  ///< the weights of a checkpoint
+  cpu::AlignedFloats own_;  ///< copy of a checkpoint's weights
   const float* values_;
 };
 
-/// CRC-64 of every parameter's values, one after another.
+/// CRC-64 over the values of all parameters, in order.
 std::uint64_t weights_digest(const InferenceModel& model);
 
 }  // namespace chargpt

@@ -1,8 +1,8 @@
-// The types of model that there are, what their options must satisfy, and the sizes and rates that follow from them.
-// Knows no weight. What a type computes is in plan.h, and as a LibTorch module in model/registry.cpp.
+// The model types, the constraints on their options, and sizes and rates derived from the options. Independent of
+// weights. plan.h defines what each type computes; model/registry.cpp lists the types as LibTorch modules.
 //
-// Letters in shapes, here and in all of this module: B sequences, T tokens of each, C channels (n_embd), V symbols, nh
-// heads, hs features of a head.
+// Letters in shapes, in this whole module: B sequences, T tokens per sequence, C channels (n_embd), V symbols, nh
+// heads, hs features per head.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@
 
 namespace chargpt {
 
-/// From simplest to full: bigram, average, masked, attention, gpt.
+/// Returns the type names from simplest to full: bigram, average, masked, attention, gpt.
 const std::vector<std::string>& model_types();
 
-/// Error usage where the type is unknown (with the nearest) or options do not fit together ("model.n_head = 5 does not
-/// divide model.n_embd = 128; 4 or 8 would").
+/// Throws Error usage if the type is unknown (the message names the nearest type) or options do not fit together
+/// ("model.n_head = 5 does not divide model.n_embd = 128; 4 or 8 would").
 void check_model_config(const ModelConfig& config);
 
-/// Distinct parameters of such a model, without building it: what a plan shows and what a machine must hold.
+/// Number of distinct parameters of such a model, without building it: for plans and memory estimates.
 std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size);
 
-/// Position t's logits depend on ids after t: a loss of such a model says nothing about prediction.
+/// True if the logits of position t depend on ids after t: the loss of such a model does not measure prediction.
 bool leaks(const ModelConfig& config);
-/// Positions are told apart by distance alone (rope, none), so that keys and values stay good while older tokens go.
+/// True if the model depends only on relative positions (rope, none): dropping old tokens keeps the cache valid.
 bool can_slide(const ModelConfig& config);
 
-/// Whether a type has attention layers that the options of attention speak of.
+/// True for types with attention layers that use the attention options.
 bool attends(const ModelConfig& config);
 /// Width of one head: head_size, or n_embd / n_head.
 std::int64_t head_width(const ModelConfig& config);
 /// Hidden width of the feed-forward layer: mlp_size, or 4 n_embd.
 std::int64_t mlp_width(const ModelConfig& config);
 bool has_bias(const ModelConfig& config, Place place);
-/// Whether the sublayer at `place` (attention, mlp) reads a convolution.
+/// True if a convolution comes before the sublayer at `place` (attention, mlp).
 bool has_convolution(const ModelConfig& config, Place place);
-/// The rate at `place`, 0 where dropout does not act there.
+/// The dropout rate at `place`; 0 if dropout is not used there.
 double dropout_rate(const ModelConfig& config, Place place);
-/// What attention's scores are multiplied by.
+/// The factor of the attention scores.
 double score_scale(const ModelConfig& config);
 
 }  // namespace chargpt

@@ -18,7 +18,7 @@ bool updates(UpdateRule rule, const Parameter& parameter) {
   return rule != UpdateRule::muon || parameter.shape.size() == 2;
 }
 
-/// train.groups, and behind them those of all other parameters: one that decays, and one that does not.
+/// The groups of train.groups, then two for all other parameters: one with decay, one without.
 std::vector<ParameterGroup> all_groups(const TrainConfig& train) {
   std::vector<ParameterGroup> groups;
   for (const GroupConfig& group : train.groups)
@@ -32,7 +32,7 @@ std::vector<ParameterGroup> all_groups(const TrainConfig& train) {
   return groups;
 }
 
-/// The place in all_groups() of each parameter's group.
+/// Index into all_groups() of each parameter's group.
 std::vector<std::size_t> groups_of(std::span<Parameter* const> parameters, Decay decay, const TrainConfig& train) {
   std::vector<std::regex> patterns;
   for (std::size_t i = 0; i < train.groups.size(); ++i)
@@ -72,14 +72,14 @@ std::vector<ParameterGroup> lay_out(std::span<Parameter* const> parameters, Deca
       if (group_of[i] > g) left.push_back(parameters[i]->name);
       if (group_of[i] != g) continue;
       parameters[i]->offset = end;
-      end = cpu::rounded_up(end + parameters[i]->numel(), cpu::cache_line);  // so that kernels see aligned matrices
+      end = cpu::rounded_up(end + parameters[i]->numel(), cpu::cache_line);  // aligns matrices for the kernels
       groups[g].parameters += parameters[i]->numel();
     }
     groups[g].end = end;
     if (groups[g].size() == 0 && g < train.groups.size())
-      throw Error(ExitCode::usage, "train.groups[", g, "].match = \"", groups[g].name, "\" matches no parameter for ",
-                  enum_name(groups[g].rule), " that an earlier group has left",
-                  left.empty() ? "; none is left" : "; left are " + some_of(left));
+      throw Error(ExitCode::usage, "train.groups[", g, "].match = \"", groups[g].name,
+                  "\" does not match any remaining parameter that ", enum_name(groups[g].rule), " can update",
+                  left.empty() ? "; none remains" : "; remaining: " + some_of(left));
   }
   std::erase_if(groups, [](const ParameterGroup& group) { return group.size() == 0; });
   return groups;
@@ -95,9 +95,9 @@ namespace {
 /// An option that has no effect in some models or beside some train.groups, whatever its value.
 struct Trial {
   const char* key;
-  void (*change)(Config& config);  ///< to another value
-  const char* reason;              ///< why that changes nothing, where it does not
-  bool beside_groups = false;      ///< a file may state it beside train.groups, for any parameters outside of them
+  void (*change)(Config& config);  ///< changes it to another value
+  const char* reason;              ///< why the change has no effect, if it has none
+  bool beside_groups = false;      ///< allowed in a file with train.groups, for parameters outside these groups
 };
 
 constexpr const char* no_adamw = "no group of train.groups has an optimizer that uses it (adamw)";
@@ -108,18 +108,18 @@ constexpr Trial trials[] = {
      "this model has none of model.dropout_places"},
     {"model.decay",
      [](Config& config) { config.model.decay = config.model.decay == Decay::all ? Decay::matrices : Decay::all; },
-     "there is no vector (bias, gain) outside train.groups", true},
+     "no vector (bias, gain) is outside train.groups", true},
     {"train.learning_rate", [](Config& config) { config.train.learning_rate += 1; },
-     "every group of train.groups states its own learning_rate; give them lr_scale instead", true},
+     "every group of train.groups sets its own learning_rate; set lr_scale there instead", true},
     {"train.weight_decay", [](Config& config) { config.train.weight_decay += 1; },
-     "no parameter follows it: groups of train.groups state their own, and vectors decay only where model.decay = all",
+     "no parameter uses it: groups of train.groups set their own value, and vectors decay only with model.decay = all",
      true},
     {"train.beta1", [](Config& config) { config.train.beta1 += 1; }, no_adamw},
     {"train.beta2", [](Config& config) { config.train.beta2 += 1; }, no_adamw},
     {"train.adam_eps", [](Config& config) { config.train.adam_eps += 1; }, no_adamw},
 };
 
-/// All that these options decide: the parameters, the group, rates and constants of each, and where dropout acts.
+/// Everything that these options decide: parameters, their groups, rates and constants, and where dropout is used.
 std::string effect_of(const Config& config) {
   constexpr std::int64_t any_vocabulary = 2;
   const TrainConfig& train = config.train;
@@ -143,7 +143,7 @@ std::string effect_of(const Config& config) {
 
 void refuse_unused(const ResolvedConfig& resolved) {
   refuse_unused_options(resolved);
-  // Options of a file may lose their effect by an override of the model or the groups.
+  // An override of the model or the groups may make options of the file useless.
   const bool is_changed = std::ranges::any_of(resolved.given, [&](const std::string& key) {
     return is_override(resolved, key) && (key == "train.groups" || key.starts_with("model."));
   });

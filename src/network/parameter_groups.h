@@ -1,6 +1,6 @@
-// The groups that a model's parameters are trained in: what falls into each of train.groups, with what rule, rate and
-// decay, and options of training that no group obeys. From the options alone, before anything is built. The update
-// rules themselves are in engine/. Knows no value of a parameter.
+// Parameter groups of training: the parameters, rule, rate and decay of each group, and training options without
+// effect on any group. Made only from the options. The update rules are in engine/. Independent of parameter
+// values.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@
 
 namespace chargpt {
 
-/// Every rule keeps a first moment of each parameter between updates; whether it keeps a second one.
+/// True if the rule stores a second moment per parameter between updates; every rule stores a first one.
 bool keeps_second_moment(UpdateRule rule);
 
-/// Parameters that share rate, decay and update rule, and lie side by side in a flat buffer. Padding between them is
-/// zero and stays so.
+/// Parameters that share rate, decay and update rule, and are contiguous in a flat buffer. Padding between them is
+/// always zero.
 struct ParameterGroup {
-  std::string name;                            ///< "decay", "no_decay", or the pattern of train.groups
-  double learning_rate = 0, weight_decay = 0;  ///< the rate at the peak of the schedule
+  std::string name;                            ///< "decay", "no_decay", or a pattern of train.groups
+  double learning_rate = 0, weight_decay = 0;  ///< learning_rate: at the peak of the schedule
   UpdateRule rule = UpdateRule::adamw;
-  double momentum = 0.95;           ///< of muon
-  std::int64_t parameters = 0;      ///< values without padding
-  std::int64_t begin = 0, end = 0;  ///< floats of the buffer
+  double momentum = 0.95;           ///< for muon
+  std::int64_t parameters = 0;      ///< number of values without padding
+  std::int64_t begin = 0, end = 0;  ///< offsets in the buffer, in floats
   std::int64_t size() const { return end - begin; }
 };
 
-/// Gives every parameter its offset, group after group: train.groups first, then those of all other parameters, one
-/// that decays and one that does not. A group takes what its pattern matches, its rule can update (muon: matrices, so
-/// that "\\.h\\." may match gains too) and no group before it takes. Returns the groups that have parameters. Error
-/// usage for a pattern that is not a regular expression, or that leaves its group without parameters.
+/// Sets the offset of every parameter, group after group: first train.groups, then all other parameters with decay,
+/// then those without. A parameter is in the first group whose pattern matches and whose rule can update it (muon: only
+/// matrices, so that "\\.h\\." may match gains too). Returns the groups that are not empty. Throws Error usage if a
+/// pattern is not a regular expression or its group would be empty.
 std::vector<ParameterGroup> lay_out(std::span<Parameter* const> parameters, Decay decay, const TrainConfig& train);
 
-/// The groups of such a model. Errors as lay_out().
+/// Returns the groups of such a model. Throws the errors of lay_out().
 std::vector<ParameterGroup> groups_in_force(const Config& config, std::int64_t vocab_size);
 
-/// Error usage, by name, for an option that was set and that changes nothing in such a model or training, whatever its
-/// value: those of refuse_unused_options(), and biases, dropout, rates and constants that no parameter of any group
-/// has.
+/// Throws Error usage, with the option's name, if a set option has no effect on such a model or training, whatever its
+/// value: the options of refuse_unused_options(), and biases, dropout, rates and constants that do not apply to any
+/// parameter group.
 void refuse_unused(const ResolvedConfig& resolved);
 
 }  // namespace chargpt

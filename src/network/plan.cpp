@@ -14,7 +14,7 @@ namespace {
 
 ActivationKind activation_of(Activation activation) {
   using enum ActivationKind;
-  constexpr std::array kinds = {gelu, gelu_tanh, relu, relu2, silu};  // of swiglu the gate's
+  constexpr std::array kinds = {gelu, gelu_tanh, relu, relu2, silu};  // for swiglu, the activation of its gate
   static_assert(kinds.size() == std::size(EnumNames<Activation>::names));
   return kinds[static_cast<std::size_t>(activation)];
 }
@@ -29,12 +29,12 @@ QkvSource qkv_source_of(const ModelConfig& config) {
   return attends(config) ? QkvSource::projected : QkvSource::uniform;
 }
 
-/// A transformer: blocks on a residual stream. Else one layer without norm and feed-forward layer, and a head.
+/// True for a transformer: blocks on a residual stream. Other types have one layer without norm or MLP, and a head.
 bool is_transformer(const ModelConfig& config) {
   return config.type == "gpt";
 }
 
-/// 1 / base^(2i/width) for i < count: the angles of position 1. In double, as all angles: in float32 they are wrong by
+/// 1 / base^(2i/width) for i < count: the angles at position 1. All angles are double: in float32 they are wrong by
 /// whole degrees at positions in the thousands.
 std::vector<double> position_frequencies(std::int64_t count, std::int64_t width, double base) {
   std::vector<double> frequencies;
@@ -134,7 +134,7 @@ Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, Packing packing
   return plan;
 }
 
-// W^T of every layer in the order in which forward reads them, and behind them W for backward.
+// Packs W^T of every layer in the order of the forward pass, and after them W for backward.
 void use_kernels(Plan& plan, const Kernels& kernels) {
   std::int64_t end = 0;
   const auto place = [&](long rows, long columns) {
@@ -154,7 +154,7 @@ const float* position_vectors(const Plan& plan, const float* values) {
 
 void pack_weights(const Plan& plan, const ModelWeights& weights, const Bf16Kernels* bf16, int part, int parts) {
   const long panel_width = bf16 != nullptr ? bf16->panel_width : plan.kernels->panel_width;
-  // B (K, N) of a matmul; `transposed`: weight is (N, K).
+  // Packs B (K, N) of a matmul; `transposed`: weight is (N, K).
   const auto pack = [&](const float* weight, long K, long N, bool transposed, std::int64_t place) {
     const long panels = (N + panel_width - 1) / panel_width;
     const long first = panels * part / parts, last = panels * (part + 1) / parts;

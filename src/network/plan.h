@@ -1,6 +1,6 @@
-// What a model computes: its layers with their parameters, and its options as numbers. Made from the options alone, for
-// every model type; the forward pass (forward.h) follows it. And the weights as that pass reads them. Knows no thread,
-// no batch, no update and no file.
+// What a model computes: its layers with their parameters, and its options as numbers, made from the options only, for
+// every model type; the forward pass (forward.h) executes it. Also the weights in the layout of that pass. Independent
+// of threads, batches, updates and files.
 #pragma once
 
 #include <algorithm>
@@ -17,27 +17,27 @@
 
 namespace chargpt::cpu {
 
-/// Where dropout acts, and which mask of the pass each place draws.
+/// Dropout rates, and the index of the mask that each place uses.
 struct DropoutPlan {
-  std::array<double, 4> rates{};  ///< of the first values of Place: embedding, attention, attention_output, mlp
+  std::array<double, 4> rates{};  ///< of the first four values of Place: embedding, attention, attention_output, mlp
   double rate(Place place) const { return rates[static_cast<std::size_t>(place)]; }
   bool any() const { return std::ranges::max(rates) > 0; }
-  /// Masks are numbered in the order in which model/layers.cpp asks for them.
+  /// Masks are numbered in the order in which model/layers.cpp draws them.
   std::uint32_t mask_index(Place place, long layer) const;
 };
 
-/// What queries, keys and values are made from.
+/// How queries, keys and values are computed.
 enum class QkvSource {
-  projected,  ///< each a matrix times the token: attention
+  projected,  ///< each is a matrix times the token: attention
   input,      ///< all three are the token itself: `masked`
-  uniform     ///< the token as value; queries and keys are zero, which weighs all visible tokens alike: `average`
+  uniform     ///< the value is the token; queries and keys are 0, so all visible tokens weigh the same: `average`
 };
 
-/// In which orders packed weights have room: what backward reads is as large again.
+/// Directions that packed weights are stored for. `both` also packs for backward and doubles the size.
 enum class Packing { forward, both };
 
-/// RopeAngles of positions 0 to positions - 1, each (positions, hs/2): of a pair of features by p / base^(2i/hs). After
-/// it q . k depends on positions only through their difference. Source: Su et al., "RoFormer" (2021).
+/// RoPE angles of positions p = 0 to positions - 1, (positions, hs/2): pair i is rotated by p / base^(2i/hs), so q . k
+/// depends only on relative positions. Source: Su et al., "RoFormer" (2021).
 struct RopeAngles {
   std::vector<float> cosines, sines;
   std::vector<double> frequencies;  ///< (hs/2)
@@ -49,16 +49,16 @@ RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double ba
 std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double base = 10000.0);
 
 struct Plan : Layers {
-  const Kernels* kernels = nullptr;   ///< what it is computed with: packed weights have their panels
-  const Bf16Kernels* bf16 = nullptr;  ///< what linear layers compute with in training; null: float32
+  const Kernels* kernels = nullptr;   ///< kernels to compute with; their panel width is that of the packed weights
+  const Bf16Kernels* bf16 = nullptr;  ///< for linear layers in training; null: use float32
   long n_layer = 0, n_head = 0, head_size = 0, n_embd = 0, vocab_size = 0, block_size = 0;
-  long attention_width = 0;  ///< nh hs, the heads side by side
+  long attention_width = 0;  ///< nh hs, the concatenated heads
   long mlp_width = 0;
-  long conv_width = 0;  ///< taps of the convolutions; 0: there are none
+  long conv_width = 0;  ///< taps of the convolutions; 0: the model has none
   QkvSource qkv_source = QkvSource::projected;
   bool causal = true;            ///< false: every token sees the whole window
   bool residual = true;          ///< x + f(x); false: f(x) alone
-  std::optional<NormKind> norm;  ///< none: the identity
+  std::optional<NormKind> norm;  ///< nullopt: the identity
   bool post_norm = false;        ///< norm(x + f(x)); false: x + f(norm(x)). False without norms
   bool final_norm = true;        ///< before the head; false without norms
   bool feed_forward = true, rope = false;
@@ -69,35 +69,35 @@ struct Plan : Layers {
   DropoutPlan dropout;
 
   std::vector<float> sinusoids;  ///< (block_size, C), or empty
-  RopeAngles rotations;          ///< of positions 0 to block_size - 1, or empty
+  RopeAngles rotations;          ///< of positions 0 to block_size - 1; may be empty
   Packing packing = Packing::forward;
-  std::int64_t packed_floats = 0;  ///< of all packed weights
+  std::int64_t packed_floats = 0;  ///< size of all packed weights
 
-  /// What attention and the feed-forward layer read is normalised.
+  /// True if the inputs of attention and the feed-forward layer are normalised.
   bool norm_first() const { return norm && !post_norm; }
 };
 
-/// The plan of a model of these options, which must pass check_model_config(). Its parameters lie in the order of the
-/// modules, or, where `groups` are given, as ParameterArena places them.
+/// Makes the plan of a model with these options, which check_model_config() must accept. Parameters are laid out in the
+/// order of the modules or, if `groups` is not null, as in ParameterArena.
 Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, Packing packing = Packing::forward,
              const TrainConfig* groups = nullptr);
 
-/// Gives packed weights their places for these kernels. plan_of() has done so for those of this processor.
+/// Sets the offsets of packed weights for these kernels. plan_of() does this for the kernels of this processor.
 void use_kernels(Plan& plan, const Kernels& kernels);
 
-/// What is added to the embedding of each position, (block_size, C): learned or sinusoidal vectors; null where there
-/// are none.
+/// The vectors added to the embedding of each position, (block_size, C): learned or sinusoidal. Returns null if the
+/// model has none.
 const float* position_vectors(const Plan& plan, const float* values);
 
-/// The weights of a model as its passes read them: values where they lie, and the matrices of all linear layers in
-/// panels, as kernels.h has them.
+/// Weights as the passes read them: the values in place, and the matrices of all linear layers packed into panels (see
+/// kernels.h).
 struct ModelWeights {
   const float* values = nullptr;  ///< Layers::floats
   AlignedFloats packed{};         ///< Plan::packed_floats
 };
 
-/// Part `part` of `parts` of every layer's panels, so that several threads may pack at the same time: W^T, and W too
-/// where the plan has room for what backward reads. In bfloat16 for these kernels; null: in float32.
+/// Packs part `part` of `parts` of every layer's panels, so that threads can share the work: W^T, and for Packing::both
+/// also W for backward. In bfloat16 for these kernels; `bf16` null: in float32.
 void pack_weights(const Plan& plan, const ModelWeights& weights, const Bf16Kernels* bf16, int part, int parts);
 
 }  // namespace chargpt::cpu

@@ -22,7 +22,7 @@ std::int64_t SequenceCache::floats() const {
 }
 
 void SequenceCache::make_room(std::int64_t slots) {
-  slots_ = 0;  // until there is memory for more
+  slots_ = 0;  // valid if an allocation below throws
   keys_and_values_ = AlignedFloats();
   keys_and_values_ = AlignedFloats(slots * plan_.n_layer * plan_.n_head * of_head() + k_.slack);
   conv_inputs_ = AlignedFloats();

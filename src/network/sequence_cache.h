@@ -1,7 +1,7 @@
-// What a decoder keeps of each sequence: its ids, the keys and values of every layer and head, and what convolutions
-// read of its last tokens, so that a new token need not run the earlier ones again. Knows no weight and no thread.
+// The state of a decoder for each sequence: ids, keys and values of every layer and head, and convolution inputs of the
+// last tokens, so that a new token needs only its own computation. Independent of weights and threads.
 //
-// Letters: hs features of a head. A slot is the place of one sequence.
+// Letters: hs features per head. A slot stores one sequence.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@ class SequenceCache {
   /// `plan` must outlive it.
   explicit SequenceCache(const Plan& plan);
   std::int64_t slots() const { return slots_; }
-  /// For `slots` sequences, of which nothing is kept yet.
+  /// Allocates `slots` empty sequences.
   void make_room(std::int64_t slots);
-  /// Copies all but the ids of one sequence to another.
+  /// Copies everything except the ids from one sequence to another.
   void copy(std::int64_t from, std::int64_t to);
-  /// Keys and values k, v (count, hs), rows `ld` apart, of positions from `first` on.
+  /// Stores keys and values k, v (count, hs) with row stride `ld` for positions from `first`.
   void store(long layer, std::int64_t slot, long head, long first, long count, const float* k, const float* v, long ld);
 
   /// (block_size)
   std::int64_t* tokens(std::int64_t slot) { return tokens_.data() + slot * plan_.block_size; }
-  /// In panels, as Kernels::attention reads them: (positions / panel_width, hs, panel_width).
+  /// In the panels of Kernels::attention: (positions / panel_width, hs, panel_width).
   float* keys(long layer, std::int64_t slot, long head) const;
   /// (block_size, hs)
   float* values(long layer, std::int64_t slot, long head) const;
 
-  /// What the convolution before a sublayer (attention, mlp) has read at that position, (C). Of the last `conv_width`
-  /// positions.
+  /// Input (C) of the convolution before a sublayer (attention, mlp) at `position`. Only the last `conv_width`
+  /// positions are stored.
   float* conv_input(long layer, Place place, std::int64_t slot, std::int64_t position) const;
 
-  /// Floats of one sequence.
+  /// Size of one sequence in floats.
   std::int64_t floats() const;
 
  private:
@@ -44,10 +44,10 @@ class SequenceCache {
 
   const Plan& plan_;
   const Kernels& k_;
-  long key_positions_;  ///< block_size in whole panels
+  long key_positions_;  ///< block_size rounded up to whole panels
   std::int64_t slots_ = 0;
-  AlignedFloats keys_and_values_;  ///< by layer, slot, head
-  AlignedFloats conv_inputs_;      ///< by layer, slot, place, position mod conv_width
+  AlignedFloats keys_and_values_;  ///< indexed by layer, slot, head
+  AlignedFloats conv_inputs_;      ///< indexed by layer, slot, place, position mod conv_width
   std::vector<std::int64_t> tokens_;
 };
 

@@ -13,13 +13,13 @@
 namespace chargpt {
 namespace {
 
-/// Runs one window of 1 to block_size ids, by one thread, and tells the observer what it makes. Error internal for
-/// another number of ids, or an id that the model does not have.
+/// Runs one window of 1 to block_size ids on one thread and calls the observer for each result. Throws Error internal
+/// for another number of ids, or if an id is not in the vocabulary.
 void observe(const InferenceModel& model, std::span<const std::int64_t> ids, const cpu::Observer& observer) {
   const cpu::Plan& plan = model.plan();
   const std::int64_t T = std::ssize(ids), start = 0;
   if (T < 1 || T > plan.block_size)
-    throw Error(ExitCode::internal, "a window of ", T, " ids; the model takes 1 to ", plan.block_size);
+    throw Error(ExitCode::internal, "a window of ", T, " ids; the model accepts 1 to ", plan.block_size);
   check_ids(ids, plan.vocab_size, "a window");
   const std::vector<std::uint32_t> stored(ids.begin(), ids.end());
   cpu::ForwardTeam team(plan, model.values(), 1);
@@ -28,8 +28,8 @@ void observe(const InferenceModel& model, std::span<const std::int64_t> ids, con
   pass.observe({.tokens = TokenView(stored.data(), sizeof stored[0], T), .starts = {&start, 1}, .T = T}, observer);
 }
 
-/// Scaled scores of one head from what a forward pass makes as Made::qkv: (T, T), a row for each query, later keys not
-/// yet masked.
+/// Scaled scores of one head, computed from Made::qkv of a forward pass: (T, T), one row per query; keys after the
+/// query are not masked.
 std::vector<float> attention_scores(const cpu::Plan& plan, const cpu::MadeValues& qkv, std::int64_t head) {
   const cpu::Kernels& k = cpu::kernels();
   const long T = qkv.rows, hs = plan.head_size, stride = cpu::row_stride(T);
@@ -42,7 +42,7 @@ std::vector<float> attention_scores(const cpu::Plan& plan, const cpu::MadeValues
   return scores;
 }
 
-/// Of one row, in place.
+/// Softmax of one row, in place.
 void softmax(std::span<float> row) {
   const float largest = *std::ranges::max_element(row);
   double sum = 0;
@@ -50,7 +50,7 @@ void softmax(std::span<float> row) {
   for (float& score : row) score = static_cast<float>(std::exp(double{score} - largest) / sum);
 }
 
-/// Turns what a forward pass makes into operations with names and formulas.
+/// Converts the results of a forward pass into operations with names and formulas.
 class Walk {
  public:
   Walk(const InferenceModel& model, std::span<const std::int64_t> ids)
@@ -179,7 +179,7 @@ class Walk {
     std::vector<float> weights(T, 1.0F / static_cast<float>(T));
     if (!uniform) {
       weights.clear();
-      for (std::int64_t head = 0; head < plan_.n_head; ++head) {  // the last token sees all: the mask hides nothing
+      for (std::int64_t head = 0; head < plan_.n_head; ++head) {  // the mask does not hide tokens from the last one
         const std::vector<float> scores = attention_scores(plan_, qkv, head);
         weights.insert(weights.end(), scores.end() - T_, scores.end());
       }

@@ -1,5 +1,5 @@
-// What a model makes of one window, for people who want to see it: which tokens each head looks at, or every operation
-// in order with its numbers. By the forward pass that scores windows, on one thread. Knows no text.
+// Shows how a model processes one window: the attention weights of each head, or every operation in order with its
+// values. Uses the forward pass for scoring, on one thread. Independent of texts.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace chargpt {
 
 struct AttentionWeights {
   std::int64_t layers = 0, heads = 0, T = 0;
-  /// (layers, heads, T, T): a row is a query's weights over all tokens, which sum to 1; 0 where it cannot see.
+  /// (layers, heads, T, T): a row has a query's weights over all tokens; they sum to 1, and masked tokens have 0.
   std::vector<float> values;
 
   /// (T, T)
@@ -23,9 +23,9 @@ struct AttentionWeights {
   }
 };
 
-/// Those of 1 to block_size ids, without dropout, for every model type: of `average` one head whose weights are alike;
-/// of `bigram`, which attends to nothing, no layer. Error internal for another number of ids, or an id that the model
-/// does not have.
+/// Attention weights of 1 to block_size ids, without dropout, for every model type: for `average` one head with equal
+/// weights, for `bigram` zero layers. Throws Error internal for another number of ids, or if an id is not in the
+/// vocabulary.
 AttentionWeights attention_weights(const InferenceModel& model, std::span<const std::int64_t> ids);
 
 /// One operation. Shapes as in model_types.h, without B.
@@ -35,11 +35,11 @@ struct Operation {
   std::string formula;      ///< "q = W_q x + b_q"
   std::vector<std::int64_t> shape;
   std::vector<float> values;    ///< row-major
-  std::int64_t parameters = 0;  ///< of this operation alone
+  std::int64_t parameters = 0;  ///< number of parameters that only this operation uses
 };
 
-/// From embeddings to probabilities, of 1 to block_size ids, for every model type. Scores and attention weights are
-/// (nh, T): of the last token alone. Errors as attention_weights().
+/// Returns the operations from embeddings to probabilities for 1 to block_size ids, for every model type. Scores and
+/// attention weights are (nh, T): only for the last token. Throws the errors of attention_weights().
 std::vector<Operation> walk(const InferenceModel& model, std::span<const std::int64_t> ids);
 
 }  // namespace chargpt

@@ -47,7 +47,7 @@ void check_windows(const WindowBatch& windows, std::int64_t vocab_size, std::int
   std::vector<std::int64_t> ids(static_cast<std::size_t>(windows.T + 1));
   for (const std::int64_t start : windows.starts) {
     if (start < 0 || start + windows.T >= windows.tokens.size())
-      throw Error(ExitCode::internal, "a window of ", windows.T, " ids from ", start, " on leaves the text of ",
+      throw Error(ExitCode::internal, "a window of ", windows.T, " ids at offset ", start, " exceeds the text of ",
                   windows.tokens.size());
     windows.tokens.copy(start, windows.T + 1, ids.data());
     check_ids(ids, vocab_size, "a window");

@@ -1,4 +1,4 @@
-// Windows of a text, and what can score them: a model held for inference, or one in training.
+// Windows of a text, and the interface for scoring them: by an inference model or a model in training.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace chargpt {
 
-/// B windows of T ids each: the one that starts at s has inputs tokens[s] to tokens[s + T - 1], and as targets the ids
-/// one place on; targets that do not count (see base/token_view.h) are no_target. A view: of the ids where they are
-/// stored, and of the starts.
+/// B windows of T ids. The window at start s has inputs tokens[s] to tokens[s + T - 1] and targets tokens[s + 1] to
+/// tokens[s + T]; targets that do not count (base/token_view.h) are no_target. A view: the ids and the starts must
+/// outlive it.
 struct WindowBatch {
   TokenView tokens;
   std::span<const std::int64_t> starts;
@@ -19,21 +19,21 @@ struct WindowBatch {
 
   std::int64_t B() const { return std::ssize(starts); }
   std::int64_t numel() const { return B() * T; }
-  /// How many of the targets count.
+  /// Number of targets that count.
   std::int64_t counted() const;
-  /// `count` of the windows, from `first` on.
+  /// `count` of the windows, starting with window `first`.
   WindowBatch part(std::int64_t first, std::int64_t count) const;
-  /// As int64 into (B, T).
+  /// Copies as int64 to (B, T).
   void copy_inputs(std::int64_t* to) const;
   void copy_targets(std::int64_t* to) const;
 };
 
-/// Error internal for a window longer than `block_size` or not wholly in the text, or an id outside the vocabulary.
+/// Throws Error internal if a window is longer than `block_size` or exceeds the text, or if an id is unknown.
 void check_windows(const WindowBatch& windows, std::int64_t vocab_size, std::int64_t block_size);
 
 inline constexpr std::int64_t no_target = -1;
 
-/// Of so many tokens those whose logits take 64 MB at most.
+/// At most `tokens`: the number of tokens whose logits need 64 MB.
 inline std::int64_t logits_at_once(std::int64_t tokens, std::int64_t vocab_size) {
   return std::clamp<std::int64_t>((std::int64_t{16} << 20) / vocab_size, 1, tokens);
 }
@@ -44,11 +44,11 @@ class WindowScorer {
   virtual ~WindowScorer() = default;
   WindowScorer(const WindowScorer&) = delete;
   WindowScorer& operator=(const WindowScorer&) = delete;
-  /// How many tokens to score at once: on a CPU, those whose activations stay in its caches (four models on one core:
-  /// 8,192 cost 1 % less to 13 % more each than 4,096, 65,536 cost 42 to 88 % more).
+  /// Number of tokens to score per call. On a CPU, their activations should fit its caches (four models on one core:
+  /// 8,192 tokens cost -1 % to 13 % more per token than 4,096; 65,536 cost 42 to 88 % more).
   virtual std::int64_t tokens_at_once() const { return 4096; }
-  /// Loss of each position, nats, without dropout, always in float32, so that a checkpoint has one loss on every engine
-  /// and device: into (B, T), 0 where a target does not count. 1 <= T <= block_size.
+  /// Writes the loss of each position in nats to (B, T), 0 if the target does not count. Without dropout and always in
+  /// float32, so that a checkpoint has the same loss on every engine and device. 1 <= T <= block_size.
   virtual void score(const WindowBatch& windows, std::span<float> losses) = 0;
 };
 

@@ -93,7 +93,7 @@ TEST_CASE("muon takes the matrices that its pattern matches and leaves the rest 
   train.groups[0].match = "norm";
   CHECK_THROWS_WITH(
       TinyArena{train},
-      "train.groups[0].match = \"norm\" matches no parameter for muon that an earlier group has left; left are "
+      "train.groups[0].match = \"norm\" does not match any remaining parameter that muon can update; remaining: "
       "wte.weight, norm.weight, norm.bias and 2 more");
 }
 

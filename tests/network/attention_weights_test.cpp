@@ -93,7 +93,7 @@ TEST_CASE("rows of weights sum to 1 over what is seen, over all options and mode
 
 TEST_CASE("windows of no ids, of too many and of unknown ones have no weights") {
   const ModelConfig config = small_config();
-  CHECK_THROWS_WITH(weights_of(config, {}), "a window of 0 ids; the model takes 1 to 8");
-  CHECK_THROWS_WITH(weights_of(config, Ids(9)), "a window of 9 ids; the model takes 1 to 8");
+  CHECK_THROWS_WITH(weights_of(config, {}), "a window of 0 ids; the model accepts 1 to 8");
+  CHECK_THROWS_WITH(weights_of(config, Ids(9)), "a window of 9 ids; the model accepts 1 to 8");
   CHECK_THROWS_WITH(weights_of(config, {0, test_vocab}), "a window has id 13; the model has ids 0 to 12");
 }

@@ -55,7 +55,7 @@ TEST_CASE("biases and dropout at places that a model does not have are refused")
 
 TEST_CASE("decay of vectors and constants of Adam are refused where nothing follows them") {
   CHECK(said_of("default", {{"decay", "all"}}) ==
-        "--decay: model.decay = all has no effect: there is no vector (bias, gain) outside train.groups");
+        "--decay: model.decay = all has no effect: no vector (bias, gain) is outside train.groups");
   CHECK(said_of("ladder/bigram", {{"decay", "matrices"}}) == "no error");
   CHECK(said_of("nanogpt-cpu", {{"beta1", "0.5"}, {"adam_eps", "1e-6"}, {"weight_decay", "0.2"}}) == "no error");
   const std::string muon = R"([{"match": ".", "optimizer": "muon", "weight_decay": 0}])";
@@ -76,8 +76,8 @@ TEST_CASE("a file may state rate and decay beside groups that have their own; an
   CHECK(said(groups) == "no error");  // what the base states is not the file's
   CHECK(said(R"("learning_rate": 2e-3, "weight_decay": 0.1, )" + groups) == "no error");
   CHECK(said(groups, {{"learning_rate", "1e-3", "--vary"}}) ==
-        "--vary: train.learning_rate = 0.001 has no effect: every group of train.groups states its own "
-        "learning_rate; give them lr_scale instead");
+        "--vary: train.learning_rate = 0.001 has no effect: every group of train.groups sets its own "
+        "learning_rate; set lr_scale there instead");
   CHECK(said(groups, {{"weight_decay", "0.2", "--weight_decay"}}).starts_with("--weight_decay: train.weight_decay"));
 }
 
