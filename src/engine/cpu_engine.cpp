@@ -43,10 +43,10 @@ class CpuEngine : public Engine {
   }
 
  private:
-  /// What one thread computes in, and its part of the results.
+  /// The buffers of one thread and its part of the results.
   struct Share {
     ForwardBackward training;
-    AlignedFloats gradients{};  ///< laid out as the arena's; none for the first thread, which adds into that itself
+    AlignedFloats gradients{};  ///< the arena's layout; empty for thread 0, which adds to the arena's gradients
     double loss = 0, squares = 0;
   };
 
@@ -64,9 +64,9 @@ class CpuEngine : public Engine {
     return {.windows = windows.part(part.begin, part.size), .first = part.begin};
   }
 
-  /// The gradient of the mean loss over all targets that count, one part in each thread's buffers; returns that mean.
+  /// Computes the gradient of the mean loss over all counted targets into the threads' buffers; returns the loss.
   double accumulate_gradients(const GradientInput& input) {
-    std::vector<std::uint64_t> seeds;  // as ForwardPass::drop derives them
+    std::vector<std::uint64_t> seeds;  // derived as in ForwardPass::drop
     for (const WindowBatch& windows : input.micro_batches) {
       check_windows(windows, plan_.vocab_size, plan_.block_size);
       seeds.push_back(derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step),
@@ -81,7 +81,7 @@ class CpuEngine : public Engine {
     return loss;
   }
 
-  /// The calling thread is the first; what it throws ends the others too.
+  /// Called on every thread; only thread 0 calls the heartbeat. If that throws, the other threads stop too.
   static void beat(const Heartbeat& heartbeat, std::int64_t thread, double part, std::atomic<bool>& interrupted) {
     if (interrupted) throw Interrupted{};
     if (thread > 0 || !heartbeat) return;
@@ -128,7 +128,7 @@ class CpuEngine : public Engine {
     return share.gradients.data();
   }
 
-  /// Adds the threads' gradients into the arena's, each thread a part of every group; returns the sum of squares.
+  /// Adds the threads' gradients to the arena's; each thread adds a part of every group. Returns the sum of squares.
   double sum_gradients() {
     on_threads(threads(), [&](int thread) {
       double& squares = shares_[static_cast<std::size_t>(thread)].squares;
@@ -152,7 +152,7 @@ class CpuEngine : public Engine {
 
   Plan plan_;
   cpu::ModelWeights weights_;
-  std::vector<Share> shares_;  ///< by thread
+  std::vector<Share> shares_;  ///< indexed by thread
 };
 
 }  // namespace

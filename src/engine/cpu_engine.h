@@ -1,5 +1,5 @@
-// The engine of the CPU, for every model type: each thread takes its sequences through the whole model, forward and
-// backward. It is tested against LibTorch.
+// The CPU engine, for every model type: each thread runs its sequences through the whole model, forward and backward.
+// It is tested against LibTorch.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace chargpt {
 
-/// Computes train.dtype = bfloat16 in float32 where there are no kernels for it.
+/// If kernels for bfloat16 are missing, train.dtype = bfloat16 is computed in float32.
 std::unique_ptr<Engine> make_cpu_engine(const EngineRequest& request);
 
 }  // namespace chargpt

@@ -22,7 +22,7 @@ Error no_such_device(const std::string& name) {
   const TorchModule& torch = torch_module("--device " + name);
   const std::int64_t count = torch.cuda_devices();
   if (count > 0)
-    return Error(ExitCode::unavailable, "--device ", name, ": the last CUDA device here is cuda:", count - 1);
+    return Error(ExitCode::unavailable, "--device ", name, ": no such device; the last one is cuda:", count - 1);
   return Error(ExitCode::unavailable, "--device ", name, ": ", torch.why_no_cuda(), "; use --device cpu or auto");
 }
 

@@ -1,5 +1,5 @@
-// Devices and threads by the names users give them. Knows no model and no configuration. LibTorch is loaded where a GPU
-// is asked for, or where auto may find one.
+// Devices and threads by their user-visible names. Independent of models and configurations. Loads LibTorch only if a
+// GPU is requested, or if `auto` may find one.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace chargpt {
 
-/// auto | cpu | cuda | cuda:N becomes "cpu" or "cuda:N"; auto beside the engine cpu "cpu". Error unavailable where a
-/// CUDA device was asked for and there is none, usage for another name.
+/// Converts auto | cpu | cuda | cuda:N to "cpu" or "cuda:N"; with the engine "cpu", auto is "cpu". Throws Error
+/// unavailable if a requested CUDA device does not exist, usage for another name.
 std::string choose_device(const std::string& name, const std::string& engine = "auto");
 
-/// choose_device() would take it.
+/// True if choose_device() accepts the name.
 bool is_device_here(const std::string& name);
 
-/// Whether a driver has made a device, which costs no loading of LibTorch to know.
+/// True if a GPU driver has created a device file. Does not load LibTorch.
 bool may_have_gpu();
 
-/// CUDA devices that the program can use; 0 without LibTorch.
+/// Number of CUDA devices that the program can use; 0 without LibTorch.
 std::int64_t cuda_device_count();
 
-/// Bytes of memory that a GPU has, whoever uses them; none where LibTorch does not say.
+/// Total memory of a GPU in bytes, used or free. Returns nullopt if LibTorch does not report it.
 std::optional<std::int64_t> device_memory(const std::string& device);
 
-/// How many threads this process computes with (0: physical cores), with denormal numbers flushed. Returns the number
-/// in force. Error usage for a negative or absurd number.
+/// Sets the number of threads of this process (0: physical cores) and flushes denormals. Returns the number. Throws
+/// Error usage if `threads` is negative or above the limit of thread_count().
 std::int64_t set_threads(std::int64_t threads);
 
 }  // namespace chargpt

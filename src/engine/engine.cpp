@@ -14,7 +14,7 @@ namespace chargpt {
 std::string chosen_engine(const std::string& name, Dtype dtype, const std::string& device) {
   const std::vector<std::string> names{"auto", "cpu", "libtorch"};
   if (std::ranges::find(names, name) == names.end())
-    throw Error(ExitCode::usage, "--engine ", name, " is unknown; there is: ", joined(names, ", "));
+    throw Error(ExitCode::usage, "--engine ", name, " is unknown; use one of: ", joined(names, ", "));
   if (name == "cpu" && device != "cpu")
     throw Error(ExitCode::usage, "--engine cpu does not support --device ", device, "; use --engine libtorch");
   if (name == "cpu" && dtype == Dtype::bfloat16 && cpu::bf16_kernels() == nullptr)

@@ -11,17 +11,17 @@
 namespace chargpt::cpu {
 namespace {
 
-// The polynomial of an iteration, x -> a x + b (x x') x + c (x x')^2 x: chosen for the steepest slope at 0 that leaves
-// singular values near 1. Source: Jordan et al. (2024).
+// The polynomial of an iteration, x -> a x + b (x x') x + c (x x')^2 x: it has the steepest slope at 0 among those that
+// keep singular values near 1. Source: Jordan et al. (2024).
 constexpr float a = 3.4445F, b = -4.7750F, c = 2.0315F;
 constexpr int iterations = 5;
-constexpr double eps = 1e-7;  ///< added to the norm that the first x is divided by
+constexpr double eps = 1e-7;  ///< added to the norm that divides the first x
 
-/// B is read as it lies up to this many floats, which a core's second cache holds, and else in panels.
+/// A matrix B of up to this many floats, the size of an L2 cache, is read in place; larger ones are packed into panels.
 constexpr long largest_unpacked = 512 * 512;
 
-/// Square matrices of one size in one piece of memory, and matmuls among them. All are polynomials of one Gram matrix:
-/// they are symmetric, and commute.
+/// Square matrices of one size in one buffer, and their matmuls. All are polynomials of one Gram matrix, so they are
+/// symmetric and commute.
 class SquareMatrices {
  public:
   SquareMatrices(const Kernels& kernels, long n, long larger, std::vector<float>& scratch) : k(kernels), n(n) {
@@ -46,7 +46,7 @@ class SquareMatrices {
       k.matmul(rows, width, n, left, n, panels.column(first), panels.ld, panels.panel_stride, to + first, n, false);
     });
   }
-  /// g = u u', or u' u where u is taller than wide.
+  /// g = u u', or u' u if u has more rows than columns.
   void gram(long rows, long columns, const float* u) {
     const bool wide = rows <= columns;
     const long K = std::max(rows, columns);
@@ -76,7 +76,7 @@ class SquareMatrices {
   float *g = nullptr, *p = nullptr, *q = nullptr, *spare = nullptr;
 
  private:
-  /// The matrix B of a matmul, as it lies or in panels.
+  /// The matrix B of a matmul, in place or packed.
   struct Right {
     const float* values;
     long ld, panel_stride, column_stride;
@@ -90,8 +90,8 @@ class SquareMatrices {
     k.pack(0, (N + k.panel_width - 1) / k.panel_width, K, N, right, transposed, packed_);
     return {packed_, k.panel_width, K * k.panel_width, K};
   }
-  /// product(rows, first, width) makes columns first to first + width - 1 of a symmetric matrix `to` down to the
-  /// diagonal: the first `rows` of them. What is below is mirrored.
+  /// Calls product(rows, first, width) to compute columns first to first + width - 1 of a symmetric matrix `to`, only
+  /// their first `rows` rows, which end at the diagonal; mirrors the rest.
   template <class Product>
   void by_halves(float* to, const Product& product) {
     const long step = k.panel_width * std::max(1L, n / (8 * k.panel_width));
@@ -150,7 +150,7 @@ struct Matrix {
   std::int64_t work() const { return rows * cols * std::min(rows, cols); }
 };
 
-/// The largest first, so that threads that take turns end at about the same time.
+/// Sorts the largest first, so that the threads finish at about the same time.
 std::vector<Matrix> matrices_of(std::span<const Parameter> parameters, double rate) {
   std::vector<Matrix> matrices;
   for (const Parameter& one : parameters)

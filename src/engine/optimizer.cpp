@@ -10,8 +10,8 @@
 namespace chargpt {
 namespace {
 
-/// body(begin, end) on the threads in force: [0, n) in parts that begin at cache lines, one for each thread with enough
-/// to do.
+/// Calls body(begin, end) on the threads: [0, n) in parts that start at cache lines, on as many threads as have enough
+/// work.
 template <class Body>
 void on_parts(std::int64_t n, const Body& body) {
   constexpr std::int64_t worth_a_thread = 1 << 14;
@@ -24,7 +24,7 @@ void on_parts(std::int64_t n, const Body& body) {
   });
 }
 
-/// Adam with decoupled weight decay; the same figures as torch's AdamW. See kernels/updates.h.
+/// Adam with decoupled weight decay; same results as torch's AdamW. Formula in kernels/updates.h.
 void adamw(ParameterArena& arena, const ParameterGroup& group, const UpdateContext& context) {
   const auto t = static_cast<double>(arena.updates());
   const double rate = group.learning_rate * context.lr_factor;
@@ -65,7 +65,7 @@ double clipping_factor(double gradient_norm, double grad_clip) {
 }
 
 UpdateContext update_context(const TrainConfig& train, double gradient_norm, double lr_factor) {
-  constexpr double least_eps = 1e-18;  // squares of smaller gradients are 0 in float32, and x / 0 is no weight
+  constexpr double least_eps = 1e-18;  // squares of smaller gradients are 0 in float32, and x / 0 is not finite
   return {.lr_factor = lr_factor,
           .gradient_scale = clipping_factor(gradient_norm, train.grad_clip),
           .beta1 = train.beta1,

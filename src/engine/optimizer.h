@@ -1,7 +1,7 @@
-// Update rules over one group's range of the flat buffers, always in float32, by all threads in force: their number
-// changes no bit. A new rule is a case here and in network/parameter_groups.cpp. And exponentially averaged weights:
-// often better than the last ones, and never worse to have, since both are evaluated. Knows no model, no engine
-// and no schedule.
+// Update rules over one group's range of the flat buffers, in float32, on all threads; results are bit-identical for
+// any number of threads. A new rule is a case here and in network/parameter_groups.cpp. Also exponential moving
+// averages of the weights: often better than the last weights, and both are evaluated. Independent of models, engines
+// and schedules.
 #pragma once
 
 #include "network/arena.h"
@@ -9,30 +9,30 @@
 namespace chargpt {
 
 struct UpdateContext {
-  double lr_factor = 1;       ///< the schedule's rate over train.learning_rate
-  double gradient_scale = 1;  ///< gradients are multiplied by this first (clipping)
+  double lr_factor = 1;       ///< the schedule's learning rate / train.learning_rate
+  double gradient_scale = 1;  ///< factor of the gradients (clipping)
   double beta1 = 0.9, beta2 = 0.99, eps = 1e-8;
 };
 
-/// Of an update by gradients of that norm, which are finite, as `train` says, at `lr_factor` of its rates.
+/// Returns the context for finite gradients of this norm, with the options of `train`, at `lr_factor` times its rates.
 UpdateContext update_context(const TrainConfig& train, double gradient_norm, double lr_factor);
 
-/// One update of every group by its own rule; the arena counts it.
+/// Updates every group by its own rule, and increments the arena's number of updates.
 void update(ParameterArena& arena, const UpdateContext& context);
 
-/// What clipping multiplies gradients by so that their norm is at most `grad_clip` (0: never). Source:
+/// Returns the factor that limits the gradient norm to `grad_clip` (0: never clips). Source:
 /// torch.nn.utils.clip_grad_norm_.
 double clipping_factor(double gradient_norm, double grad_clip);
 
-/// The arena averages its weights from now on, beginning with those that it has.
+/// Starts averaging the arena's weights, from their current values.
 void start_averages(ParameterArena& arena);
-/// How much of the average a comes from the weights w of the arena's last update t: 1 - d of  a = d a + (1 - d) w  with
-/// d = min(decay, (1 + t) / (10 + t)): the first weights, which know nothing, are forgotten soon however large the
-/// decay. (The ramp is that of TensorFlow's ExponentialMovingAverage with num_updates.)
+/// Weight of the current weights w in the average a after the arena's last update t: 1 - d in  a = d a + (1 - d) w
+/// with d = min(decay, (1 + t) / (10 + t)), which discards the untrained first weights soon for any decay. (The same
+/// ramp as TensorFlow's ExponentialMovingAverage with num_updates.)
 double fresh_part(const ParameterArena& arena, double decay);
-/// To be called after each update, which the arena has counted; nothing where it has no averages.
+/// Updates the averages; call it after each update(). Does nothing if the arena does not average.
 void follow_averages(ParameterArena& arena, double decay);
-/// Weights and averages change places.
+/// Swaps weights and averages.
 void swap_averages(ParameterArena& arena);
 
 }  // namespace chargpt

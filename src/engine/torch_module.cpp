@@ -22,14 +22,14 @@ fs::path module_path() {
   return fs::read_symlink("/proc/self/exe", failed).parent_path() / "chargpt-torch.so";
 }
 
-/// LibTorch's OpenMP threads go on spinning after each of its parallel operations, by default for milliseconds, and
-/// take the processors from the threads that do the rest of a step. They spin for some tens of microseconds instead,
-/// unless the user has set how they wait. The OpenMP library reads this when it is loaded.
+/// By default LibTorch's OpenMP threads spin for milliseconds after each parallel operation and take the processors
+/// from the threads that do the rest of a step. Limits this to some tens of microseconds, unless the user configured
+/// it. The OpenMP library reads the setting when it is loaded.
 void set_environment() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "3000", /*overwrite=*/0);
 }
 
-/// As the loader says that it could not map a library.
+/// True if the loader's message is that it could not map a library.
 bool is_lack_of_memory(const std::string& said) {
   return said.find("cannot map") != std::string::npos || said.find("failed to map") != std::string::npos ||
          said.find("annot allocate memory") != std::string::npos;
@@ -38,13 +38,13 @@ bool is_lack_of_memory(const std::string& said) {
 const TorchModule& loaded(const std::string& what) {
   const fs::path path = module_path();
   const auto unavailable = [&](const std::string& reason, const std::string& remedy) {
-    return Error(ExitCode::unavailable, what, " needs LibTorch, and ", path.string(),
-                 ", the part of chargpt that has it, ", reason, "; ", remedy);
+    return Error(ExitCode::unavailable, what, " needs LibTorch, but ", path.string(), ", chargpt's LibTorch plug-in, ",
+                 reason, "; ", remedy);
   };
   if (!is_there(path) && std::string_view(CHARGPT_LIBTORCH_VERSION) == "none")
-    throw Error(ExitCode::unavailable, what, " needs LibTorch, and this chargpt was built without it; build it from ",
+    throw Error(ExitCode::unavailable, what, " needs LibTorch, but this chargpt was built without it; build it from ",
                 "its sources (scripts/build.sh)");
-  if (!is_there(path)) throw unavailable("is not there", "build it (scripts/build.sh) or put it there");
+  if (!is_there(path)) throw unavailable("does not exist", "build it (scripts/build.sh) or copy it there");
   set_environment();
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -53,13 +53,12 @@ const TorchModule& loaded(const std::string& what) {
       throw Error(ExitCode::memory, "out of memory: LibTorch, which ", what,
                   " needs, takes about 0.5 GB of address space; raise the limit (ulimit -v)");
     if (said.find("undefined symbol") != std::string::npos)
-      throw unavailable("was built with LibTorch " CHARGPT_LIBTORCH_VERSION
-                        ", but finds another that lacks what it needs",
-                        "build it again (scripts/build.sh), or correct LD_LIBRARY_PATH");
-    throw unavailable("cannot be loaded: " + said, "build it again (scripts/build.sh), or correct LD_LIBRARY_PATH");
+      throw unavailable("was built with LibTorch " CHARGPT_LIBTORCH_VERSION ", but found an incompatible version",
+                        "rebuild it (scripts/build.sh), or correct LD_LIBRARY_PATH");
+    throw unavailable("cannot be loaded: " + said, "rebuild it (scripts/build.sh), or correct LD_LIBRARY_PATH");
   }
   const auto get = reinterpret_cast<GetTorchModule*>(::dlsym(library, get_torch_module_name));
-  if (get == nullptr) throw unavailable("is of another build", "build it again (scripts/build.sh)");
+  if (get == nullptr) throw unavailable("belongs to another build", "rebuild it (scripts/build.sh)");
   return *get();
 }
 

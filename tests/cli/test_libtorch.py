@@ -70,16 +70,16 @@ class LibtorchTest(ProgramTest):
     def test_what_needs_it_says_so_in_one_line_where_it_is_missing(self):
         self.alone()
         for what in ("--engine libtorch", "--device cuda"):
-            self.assert_refused(r"is not there; build it \(scripts/build.sh\) or put it there", what)
+            self.assert_refused(r"does not exist; build it \(scripts/build.sh\) or copy it there", what)
 
     def assert_refused(self, reason, what="--engine libtorch", **environment):
         outcome = self.run_alone("train", "ladder/bigram", *QUICK, "--run", "r", *what.split(), **environment)
         self.assertEqual(outcome.returncode, 69, outcome.stderr)
-        self.assertRegex(outcome.stderr, rf"^chargpt: error: {what} needs LibTorch, and \S+/chargpt-torch.so, the part of chargpt that has it, "
+        self.assertRegex(outcome.stderr, rf"^chargpt: error: {what} needs LibTorch, but \S+/chargpt-torch.so, chargpt's LibTorch plug-in, "
                                          rf"{reason}\n$")
 
     def assert_not_loaded(self, reason, **environment):
-        self.assert_refused(rf"{reason}; build it again \(scripts/build.sh\), or correct LD_LIBRARY_PATH", **environment)
+        self.assert_refused(rf"{reason}; rebuild it \(scripts/build.sh\), or correct LD_LIBRARY_PATH", **environment)
 
     def other_libtorch(self, content):
         """A folder with a libtorch_cpu.so of that content, which the loader finds before the right one."""
@@ -99,4 +99,4 @@ class LibtorchTest(ProgramTest):
         self.alone(MODULE)
         other = self.other_libtorch(b"")
         subprocess.run(["c++", "-shared", "-Wl,-soname,libtorch_cpu.so", "-x", "c++", "/dev/null", "-o", f"{other}/libtorch_cpu.so"], check=True)
-        self.assert_not_loaded(r"was built with LibTorch [0-9.]+(\+\w+)?, but finds another that lacks what it needs", LD_LIBRARY_PATH=other)
+        self.assert_not_loaded(r"was built with LibTorch [0-9.]+(\+\w+)?, but found an incompatible version", LD_LIBRARY_PATH=other)

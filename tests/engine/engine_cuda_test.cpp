@@ -125,7 +125,7 @@ CUDA_CASE(devices_have_their_names, "devices have their names", "[cuda]") {
   CHECK(choose_device("cuda") == "cuda:0");
   CHECK(choose_device("auto") == "cuda:0");
   CHECK(is_device_here("cuda:0"));
-  CHECK_THROWS_WITH(choose_device("cuda:99"), Catch::Contains("the last CUDA device here is cuda:"));
+  CHECK_THROWS_WITH(choose_device("cuda:99"), Catch::Contains("no such device; the last one is cuda:"));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST_CASE("engines have the names that users give") {
   CHECK(chosen_engine("auto", Dtype::float32, "cuda:0") == "libtorch");
   CHECK_THROWS_WITH(chosen_engine("cpu", Dtype::float32, "cuda:0"),
                     "--engine cpu does not support --device cuda:0; use --engine libtorch");
-  CHECK_THROWS_WITH(chosen_engine("tpu", {}, "cpu"), "--engine tpu is unknown; there is: auto, cpu, libtorch");
+  CHECK_THROWS_WITH(chosen_engine("tpu", {}, "cpu"), "--engine tpu is unknown; use one of: auto, cpu, libtorch");
   if (cpu::bf16_kernels() == nullptr)
     CHECK(error_of([] { chosen_engine("cpu", Dtype::bfloat16, "cpu"); }).code == ExitCode::unavailable);
 }

@@ -24,7 +24,7 @@ void ForwardBackward::allocate_buffers(BumpAllocator& memory) {
 
 // ---- layers
 
-/// The gradient that reaches a branch whose output was dropped: dx times the mask.
+/// The gradient of the output of a branch before its dropout: dx times the mask.
 const float* ForwardBackward::branch_gradient(Place place, long layer, const Chunk& chunk) const {
   if (!drops(place, chunk)) return dx_;
   const long ld = row_stride(plan_.n_embd);
@@ -33,7 +33,7 @@ const float* ForwardBackward::branch_gradient(Place place, long layer, const Chu
   return branch_;
 }
 
-/// dw (out, in) = dy^T x for the first chunk since begin(), += for the others.
+/// dw (out, in) = dy^T x for the first chunk since begin(), += for later chunks.
 void ForwardBackward::weight_backward(long out, long in, const float* dy, long lddy, const float* x, long ldx,
                                       float* dw) const {
   if (!uses_bf16())
@@ -45,7 +45,7 @@ void ForwardBackward::weight_backward(long out, long in, const float* dy, long l
                            dw, in, has_gradients_);
 }
 
-/// dW as weight_backward has it, db += sum of dy, dx = dy W, or += where `add`.
+/// dW by weight_backward(), db += sum of dy, dx = dy W, or += if `add`.
 void ForwardBackward::linear_backward(const LinearParameters& layer, const float* x, long ldx, const float* dy,
                                       long lddy, float* dx, long lddx, bool add) {
   weight_backward(layer.out, layer.in, dy, lddy, x, ldx, gradient(layer.weight));
@@ -53,8 +53,8 @@ void ForwardBackward::linear_backward(const LinearParameters& layer, const float
   matmul(rows_, layer.in, layer.out, dy, lddy, layer.packed_backward, dx, lddx, add);
 }
 
-/// The gradient of the convolution's input x, from its output's in dnormed_: in branch_, or in place where there is no
-/// convolution.
+/// The gradient of the convolution's input x, from its output's gradient in dnormed_. Returns branch_, or dnormed_ if
+/// there is no convolution.
 const float* ForwardBackward::convolution_backward(const Parameter& weight, const float* x) {
   if (!weight.exists()) return dnormed_;
   const long ld = row_stride(plan_.n_embd);
@@ -66,14 +66,14 @@ const float* ForwardBackward::convolution_backward(const Parameter& weight, cons
   return branch_;
 }
 
-/// dx_ becomes the gradient of the norm's input x, from that of its output.
+/// Replaces dx_, the gradient of a norm's output, by the gradient of its input x.
 void ForwardBackward::norm_backward(const NormParameters& norm, const float* x, const float* stats) {
   std::swap(dx_, dnormed_);
   k_.broadcast_row(rows_, plan_.n_embd, nullptr, dx_, row_stride(plan_.n_embd));
   add_norm_backward(norm, x, stats, dnormed_);
 }
 
-/// dx_ += the gradient of the norm's input x, from that of its output.
+/// dx_ += the gradient of a norm's input x; `dy` is the gradient of its output.
 void ForwardBackward::add_norm_backward(const NormParameters& norm, const float* x, const float* stats,
                                         const float* dy) {
   const long ld = row_stride(plan_.n_embd);
@@ -81,7 +81,7 @@ void ForwardBackward::add_norm_backward(const NormParameters& norm, const float*
                    gradient(norm.gain), gradient(norm.bias));
 }
 
-/// dx_, the gradient of x by the residual sum, becomes that of x: `dy` is the gradient of what the sublayer reads.
+/// Adds to dx_, the gradient through the residual path, the gradient through the sublayer; `dy`: that of its input.
 void ForwardBackward::add_sublayer_backward(const NormParameters& norm, const float* x, const float* stats,
                                             const float* dy) {
   const long ld = row_stride(plan_.n_embd);
@@ -108,7 +108,7 @@ void ForwardBackward::attention_heads_backward(const BlockActivations& acts, lon
   });
 }
 
-/// dnormed_ = the gradient of what queries, keys and values are made from.
+/// dnormed_ = the gradient of the input of queries, keys and values.
 void ForwardBackward::qkv_backward(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk) {
   const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldq = row_stride(3 * A);
   if (plan_.qkv_source == QkvSource::projected) {
@@ -146,7 +146,7 @@ void ForwardBackward::mlp_block_backward(const BlockParameters& block, const Blo
   if (plan_.post_norm) norm_backward(block.ln_2, acts.sum_2, acts.ln_2_stats);
   const float* const branch = branch_gradient(Place::mlp, layer, chunk);
   linear_backward(block.mlp_proj, acts.hidden, ldh, branch, ldc, dhidden_, ldh, false);
-  // Forward has left the derivatives of the hidden values by fc and by the gate in their places.
+  // The forward pass stored the derivatives of the hidden values by fc and by the gate in these buffers.
   if (plan_.swiglu) {
     k_.copy(rows_, H, dhidden_, ldh, dgate_, ldh);
     k_.multiply(rows_, H, acts.gate, ldh, dgate_, ldh);
@@ -160,8 +160,8 @@ void ForwardBackward::mlp_block_backward(const BlockParameters& block, const Blo
 
 // ---- the whole model
 
-/// logits_ holds its own gradient, as cross_entropy leaves it. dx_ is the gradient of the residual stream: a block adds
-/// that of its branch to it.
+/// logits_ contains its gradient (see cross_entropy). dx_ is the gradient of the residual stream; each block adds the
+/// gradient of its branch.
 void ForwardBackward::backward(const Chunk& chunk) {
   const long ld = row_stride(plan_.n_embd);
   linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), dx_, ld, false);
@@ -178,7 +178,7 @@ void ForwardBackward::backward(const Chunk& chunk) {
 void ForwardBackward::begin(float* gradients) {
   gradients_ = gradients;
   has_gradients_ = false;
-  // Matrices are written by their first matmul, also a tied embedding; parameters that are only added to start at zero.
+  // The first matmul writes matrices, also a tied embedding; parameters that are only added to start at 0.
   for_each_parameter(plan_, [this](const Parameter& p) {
     if (p.role == ParameterRole::matrix || (plan_.tied && &p == &plan_.wte)) return;
     std::ranges::fill(p.in(gradients_), 0.0F);

@@ -1,5 +1,5 @@
-// One thread's share of a training step: its sequences through the whole model, forward and backward. Knows no arena
-// and no other thread.
+// One thread's part of a training step: runs its sequences through the whole model, forward and backward. Independent
+// of the arena and of other threads.
 #pragma once
 
 #include "network/forward.h"
@@ -12,14 +12,14 @@ class ForwardBackward : private Forward {
   ForwardBackward(const Plan& plan, const ModelWeights& weights) : Forward(plan, weights, /*for_backward=*/true) {}
 
   using Forward::prepare;
-  /// Before the first slice of a step. `gradients`: laid out as the plan says; only what a slice touches is written.
+  /// Call it before the first slice of a step. `gradients` has the plan's layout; run() writes only what it needs.
   void begin(float* gradients);
-  /// Adds the gradients of the slice; returns the sum of its tokens' losses. `losses`: room for each of them, (count,
-  /// T), 0 where a target does not count; `logits`: (count, T, V); null: not wanted.
+  /// Adds the gradients of the slice; returns the sum of its losses in nats. Outputs, unless null: `losses` (count, T),
+  /// 0 if a target does not count; `logits` (count, T, V).
   double run(const BatchSlice& slice, float* losses = nullptr, float* logits = nullptr);
-  /// Instead of begin(), where a step has no slice for this thread.
+  /// Call it instead of begin() if a step has no slice for this thread.
   void skip() { has_gradients_ = false; }
-  /// Has run since begin().
+  /// True if run() was called since begin().
   bool has_gradients() const { return has_gradients_; }
 
  private:
