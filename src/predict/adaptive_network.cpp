@@ -29,7 +29,7 @@ AdaptiveNetwork::AdaptiveNetwork(const InferenceModel& trained, int threads, con
   pack();
 }
 
-/// Of the weights as they are now.
+/// Packs the current weights.
 void AdaptiveNetwork::pack() {
   cpu::pack_weights(plan_, weights_, /*bf16=*/nullptr, 0, 1);
   network_is_behind_ = true;
@@ -37,7 +37,7 @@ void AdaptiveNetwork::pack() {
 
 // ---- prediction
 
-/// With the weights as they are now.
+/// The predictor with the current weights.
 NetworkPredictor& AdaptiveNetwork::network() {
   if (network_is_behind_) network_.take_weights();
   network_is_behind_ = false;
@@ -62,7 +62,7 @@ void AdaptiveNetwork::score(const WindowBatch& windows, std::span<float> losses)
 
 // ---- learning
 
-/// losses_ become those of the window before it; `logits` too, unless they are null.
+/// Computes losses_ of the window, and `logits` unless null, before the step.
 void AdaptiveNetwork::step(const TokenView& tokens, const WindowCut::Window& window, float* logits) {
   const WindowBatch windows{.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length};
   check_windows(windows, vocab_size(), block_size());
@@ -87,7 +87,7 @@ void AdaptiveNetwork::logits_and_learn(const TokenView& tokens, const WindowCut:
 void AdaptiveNetwork::update() {
   const cpu::Kernels& kernels = cpu::kernels();
   ++steps_;
-  // RMSprop is Adam without the first moment: the gradient stands in its place.
+  // RMSprop is Adam without the first moment: the gradient replaces it.
   const cpu::AdamwFactors by{
       .scale = 1,
       .fresh1 = 1,

@@ -1,6 +1,6 @@
-// A trained network that goes on learning: after each stretch of a text it takes a gradient step on what it has just
-// predicted. Source: dynamic evaluation, Krause et al. (2018, arXiv 1709.07432; 2019, arXiv 1904.08378); README.md has
-// what was measured. Knows no file, and not where the rate comes from.
+// A trained network that learns while it scores: after each window it takes a gradient step on the targets that it has
+// just predicted. Source: dynamic evaluation, Krause et al. (2018, arXiv 1709.07432; 2019, arXiv 1904.08378); README.md
+// links the measurements. Independent of files and of the choice of the rate.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace chargpt {
 
-/// Of one step, w being the weights, w0 the trained ones and g the gradient of the mean loss of what was scored:
-/// v = alpha v + (1 - alpha) g^2, w -= rate g / (sqrt(v / (1 - alpha^step)) + 1e-8), w += decay (w0 - w), alpha =
-/// 0.999. README.md has what was measured.
+/// Rates of one step with weights w, trained weights w0 and the gradient g of the mean loss of the scored targets:
+/// v = alpha v + (1 - alpha) g^2, w -= rate g / (sqrt(v / (1 - alpha^step)) + 1e-8), w += decay (w0 - w),
+/// with alpha = 0.999. README.md links the measurements.
 struct Adaptation {
   double rate = 2e-4, decay = 5e-4;
 };
 
 class AdaptiveNetwork : public Predictor {
  public:
-  /// Begins with a copy of the weights of `trained`, which stay as they are. Windows that it learns from are computed
-  /// by one thread, others by `threads`.
+  /// Starts with a copy of the weights of `trained`, which do not change. Windows to learn from are computed on one
+  /// thread, other windows on `threads`.
   AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation);
 
   std::int64_t vocab_size() const override { return model_.vocab_size(); }
@@ -36,7 +36,7 @@ class AdaptiveNetwork : public Predictor {
   void logits(const WindowBatch& windows, std::span<float> logits) override;
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
-  /// Both by one forward pass, whose losses and logits these are, and whose gradient the step takes.
+  /// One forward pass computes the losses or logits and the gradient of the step.
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
   void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) override;
 
@@ -48,8 +48,8 @@ class AdaptiveNetwork : public Predictor {
 
   Adaptation adaptation_;
   cpu::Plan plan_;
-  cpu::AlignedFloats trained_, values_, gradients_, squares_;  ///< w0, w, g and v, as the plan lays them out
-  InferenceModel model_;                                       ///< of these values
+  cpu::AlignedFloats trained_, values_, gradients_, squares_;  ///< w0, w, g and v, in the layout of the plan
+  InferenceModel model_;                                       ///< uses values_
   NetworkPredictor network_;
   bool network_is_behind_ = false;
   cpu::ModelWeights weights_;

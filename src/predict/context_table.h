@@ -1,5 +1,5 @@
-// What was seen in contexts, at each decision, in memory of a fixed size: where that is full, what was seen least gives
-// way. A context that was not seen is taken for another one about once in 6,000 times.
+// A table of fixed size for what was seen in each context at each decision; if it is full, the least seen entries are
+// replaced. About one unseen context in 6,000 is mistaken for another one.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace chargpt {
 
-/// Every bit of the result depends on every bit of `value`. Source: the finaliser of MurmurHash3, Appleby (2011).
+/// Every bit of the result depends on every bit of `value`. Source: the finalizer of MurmurHash3, Appleby (2011).
 constexpr std::uint64_t mixed_bits(std::uint64_t value) {
   value = (value ^ value >> 33) * 0xff51afd7ed558ccd;
   value = (value ^ value >> 33) * 0xc4ceb9fe1a85ec53;
   return value ^ value >> 33;
 }
 
-/// How often 0 and 1 came at one decision in one context, and which came last, in a byte: a state, and the next one
-/// after each bit. Of many of one bit, some are forgotten when the other comes, since what came lately tells more.
+/// A state machine with one byte per state: how often 0 and 1 occurred at one decision in one context, and which came
+/// last. When a bit follows many of the other kind, some of those are forgotten, because recent bits predict better.
 /// Source: bit histories of PAQ, Mahoney (2005), with simpler rules.
 class BitHistories {
  public:
@@ -29,7 +29,7 @@ class BitHistories {
     bool operator==(const State&) const = default;
   };
   BitHistories();
-  /// State 0 has seen no bit. At most 256.
+  /// At most 256. State 0 is the empty history.
   const std::vector<State>& states() const { return states_; }
   std::uint8_t next(std::uint8_t state, bool bit) const { return next_[state][bit]; }
 
@@ -41,16 +41,16 @@ class BitHistories {
 class ContextTable {
  public:
   struct Seen {
-    std::uint16_t p = 0;                 ///< that the bit is 1, in 65,536ths
-    std::uint8_t bits = 0, history = 0;  ///< how many came, at most 250; a state of BitHistories
+    std::uint16_t p = 0;                 ///< probability that the bit is 1, in 65,536ths
+    std::uint8_t bits = 0, history = 0;  ///< number of bits seen, at most 250; a state of BitHistories
   };
-  /// 6.4 bytes each.
+  /// Needs 6.4 bytes per entry.
   explicit ContextTable(std::int64_t entries);
 
-  /// find() of this key will be asked.
+  /// Prefetches the entry of this key for find().
   void fetch(std::uint64_t key) const { __builtin_prefetch(&groups()[group_of(key)]); }
 
-  /// Where the entry of a key is, which names context and decision and has mixed_bits; -1: not seen.
+  /// Returns the index of the entry of a key, or -1. The key is a hash of context and decision, made by mixed_bits().
   std::int64_t find(std::uint64_t key) const;
   std::int64_t find_or_add(std::uint64_t key);
   const Seen& operator[](std::int64_t place) const {
@@ -63,11 +63,11 @@ class ContextTable {
   }
 
  private:
-  /// A key's group is a line of the cache, with ten places for its entry. Places are numbered `stride` apart from group
-  /// to group.
+  /// A group is one cache line with slots for ten entries. A key can use any slot of its group. Groups are `stride`
+  /// indices apart.
   static constexpr std::size_t places = 10, stride = 16;
   struct alignas(64) Group {
-    std::array<std::uint16_t, places> checks;  ///< of the keys; 0: the entry is free
+    std::array<std::uint16_t, places> checks;  ///< of the keys; 0: the slot is empty
     std::array<Seen, places> seen;
   };
   static std::uint16_t check_of(std::uint64_t key) {
@@ -77,7 +77,7 @@ class ContextTable {
   const Group* groups() const { return reinterpret_cast<const Group*>(memory_.data()); }
   Group* groups() { return reinterpret_cast<Group*>(memory_.data()); }
 
-  std::uint64_t count_;  ///< of groups, fewer than 2^32
+  std::uint64_t count_;  ///< number of groups, less than 2^32
   cpu::AlignedFloats memory_;
 };
 

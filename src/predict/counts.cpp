@@ -35,7 +35,7 @@ std::vector<double> stretched_logits() {
   return logits;
 }
 
-/// By symbol: letters, their capitals alike, apostrophes, and all that is outside ASCII; 0 for what stands between
+/// By symbol: letters, folded to lower case, apostrophes, and everything outside ASCII; 0 for characters between
 /// words.
 std::vector<std::uint32_t> letters_of(const Vocabulary& vocabulary) {
   std::vector<std::uint32_t> letters(static_cast<std::size_t>(vocabulary.size()));
@@ -129,7 +129,7 @@ Counts::Place Counts::place_of(const History& history) const {
   for (const std::int64_t id : history.recent)
     place.keys[n++] = hash = joined_hash(hash, static_cast<std::uint64_t>(id + 1));
   const auto last = static_cast<std::uint64_t>(history.recent[0] + 1);
-  const std::uint64_t word = history.word != 0 ? history.word : last;  // between words, which sign stands there
+  const std::uint64_t word = history.word != 0 ? history.word : last;  // between words: the character there
   place.keys[n++] = word;
   place.keys[n++] = joined_hash(word, history.previous_word);
   place.keys[n++] = joined_hash(word, history.word_before);
@@ -150,7 +150,7 @@ std::int64_t Counts::match_class(const Place& place) {
 
 // ---- decisions
 
-/// The logits that are mixed, and by which weights.
+/// Computes the logits to mix, and selects the weights.
 void Counts::read_contexts(const Place& place, Known known, Decision& decision) const {
   std::size_t n = 0;
   std::int64_t longest = 0, bits_of_longest = 0, pattern = 0;
@@ -158,7 +158,7 @@ void Counts::read_contexts(const Place& place, Known known, Decision& decision) 
   for (std::size_t context = 0; context < contexts; ++context) {
     const std::int64_t found = (known >> context & 1) != 0 ? table_.find(decision.keys[context]) : -1;
     decision.seen[context] = found;
-    int kind = 0;  // of what was seen: 0 nothing, 1 both bits, 2 one of them
+    int kind = 0;  // 0 not seen, 1 both bits seen, 2 only one of them
     double by_history = 0, by_p = 0;
     if (found >= 0 && table_[found].bits > 0) {
       const ContextTable::Seen& seen = table_[found];
@@ -196,7 +196,7 @@ void Counts::decide(const Place& place, std::int32_t node, Known known, Decision
   for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i].fetch(mapped[i]);
   decision.expected = -1;
   if (place.expected >= 0)
-    for (const SymbolTree::Step step : tree_.path(place.expected)) {  // whose nodes go down from the root's
+    for (const SymbolTree::Step step : tree_.path(place.expected)) {  // node numbers fall along a path
       if (step.node > node) continue;
       if (step.node == node) decision.expected = step.bit;
       break;

@@ -1,8 +1,8 @@
-// What came in contexts of a text, as a distribution of the next symbol. Each symbol is told by decisions of one bit
-// (SymbolTree); at each of them a dozen contexts (the last 0 to 6 symbols, words, the column, what followed the last
-// two symbols before) and a stretch of 6 symbols or more that stands in the counted text say what came before, and a
-// mixer weighs what they say. Counts go on: each symbol is predicted, then counted. Source: context mixing, Mahoney
-// (2005, PAQ; lpaq); README.md says what each part is worth. Knows no network.
+// Counts in contexts of a text, as a distribution of the next symbol. A symbol is a sequence of binary decisions
+// (SymbolTree). At each decision a dozen contexts (the last 0 to 6 symbols, words, the column, what followed the last
+// two symbols before) and the longest match of 6 symbols or more in the counted text give predictions, which a mixer
+// weighs. Each symbol is predicted, then counted. Source: context mixing, Mahoney (2005, PAQ; lpaq); see README.md.
+// Independent of networks.
 #pragma once
 
 #include <array>
@@ -23,63 +23,63 @@ class Counts {
  public:
   static constexpr std::size_t orders = 6, contexts = orders + 6, inputs = 2 * contexts + 3;
 
-  /// Symbols that a history is made of: lines and words are shorter.
+  /// Number of symbols that a history depends on; lines and words are shorter.
   static constexpr std::int64_t reach = 256;
 
-  /// The end of a text, as the contexts see it. A document begins with none.
+  /// The end of a text, as the contexts use it. Empty at the start of a document.
   struct History {
-    std::array<std::int64_t, orders> recent;                     ///< the last symbol first; -1: none
-    std::uint64_t word = 0, previous_word = 0, word_before = 0;  ///< 0: none; of the word that has begun, if it has
+    std::array<std::int64_t, orders> recent;                     ///< the last symbol first; -1: before the text
+    std::uint64_t word = 0, previous_word = 0, word_before = 0;  ///< hashes; 0: empty; `word` is the current word
     std::int64_t column = 0;
-    /// The place of the counted text that ought to follow, -1: none; after how many equal symbols.
+    /// Index in the counted text of the symbol that should follow (-1: without a match), and the length of the match.
     std::int64_t match = -1, matched = 0;
     History() { recent.fill(-1); }
   };
   /// The contexts of the next symbol.
   struct Place {
     std::array<std::uint64_t, contexts> keys;
-    std::int64_t last, expected;  ///< symbols; -1: none
+    std::int64_t last, expected;  ///< symbols; -1: unknown
     std::int64_t matched;         ///< as in the history, but less than longest_match
   };
-  /// Contexts, one bit each: a context that did not see a decision saw none of those that follow from it.
+  /// A set of contexts, one bit each. A context that did not see a decision did not see the decisions after it.
   using Known = std::uint32_t;
   static constexpr Known all_known = (Known{1} << contexts) - 1;
-  /// What the counts say of one decision.
+  /// The prediction of the counts for one decision.
   struct Decision {
     std::int32_t node;
     Known known;
-    std::array<std::uint64_t, contexts> keys;  ///< of contexts and decision
-    std::array<std::int64_t, contexts> seen;   ///< in the table
-    std::array<double, inputs> logits;         ///< what is mixed
+    std::array<std::uint64_t, contexts> keys;  ///< hashes of context and decision
+    std::array<std::int64_t, contexts> seen;   ///< indices in the table; -1: not seen
+    std::array<double, inputs> logits;         ///< inputs of the mixer
     Mixer::Chosen chosen;
     Mixer::Mixed mixed;
-    int expected;  ///< the bit; -1: none
+    int expected;  ///< the bit that the match predicts; -1: unknown
     std::array<ProbabilityMap::Point, 2> points;
-    double p;  ///< that the bit is 1
+    double p;  ///< probability that the bit is 1
   };
 
-  /// Counted tokens that the memory has room for, about; of more, what was seen least gives way.
+  /// About the number of counted tokens that fit in the table; beyond it, the least seen entries are replaced.
   static constexpr std::int64_t most_kept = 2'000'000;
-  /// Of nothing yet. `frequencies`: of each symbol, roughly, for the tree; `tokens`: how many will be counted, for the
-  /// size of the table, 77 bytes each and 154 MB at most.
+  /// Starts empty. `frequencies`: approximate count of each symbol, for the tree; `tokens`: number of tokens to count,
+  /// for the size of the table (77 bytes per token, at most 154 MB).
   Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequencies, std::int64_t tokens);
 
   const SymbolTree& tree() const { return tree_; }
-  /// Of a text that ends with these ids; the last `reach` count.
+  /// The history of a text that ends with these ids; only the last `reach` ids matter.
   History history_of(std::span<const std::int64_t> ids) const;
   void advance(History& history, std::int64_t id) const;
   Place place_of(const History& history) const;
-  /// `known`: contexts that saw the decision before it, all_known at the root.
+  /// `known`: contexts that saw the previous decision; all_known at the root.
   void decide(const Place& place, std::int32_t node, Known known, Decision& decision) const;
-  /// From 0 on: about how much is known of the place, for those who choose weights by it.
+  /// The length of the match as a class from 0 to match_classes - 1, for selecting weights.
   static std::int64_t match_class(const Place& place);
   static constexpr std::int64_t match_classes = 16;
 
-  /// What came of a decision.
+  /// Learns the outcome of a decision.
   void learn(const Place& place, const Decision& decision, bool bit);
-  /// The symbol has come, and each of its decisions was learned.
+  /// Counts a symbol after learn() for each of its decisions.
   void count(History& history, std::int64_t id);
-  /// Predicts and learns a text that goes on from `history`.
+  /// Predicts and learns a text that continues `history`.
   void learn(TokenView tokens, History& history, const Heartbeat& heartbeat = {});
 
  private:
@@ -91,21 +91,21 @@ class Counts {
   void read_contexts(const Place& place, Known known, Decision& decision) const;
 
   SymbolTree tree_;
-  std::vector<std::uint32_t> letters_;  ///< by symbol: 0 outside words, else which letter, capital or small
+  std::vector<std::uint32_t> letters_;  ///< by symbol: 0 outside words, else the letter, in lower case
   std::int64_t line_end_, document_;
-  std::vector<double> stretched_;  ///< of (i + 0.5) / 4,096: a logarithm each time would take most of the time
+  std::vector<double> stretched_;  ///< stretch((i + 0.5) / 4,096); computing logarithms would take most of the time
   BitHistories histories_;
   ContextTable table_;
-  std::array<std::vector<Estimate>, contexts> of_history_;  ///< by state
-  std::array<Estimate, longest_match> of_match_;            ///< that the expected bit comes, by length
+  std::array<std::vector<Estimate>, contexts> of_history_;  ///< indexed by state
+  std::array<Estimate, longest_match> of_match_;            ///< of the expected bit, indexed by the length of the match
   Mixer mixer_;
   std::array<ProbabilityMap, 2> maps_;
-  std::vector<std::uint32_t> text_;       ///< what was counted
-  std::vector<std::int64_t> last_place_;  ///< by hash of `orders` symbols: the place after their last occurrence
-  std::vector<std::uint64_t> followers_;  ///< by hash of two symbols: the last two that came after them
+  std::vector<std::uint32_t> text_;       ///< the counted text
+  std::vector<std::int64_t> last_place_;  ///< by hash of `orders` symbols: index after their last occurrence
+  std::vector<std::uint64_t> followers_;  ///< by hash of two symbols: the last two symbols that followed them
 };
 
-/// How often each symbol occurs.
+/// Number of occurrences of each symbol.
 std::vector<std::int64_t> frequencies_of(TokenView tokens, std::int64_t vocab_size);
 
 }  // namespace chargpt

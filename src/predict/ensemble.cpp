@@ -17,7 +17,7 @@ std::int64_t Ensemble::at_once() const {
 
 // ---- means
 
-/// mean += softmax(logits) / members, all of them (V).
+/// mean += softmax(logits) / number of members, both (V).
 void Ensemble::add(const float* logits, double* mean) const {
   const std::int64_t V = vocab_size();
   const float top = *std::max_element(logits, logits + V);
@@ -29,7 +29,7 @@ void Ensemble::add(const float* logits, double* mean) const {
 
 namespace {
 
-/// A probability that underflows is the least that a double holds, so that no logit is infinite.
+/// Replaces a probability that underflows by the smallest double, so that logits are finite.
 void take_logarithms(const std::vector<double>& probabilities, float* logits) {
   std::ranges::transform(probabilities, logits, [](double p) {
     return static_cast<float>(std::log(std::max(p, std::numeric_limits<double>::min())));
@@ -38,7 +38,7 @@ void take_logarithms(const std::vector<double>& probabilities, float* logits) {
 
 }  // namespace
 
-/// ask(member, its losses).
+/// Calls ask(member, losses), which computes the member's losses.
 template <class Ask>
 void Ensemble::ask_for_losses(std::span<float> losses, const Ask& ask) {
   rows_.resize(members_.size() * losses.size());
@@ -47,7 +47,7 @@ void Ensemble::ask_for_losses(std::span<float> losses, const Ask& ask) {
   mean_of_losses(rows_, losses);
 }
 
-/// ask(member), whose logits `logits` then holds; in the end it holds their mean.
+/// Calls ask(member), which writes the member's logits to `logits`; at the end `logits` contains their mean.
 template <class Ask>
 void Ensemble::ask_for_logits(std::span<float> logits, const Ask& ask) {
   const auto V = static_cast<std::size_t>(vocab_size());
@@ -59,7 +59,7 @@ void Ensemble::ask_for_logits(std::span<float> logits, const Ask& ask) {
   take_logarithms(mean_, logits.data());
 }
 
-/// ask(member): its rows, one for each sequence.
+/// Calls ask(member), which returns the member's rows, one per sequence.
 template <class Ask>
 Predictor::Rows Ensemble::mean_of_rows(std::int64_t sequences, const Ask& ask) {
   const std::int64_t V = vocab_size();
@@ -103,7 +103,7 @@ void Ensemble::logits_and_learn(const TokenView& tokens, const WindowCut::Window
 
 // ---- losses
 
-/// The least loss is taken out first so that nothing underflows.
+/// Subtracts the smallest loss first, so that the sum does not underflow.
 void mean_of_losses(std::span<const float> of_members, std::span<float> losses) {
   const std::size_t count = losses.size(), members = of_members.size() / count;
   for (std::size_t t = 0; t < count; ++t) {

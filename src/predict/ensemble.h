@@ -1,5 +1,5 @@
-// Several predictors as one: the mean of their probabilities. By Jensen's inequality its loss is never above the mean
-// of theirs. Knows no network and no count.
+// The mean of the probabilities of several predictors. By Jensen's inequality its loss is at most the mean of their
+// losses. Independent of networks and counts.
 #pragma once
 
 #include <span>
@@ -16,15 +16,15 @@ class Ensemble : public Predictor {
   explicit Ensemble(std::vector<Predictor*> members) : members_(std::move(members)) {}
 
   std::int64_t vocab_size() const override { return members_.front()->vocab_size(); }
-  /// The shortest of theirs: all members score the same windows.
+  /// The smallest block_size of the members, because all members score the same windows.
   std::int64_t block_size() const override;
-  /// Each member sees as much of a sequence as it does alone.
+  /// Each member sees as much of a sequence as it would alone.
   Rows start(std::span<const std::int64_t> ids, std::int64_t sequences) override;
   Rows advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) override;
   std::int64_t at_once() const override;
   void logits(const WindowBatch& windows, std::span<float> logits) override;
   void score(const WindowBatch& windows, std::span<float> losses) override;
-  /// Each member learns by itself.
+  /// Each member learns independently.
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
   void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) override;
 
@@ -39,11 +39,11 @@ class Ensemble : public Predictor {
 
   std::vector<Predictor*> members_;
   std::vector<double> mean_;  ///< probabilities, (rows, V)
-  std::vector<float> rows_;   ///< their logarithms; losses of members
+  std::vector<float> rows_;   ///< logarithms of mean_, or the losses of the members
 };
 
-/// The losses of the mean of M members' probabilities, from the members' losses (M, targets): -log sum_i e^-loss_i / M,
-/// in nats.
+/// Computes the losses of the mean of M members' probabilities from the members' losses (M, targets): -log sum_i
+/// e^-loss_i / M, in nats.
 void mean_of_losses(std::span<const float> of_members, std::span<float> losses);
 
 }  // namespace chargpt

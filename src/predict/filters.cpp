@@ -1,4 +1,4 @@
-// The sampling filters. Sums of probabilities are in double, so that a row of many symbols loses nothing at the edges.
+// The sampling filters. Sums of probabilities are in double, so that rounding in long rows does not move the limits.
 #include "predict/filters.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ void require_usable(std::span<const float> logits) {
               "; its weights have diverged: use an earlier checkpoint, or train with a lower learning rate");
 }
 
-/// Comes first in rank: larger logit, of equal ones the lower id. No two ids are equal in it, so that any sort of the
-/// library's gives the one order.
+/// Ranking: larger logit first, ties by lower id. It is a strict total order, so every sort algorithm gives the same
+/// result.
 struct Ranks {
   std::span<const float> logits;
   bool operator()(std::int64_t a, std::int64_t b) const {
@@ -35,7 +35,7 @@ void remove_all(std::span<float> logits, std::span<const std::int64_t> ids) {
   for (const std::int64_t id : ids) logits[id] = removed;
 }
 
-/// Probability up to a common factor: 1 for the largest logit. `top` must be finite.
+/// Probability up to a common factor: 1 for the largest logit, `top`, which must be finite.
 double weight(float logit, float top) {
   return std::exp(static_cast<double>(logit) - top);
 }
@@ -45,7 +45,7 @@ double total_weight(std::span<const float> logits, float top) {
                          [top](double sum, float x) { return sum + weight(x, top); });
 }
 
-// The filters on usable logits, at least one of them not removed; `ids`: room for one per symbol.
+// The filters need logits without NaN and +inf, at least one of them not removed; `ids` is a buffer, one per symbol.
 
 void divide(std::span<float> logits, double temperature) {
   const float top = std::ranges::max(logits);
@@ -84,7 +84,7 @@ std::int64_t first_in_rank(std::span<const float> logits) {
   return first - logits.begin();
 }
 
-/// `weights`: room for one per symbol.
+/// `weights` is a buffer, one per symbol.
 std::int64_t draw(std::span<const float> logits, RandomStream& random, std::span<double> weights) {
   std::int64_t id = first_in_rank(logits);
   const float top = logits[id];

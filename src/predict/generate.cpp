@@ -12,9 +12,9 @@
 namespace chargpt {
 namespace {
 
-/// A batch of samples of one prompt. Nothing is allocated after the first token.
+/// A batch of samples of one prompt. Does not allocate after the first token.
 struct Samples {
-  /// Samples first .. first + count - 1.
+  /// Generates samples first to first + count - 1.
   void run(std::span<const std::int64_t> prompt, std::int64_t first, std::int64_t count) {
     samples.clear();
     for (std::int64_t i = first; i < first + count; ++i)
@@ -29,8 +29,8 @@ struct Samples {
     }
   }
 
-  /// One more id for each sample. How many go on: their rows and ids are the first of `rows` and `ids`, they themselves
-  /// the first of `samples`.
+  /// Draws one more id for each sample. Returns the number of samples that continue; moves them, their rows and their
+  /// ids to the front of `samples`, `rows` and `ids`.
   std::size_t draw(const Predictor::Rows& logits) {
     const auto of_row = [&](std::size_t row) {
       return std::span(logits.first + static_cast<std::int64_t>(row) * logits.stride,

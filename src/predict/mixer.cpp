@@ -5,7 +5,7 @@
 namespace chargpt {
 namespace {
 
-constexpr double most = 15;  // of a logit: certain enough, and squash() stays above 0 and below 1
+constexpr double most = 15;  // limit of logits: certain enough, and squash() stays between 0 and 1
 
 double dot(const double* weights, std::span<const double> inputs) {
   double even = 0, odd = 0;

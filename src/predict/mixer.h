@@ -1,7 +1,7 @@
-// Several probabilities of one bit become one: p = squash(w · stretch(p_i)), with weights that learn from every bit.
-// Which weights is chosen by contexts: of several sets each gives one vector, and their results are averaged, with
-// weights of the decision. Source: Mahoney, "Adaptive weighing of context models for lossless data compression" (2005);
-// gated linear networks, Veness et al. (2017).
+// Mixes several probabilities of one bit into one: p = squash(w · stretch(p_i)), with weights that learn from every
+// bit. Contexts select the weight vectors: one from each of several sets. The results of the sets are averaged, with
+// weights selected by the decision. Sources: Mahoney, "Adaptive weighing of context models for lossless data
+// compression" (2005); gated linear networks, Veness et al. (2017).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace chargpt {
 
-/// The logit, and back.
+/// The logit of a probability, and its inverse.
 inline double stretch(double p) {
   return std::log(p / (1 - p));
 }
@@ -24,48 +24,48 @@ inline double squash(double x) {
 class Mixer {
  public:
   static constexpr std::size_t sets = 5;
-  using Chosen = std::array<std::int64_t, sets>;  ///< of each set, which vector
+  using Chosen = std::array<std::int64_t, sets>;  ///< index of the vector in each set
   struct Rates {
     double weights, averages;
   };
   struct Mixed {
-    std::array<double, sets> logits;  ///< of each set
+    std::array<double, sets> logits;  ///< one per set
     double logit;
   };
 
-  /// `sizes`: vectors in each set; all begin as `first` (inputs). The first set's contexts are the decisions.
+  /// `sizes`: number of vectors in each set; `first` (inputs): their initial value. Set 0 is selected by the decision.
   Mixer(const std::array<std::int64_t, sets>& sizes, std::span<const double> first, Rates rates);
 
   Mixed mix(std::span<const double> inputs, const Chosen& chosen) const;
-  /// Of what mix() gave for the same inputs: each vector learns from its own error, the averages from that of all.
+  /// Learns the bit after mix() of the same inputs: vectors from their own errors, the averages from the total error.
   void learn(std::span<const double> inputs, const Chosen& chosen, const Mixed& mixed, bool bit);
-  /// All vectors as at first, with other weights.
+  /// Resets all vectors to other initial weights.
   void begin_anew(std::span<const double> first);
 
  private:
   std::size_t inputs_;
   std::array<std::vector<double>, sets> weights_;   ///< (vectors, inputs)
-  std::vector<std::array<double, sets>> averages_;  ///< by decision
+  std::vector<std::array<double, sets>> averages_;  ///< indexed by decision
   Rates rates_;
 };
 
-/// Corrects a probability by what came of such probabilities in the same context: for each context a curve over logits,
-/// linear between its points, which move towards the bits. Source: secondary symbol estimation, adaptive probability
-/// maps of PAQ, Mahoney (2005).
+/// Corrects a probability by the past outcomes of similar probabilities in the same context: for each context a curve
+/// over logits, linear between its points, which move towards the bits. Source: secondary symbol estimation, adaptive
+/// probability maps of PAQ, Mahoney (2005).
 class ProbabilityMap {
  public:
   struct Point {
-    std::size_t below;  ///< the point below it, and how far it is on the way to the next
+    std::size_t below;  ///< index of the point below, and the fraction of the way to the next point
     double part;
   };
 
   explicit ProbabilityMap(std::int64_t contexts) : values_(static_cast<std::size_t>(contexts) * points) {
     for (std::size_t i = 0; i < points && contexts > 0; ++i)
       values_[i] = static_cast<float>(squash((static_cast<double>(i) - middle) / per_unit));
-    for (std::size_t i = points; i < values_.size(); ++i) values_[i] = values_[i - points];  // all contexts alike
+    for (std::size_t i = points; i < values_.size(); ++i) values_[i] = values_[i - points];  // equal for all contexts
   }
 
-  /// point() of this context will be asked.
+  /// Prefetches the curve of this context for point().
   void fetch(std::int64_t context) const {
     const float* const first = &values_[static_cast<std::size_t>(context) * points];
     for (std::size_t i = 0; i < points; i += 16) __builtin_prefetch(first + i);

@@ -11,12 +11,12 @@ namespace chargpt {
 namespace {
 
 constexpr std::int64_t most_counted = 4'000'000, most_learned = 100'000, least_learned = 500;
-constexpr double least_probability = 1e-6;  // of the network, so that no symbol is out of reach for the mixture
-constexpr double least_reached = 1e-3;      // a decision reached with less probability is left to the network
+constexpr double least_probability = 1e-6;  // of the network, so that the mixture can reach every symbol
+constexpr double least_reached = 1e-3;      // for a decision reached with less probability, only the network is used
 constexpr double mixer_rate = 0.003, average_rate = 0.0005;
 constexpr std::int64_t steps_of_logit = 12;
 
-/// Of a mixer's inputs: those of the counts' own mixer begin without weight.
+/// Initial weights of a mixer's inputs: the inputs of the counts' own mixer get weight 0.
 std::vector<double> first_weights(std::size_t inputs, const MixtureWeights& weights) {
   std::vector<double> first(inputs);
   first[inputs - 2] = weights.counts;
@@ -24,7 +24,7 @@ std::vector<double> first_weights(std::size_t inputs, const MixtureWeights& weig
   return first;
 }
 
-/// `x` without its fraction, at most `most`; `most` too where x is no number, as of a network that has diverged.
+/// Rounds `x` down, to at most `most`; returns `most` for NaN, which a diverged network may produce.
 std::int64_t whole(double x, std::int64_t most) {
   return x < static_cast<double>(most) ? static_cast<std::int64_t>(x) : most;
 }
@@ -33,8 +33,8 @@ std::int64_t step_of(double logit) {
   return whole(std::abs(logit) * 1.5, steps_of_logit - 1);
 }
 
-/// Minimises the loss of p = squash(network · x + counts · y) by both weights, over decisions that it sees one after
-/// the other: Newton's method with the Hessian so far. The loss is convex in them.
+/// Minimises the loss of p = squash(network · x + counts · y) over both weights, decision by decision: Newton's method
+/// with the Hessian of the decisions so far. The loss is convex in the weights.
 class WeightLearner {
  public:
   void see(double network, double counts, bool bit) {
@@ -49,7 +49,7 @@ class WeightLearner {
   double losses = 0;
 
  private:
-  double nn_ = 10, nc_ = 0, cc_ = 10;  ///< the Hessian; at first as of a few places, so that the first steps are short
+  double nn_ = 10, nc_ = 0, cc_ = 10;  ///< the Hessian; its initial value shortens the first steps
 };
 
 }  // namespace
@@ -79,7 +79,7 @@ Mixture::Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, 
   mixer_.begin_anew(first_weights(inputs, weights_));
 }
 
-/// On the windows of `eval`, from `first` on; the weights learn from one decision after the other.
+/// Learns the weights on `train` from `first` on, decision by decision.
 void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat& heartbeat) {
   using Decision = std::tuple<double, double, bool>;  // logits by network and counts, and the bit
   const WindowCut cut(train.slice(first, train.size() - first), block_size());
@@ -105,8 +105,8 @@ void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat
     learning_.tokens += windows.counted();
   }
   if (learning_.tokens == 0) return;
-  // The network knows this text from its training, and is overrated here. That half is nearly best for any network that
-  // is at least as good as the counts was measured: see README.md.
+  // The network was trained on this text, so its weight comes out too high. Equal weights are nearly best for any
+  // network that is at least as good as the counts: measurements in README.md.
   weights_ = learner.weights.network > 0.5 ? MixtureWeights{} : learner.weights;
   const auto all = static_cast<double>(learning_.tokens);
   learning_.network_loss = of_network / all;
@@ -123,7 +123,7 @@ Mixture::Scratch Mixture::scratch() const {
   return scratch;
 }
 
-/// What the network says of the next symbol, its logits (V).
+/// Reads the network's logits (V) of the next symbol.
 void Mixture::read_network(std::span<const float> logits, Scratch& scratch) const {
   const float top = std::ranges::max(logits);
   double total = 0;
@@ -141,7 +141,7 @@ double Mixture::by_network(std::int32_t node, const Scratch& scratch) {
   return std::clamp(scratch.of_bits[static_cast<std::size_t>(node)], 1e-6, 1 - 1e-6);
 }
 
-/// The mixture's.
+/// The mixture's probability that the bit of a decision is 1.
 double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Scratch& scratch) const {
   counts_.decide(place, node, known, scratch.decision);
   std::ranges::copy(scratch.decision.logits, scratch.logits.begin());
@@ -149,13 +149,13 @@ double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Kn
   scratch.logits[inputs - 2] = counts;
   scratch.logits[inputs - 1] = network;
   scratch.chosen = {
-      node, scratch.decision.chosen[1], scratch.decision.chosen[2],  // by match and last symbol, as the counts do
+      node, scratch.decision.chosen[1], scratch.decision.chosen[2],  // match and last symbol, as in Counts
       step_of(network) * steps_of_logit + step_of(counts), 4 * scratch.favourite + whole(4 * scratch.largest, 3)};
   scratch.mixed = mixer_.mix(scratch.logits, scratch.chosen);
   return std::clamp(squash(scratch.mixed.logit), 1e-6, 1 - 1e-6);
 }
 
-/// Of a symbol, given the network's logits (V). body(bit) after each of its decisions, which `scratch` then holds.
+/// The loss of a symbol, given the network's logits (V). Calls body(bit) after each decision, which is in `scratch`.
 template <class Body>
 double Mixture::loss_of(std::span<const float> network, const Counts::Place& place, std::int64_t id, Scratch& scratch,
                         const Body& body) const {
@@ -171,7 +171,7 @@ double Mixture::loss_of(std::span<const float> network, const Counts::Place& pla
   return -std::log(reached);
 }
 
-/// The network's logits (V) become the mixture's.
+/// Replaces the network's logits (V) by those of the mixture.
 void Mixture::mix(const Counts::History& history, std::span<float> logits, Scratch& scratch) const {
   const Counts::Place place = counts_.place_of(history);
   read_network(logits, scratch);
@@ -187,7 +187,7 @@ void Mixture::mix(const Counts::History& history, std::span<float> logits, Scrat
 
 // ---- windows
 
-/// body(history, place, row) for every position of a window: its place in (B, T), and its own of the rows (B, T, V).
+/// Calls body(history, place, row) for every position of a window: its index in (B, T) and its row of `rows` (B, T, V).
 template <class Body>
 void Mixture::for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows,
                              const Body& body) const {
@@ -203,8 +203,8 @@ void Mixture::for_each_place(const WindowBatch& windows, std::int64_t window, st
   }
 }
 
-/// body(scratch, history, place, row) for every position of all windows, each thread some of the windows; `rows` are
-/// the network's.
+/// Calls body(scratch, history, place, row) for every position of all windows, which are divided among the threads;
+/// `rows` are the network's logits.
 template <class Body>
 void Mixture::on_windows(const WindowBatch& windows, std::span<float> rows, const Body& body) {
   network_.logits(windows, rows);
@@ -221,7 +221,7 @@ void Mixture::logits(const WindowBatch& windows, std::span<float> logits) {
   });
 }
 
-/// body(scratch, place, bit) after each decision of a target that counts.
+/// Calls body(scratch, place, bit) after each decision of a target that counts.
 template <class Body>
 void Mixture::score(const WindowBatch& windows, std::span<float> losses, const Body& body) {
   std::vector<std::int64_t> targets(losses.size());
@@ -242,10 +242,10 @@ void Mixture::score(const WindowBatch& windows, std::span<float> losses) {
 void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {
   const auto V = static_cast<std::size_t>(vocab_size());
   rows_.resize(static_cast<std::size_t>(window.length) * V);
-  network_.logits_and_learn(tokens, window, rows_);  // as it was before it learns
+  network_.logits_and_learn(tokens, window, rows_);  // the logits from before the step
   for (std::int64_t t = window.from; t < window.to; ++t) {
     const std::int64_t target = window.begin + t + 1;
-    if (target != scored_to_) {  // a text begins
+    if (target != scored_to_) {  // a new text
       std::vector<std::int64_t> before(static_cast<std::size_t>(std::min(target, Counts::reach)));
       tokens.copy(target - std::ssize(before), std::ssize(before), before.data());
       history_ = counts_.history_of(before);

@@ -1,7 +1,7 @@
-// A network and counts, mixed: each decision of the symbol tree by both, with the network's probability one more input.
-// Frozen, two weights say how much each counts, and nothing is learned from the text that is scored. Adaptive, counts
-// go on to count what was scored, weights that depend on what both know are learned from it, and the network learns too
-// if it can. Source: Mahoney (2005); README.md has what was measured.
+// A network mixed with counts at each decision of the symbol tree; the network's probability is one more input. Frozen:
+// two weights say how much each counts, and nothing is learned from the scored text. Adaptive: counts also count the
+// scored text, weights selected by context learn from it, and so does the network if it can. Source: Mahoney (2005);
+// README.md links the measurements.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 
 namespace chargpt {
 
-/// Of the logits of each decision.
+/// Weights of the logits of each decision.
 struct MixtureWeights {
   double network = 0.5, counts = 0.5;
 };
 
-/// Where the weights come from: the end of the train split, by counts that leave it out. The network was trained on
-/// that text, so that its loss there is lower than on new text.
+/// How the weights were learned: on the end of the training split, with counts of the rest. The network was trained on
+/// that text, so its loss there is lower than on new text.
 struct MixtureLearning {
-  std::int64_t counted = 0;  ///< tokens of the train split that are counted: the last 4 million at most
-  std::int64_t tokens = 0;   ///< that the weights were learned on; 0: too few, they are equal
-  double network_loss = 0, counts_loss = 0, mixture_loss = 0;  ///< there, nats per token
+  std::int64_t counted = 0;  ///< counted tokens of the training split: at most the last 4 million
+  std::int64_t tokens = 0;   ///< tokens that the weights were learned on; 0: too few, so the weights are equal
+  double network_loss = 0, counts_loss = 0, mixture_loss = 0;  ///< on these tokens, nats per token
 };
 
 class Mixture : public Predictor {
  public:
-  /// Counts `train`, and learns the weights on its last twentieth, 100,000 tokens at most. `network` must outlive it.
+  /// Counts `train`; learns the weights on its last twentieth, at most 100,000 tokens. `network` must outlive it.
   Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, TokenView train,
           const Heartbeat& heartbeat = {});
   Mixture(Predictor& network, int threads, Counts counts, MixtureWeights weights);
@@ -43,17 +43,17 @@ class Mixture : public Predictor {
   Rows start(std::span<const std::int64_t> ids, std::int64_t sequences) override;
   Rows advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) override;
   std::int64_t at_once() const override { return network_.at_once(); }
-  /// The counts see the text before a window too.
+  /// The counts also see the text before a window.
   void logits(const WindowBatch& windows, std::span<float> logits) override;
   void score(const WindowBatch& windows, std::span<float> losses) override;
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
 
  private:
   static constexpr std::size_t inputs = Counts::inputs + 2;
-  /// What one thread works with.
+  /// Buffers of one thread.
   struct Scratch {
-    std::vector<double> of_symbols, of_bits;  ///< the network's: (V), (nodes)
-    double largest = 0;                       ///< its probability of the symbol it holds most probable
+    std::vector<double> of_symbols, of_bits;  ///< probabilities of the network: (V), (nodes)
+    double largest = 0;                       ///< the network's probability of `favourite`, its most probable symbol
     std::int64_t favourite = 0;
     Counts::Decision decision;
     std::array<double, inputs> logits;
@@ -83,9 +83,9 @@ class Mixture : public Predictor {
   MixtureWeights weights_;
   MixtureLearning learning_;
   Mixer mixer_;
-  std::vector<Counts::History> histories_;  ///< of each sequence
+  std::vector<Counts::History> histories_;  ///< one per sequence
   Scratch own_;
-  /// Of the text that is scored and learned: the target that comes next, and its history.
+  /// In adaptive scoring: index of the next target, and its history.
   std::int64_t scored_to_ = -1;
   Counts::History history_;
   std::vector<float> rows_;

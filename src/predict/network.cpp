@@ -13,12 +13,12 @@
 namespace chargpt {
 
 Context context_of(const ModelConfig& config, Context context) {
-  constexpr std::int64_t short_window = 32;  // which costs little to run again
+  constexpr std::int64_t short_window = 32;  // running it again costs little
   if (context == Context::automatic)
     return can_slide(config) ? Context::slide : config.block_size < short_window ? Context::full : Context::half;
   if (context == Context::slide && !can_slide(config))
-    throw Error(ExitCode::usage, "a sliding context needs model.position rope or none, which tell positions apart by ",
-                "distance alone; this model has ", enum_name(config.position), ": choose full or half");
+    throw Error(ExitCode::usage, "a sliding context needs model.position rope or none, which depend only on relative ",
+                "positions; this model has ", enum_name(config.position), ": use full or half");
   return context;
 }
 
@@ -58,10 +58,10 @@ Predictor::Rows NetworkPredictor::advance(std::span<const std::int64_t> rows, st
   return {decoder().append(ids, kept_), decoder().stride()};
 }
 
-/// As many as leave the keys and values of each thread's sequences in its part of the caches, as every new symbol reads
-/// them all. Where the weights alone fill the caches they come from memory anyway: then as many as make reading the
-/// weights, once for all of the thread's sequences, a quarter of the work. As many for each thread, or one would wait
-/// for another at every symbol.
+/// The number of sequences whose keys and values fit in each thread's part of the caches, because every new symbol
+/// reads all of them. If the weights alone fill the caches, keys and values come from memory anyway: then the number
+/// for which reading the weights, once per step and thread, is a quarter of the work. Equal for all threads, so that
+/// they do not wait for each other.
 std::int64_t NetworkPredictor::at_once() const {
   constexpr double of_caches = 3.5 * (1 << 20), large = 16 << 20, most = 256 << 20;  // bytes
   const auto bytes_of = [](std::int64_t floats) { return static_cast<double>(floats) * sizeof(float); };
@@ -73,7 +73,7 @@ std::int64_t NetworkPredictor::at_once() const {
 }
 
 void NetworkPredictor::each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) {
-  if (rows == 1) return body(0, 0);  // no thread is woken for it
+  if (rows == 1) return body(0, 0);  // does not wake a thread
   cpu::on_threads(threads_, [&](int thread) {
     for (std::int64_t row = rows * thread / threads_; row < rows * (thread + 1) / threads_; ++row) body(row, thread);
   });

@@ -1,5 +1,5 @@
-// A trained network as a predictor. Windows are scored by its forward pass on a team of threads, sequences go on by its
-// decoder. Knows no text and no count.
+// A trained network as a predictor. Its forward pass scores windows on several threads; its decoder continues
+// sequences. Independent of texts and counts.
 #pragma once
 
 #include <memory>
@@ -13,40 +13,40 @@ class Decoder;
 class ForwardTeam;
 }  // namespace cpu
 
-/// What a sequence of block_size tokens loses when it grows.
-/// full: its first token, as in nanoGPT; what is left is run again from position 0 for each character.
-/// half: its first half, which is run again, and the next tokens are appended: every character is written with
-/// block_size / 2 to block_size tokens of context, many times faster.
-/// slide: its first token's keys and values alone; nothing is run again. Every token sees the block_size last ones, as
-/// those saw theirs: for models that can_slide().
-/// automatic: slide where the model can, else half, or full where block_size is less than 32.
+/// How a sequence of block_size tokens continues, when it gets another token.
+/// full: drops the first token, as in nanoGPT, and runs the rest again from position 0, for each character.
+/// half: drops the first half, runs the rest again, and appends the next tokens: every character has a context of
+/// block_size / 2 to block_size tokens; many times faster than full.
+/// slide: drops only the keys and values of the first token, and runs nothing again. Every token sees the last
+/// block_size tokens, which saw theirs: for models that can_slide().
+/// automatic: slide if the model supports it, else half, or full if block_size is less than 32.
 enum class Context { automatic, full, half, slide };
 
-/// What `context` means for a model: never automatic. Error usage for Context::slide with one that cannot.
+/// Resolves Context::automatic for a model. Throws Error usage for Context::slide if the model cannot slide.
 Context context_of(const ModelConfig& config, Context context);
 
-/// Of block_size tokens, the last that stay when one more comes; all of them: nothing is run again. Not for automatic.
+/// Number of the last tokens that stay when a sequence is full; block_size for Context::slide. Not for automatic.
 std::int64_t kept_tokens(Context context, std::int64_t block_size);
 
 class NetworkPredictor : public Predictor {
  public:
-  /// `model` must outlive it and stay where it is. Error usage for a context that it cannot have.
+  /// `model` must outlive it and must not move. Throws Error usage if the model does not support the context.
   NetworkPredictor(const InferenceModel& model, int threads, Context context = Context::automatic);
   ~NetworkPredictor() override;
 
   std::int64_t vocab_size() const override { return model_.vocab_size(); }
   std::int64_t block_size() const override { return model_.block_size(); }
-  /// The last block_size ids are run.
+  /// Runs only the last block_size ids.
   Rows start(std::span<const std::int64_t> ids, std::int64_t sequences) override;
   Rows advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) override;
   std::int64_t at_once() const override;
   void logits(const WindowBatch& windows, std::span<float> logits) override;
-  /// Without the logits ever lying in memory all at once.
+  /// Computes the losses without storing all logits at the same time.
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
   int threads() const override { return threads_; }
   void each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) override;
-  /// After each change of the model's weights. Sequences begun before it must be started anew.
+  /// Call it after each change of the model's weights. Then restart the sequences.
   void take_weights();
 
  private:
@@ -56,7 +56,7 @@ class NetworkPredictor : public Predictor {
   const InferenceModel& model_;
   int threads_;
   std::int64_t kept_;
-  std::unique_ptr<cpu::ForwardTeam> team_;  ///< made when it is first asked for, as the decoder is
+  std::unique_ptr<cpu::ForwardTeam> team_;  ///< created on first use, like decoder_
   std::unique_ptr<cpu::Decoder> decoder_;
 };
 

@@ -1,5 +1,5 @@
-// What says which symbol comes next: everything that samples, scores, evaluates or audits asks a predictor, and knows
-// no network. Knows no text, no filter and no file.
+// The interface that predicts the next symbol. Sampling, scoring, evaluation and audits use a predictor instead of a
+// network. Independent of texts, filters and files.
 #pragma once
 
 #include <cstdint>
@@ -12,41 +12,41 @@
 
 namespace chargpt {
 
-/// A distribution of the next symbol, given those so far. What it hands over are logits up to a constant: the
-/// probabilities are their softmax.
+/// A distribution of the next symbol, given the symbols so far. Returns logits up to a constant: their softmax is the
+/// distribution.
 class Predictor : public WindowScorer {
  public:
   struct Rows {
-    float* first;         ///< of the last position of every sequence: (B, V), to be used up
-    std::int64_t stride;  ///< from row to row
+    float* first;         ///< (B, V): logits at the last position of each sequence; the caller may overwrite them
+    std::int64_t stride;  ///< row stride in floats
   };
   virtual std::int64_t vocab_size() const = 0;
-  /// Symbols in a window that is scored, at most.
+  /// Maximum number of symbols in a window to score.
   virtual std::int64_t block_size() const = 0;
 
-  /// `sequences` equal ones, of at least one id.
+  /// Starts `sequences` equal sequences with these ids (at least one).
   virtual Rows start(std::span<const std::int64_t> ids, std::int64_t sequences) = 0;
-  /// Goes on with these rows of the batch, in ascending order, each grown by its id.
+  /// Continues these rows of the batch, in ascending order, each with its id of `ids`.
   virtual Rows advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) = 0;
-  /// Sequences that memory allows in one batch.
+  /// Number of sequences per batch.
   virtual std::int64_t at_once() const = 0;
   virtual int threads() const { return 1; }
-  /// body(row, thread) for each of so many rows of a batch, on all threads() at the same time. What it throws ends it.
+  /// Calls body(row, thread) for each row of a batch, on all threads() at the same time. Rethrows an exception of body.
   virtual void each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) {
     for (std::int64_t row = 0; row < rows; ++row) body(row, 0);
   }
 
-  /// Their logits take 64 MB at most.
+  /// Number of tokens to score per call; their logits need at most 64 MB.
   std::int64_t tokens_at_once() const override { return logits_at_once(WindowScorer::tokens_at_once(), vocab_size()); }
-  /// Of every position of the windows: (B, T, V), float32. Errors as check_windows.
+  /// Computes the logits of every position of the windows: (B, T, V), float32. Throws the errors of check_windows().
   virtual void logits(const WindowBatch& windows, std::span<float> logits) = 0;
-  /// By logits().
+  /// Computes the losses in nats with logits().
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
-  /// Losses of the targets [from, to) of one window, into (to - from), each predicted before anything learns from it;
-  /// then learns from them, if the predictor adapts.
+  /// Computes the losses of targets [from, to) of one window, (to - from), before learning from them; an adaptive
+  /// predictor then learns from them.
   virtual void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses);
-  /// The same, with the logits of all its positions instead of losses: (length, V).
+  /// Does the same, but returns the logits of all positions of the window: (length, V).
   virtual void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits);
 };
 

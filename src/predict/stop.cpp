@@ -10,7 +10,7 @@
 namespace chargpt {
 namespace {
 
-/// Length of the longest end of `text` that is the beginning, not the whole, of `stop`.
+/// Length of the longest suffix of `text` that is a proper prefix of `stop`.
 std::size_t begun_length(std::string_view text, std::string_view stop) {
   for (std::size_t length = std::min(text.size(), stop.size() - 1); length > 0; --length)
     if (text.ends_with(stop.substr(0, length))) return length;
@@ -36,7 +36,7 @@ std::string Utf8Assembler::finish() {
 
 StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {
   if (std::any_of(stops_.begin(), stops_.end(), [](const std::string& stop) { return stop.empty(); }))
-    throw Error(ExitCode::usage, "a stop string is empty, which every text contains; give at least one character");
+    throw Error(ExitCode::usage, "a stop string is empty; give it at least one character");
 }
 
 std::string StopMatcher::add(std::string_view text) {

@@ -1,5 +1,5 @@
-// From a stream of pieces of text to what may be shown: incomplete characters and possible stop strings are held back
-// until they are decided. Pure; knows no model and no vocabulary.
+// Converts a stream of text pieces to the text to show: holds back incomplete characters and possible stop strings
+// until they are complete. Independent of models and vocabularies.
 #pragma once
 
 #include <string>
@@ -8,31 +8,31 @@
 
 namespace chargpt {
 
-/// Cuts a stream of bytes (units: bytes) between characters: the bytes of an unfinished one are held back. Nothing is
-/// lost or changed; bytes that are no UTF-8 come out as they are. Source: Unicode 15, table 3-7, "Well-Formed UTF-8
-/// Byte Sequences".
+/// Splits a stream of bytes between characters: holds back the bytes of an incomplete character. All bytes are
+/// output unchanged, also those that are not UTF-8. Source: Unicode 15, table 3-7, "Well-Formed UTF-8 Byte
+/// Sequences".
 class Utf8Assembler {
  public:
-  /// Returns what may be shown now.
+  /// Returns the text that can be shown now.
   std::string add(std::string_view bytes);
-  /// The end of the text: the bytes of a character that stayed unfinished.
+  /// Ends the text: returns the bytes of an incomplete character.
   std::string finish();
 
  private:
   std::string held_;  ///< a proper prefix of one character
 };
 
-/// Ends a text before the first stop string. Text that may be the beginning of one is held back. The outcome does not
-/// depend on how the text was cut into pieces: the stop string that is complete first wins, of those complete at once
-/// the longest.
+/// Ends a text before the first stop string. Holds back text that may be the start of one. The result does not depend
+/// on the split into pieces: the stop string that is complete first wins; if several end at the same byte, the
+/// longest.
 class StopMatcher {
  public:
-  /// No strings: nothing ever stops. Error usage where one is empty.
+  /// Without strings the text never stops. Throws Error usage if a string is empty.
   explicit StopMatcher(std::vector<std::string> stops);
-  /// Returns what may be shown now; nothing more once stopped.
+  /// Returns the text that can be shown now; "" after a stop.
   std::string add(std::string_view text);
   bool stopped() const { return stopped_; }
-  /// The end of the text: what was held back and became no stop string.
+  /// Ends the text: returns the text held back.
   std::string finish();
 
  private:

@@ -7,7 +7,7 @@
 namespace chargpt {
 
 SymbolTree::SymbolTree(std::span<const std::int64_t> frequencies) : paths_(frequencies.size()) {
-  using Part = std::tuple<std::int64_t, std::int64_t, std::int32_t>;  // frequency, which came first, child
+  using Part = std::tuple<std::int64_t, std::int64_t, std::int32_t>;  // frequency, order of creation, child
   std::priority_queue<Part, std::vector<Part>, std::greater<>> parts;
   std::int64_t made = 0;
   for (const std::int64_t frequency : frequencies) {
@@ -33,7 +33,7 @@ SymbolTree::SymbolTree(std::span<const std::int64_t> frequencies) : paths_(frequ
 }
 
 void SymbolTree::split(std::span<const double> of_symbols, std::span<double> of_bits) const {
-  // First the sum of each subtree, whose children come before it; then its share, from the root down.
+  // First computes the sum of each subtree, children before parents; then the share of bit 1 at each node.
   const auto sum = [&](std::int32_t child) {
     return is_symbol(child) ? of_symbols[symbol_of(child)] : of_bits[static_cast<std::size_t>(child)];
   };

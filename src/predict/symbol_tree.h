@@ -1,4 +1,4 @@
-// A symbol told by decisions of one bit each: a binary tree whose leaves are the symbols, frequent ones near its root.
+// A symbol as a sequence of binary decisions: a binary tree with the symbols as leaves, frequent ones near its root.
 // Source: Huffman, "A method for the construction of minimum-redundancy codes" (1952).
 #pragma once
 
@@ -17,19 +17,19 @@ class SymbolTree {
     bool bit;
   };
 
-  /// Of at least one symbol. Equal frequencies are told apart by the symbols' ids.
+  /// Builds the tree for at least one symbol. Ties between frequencies are broken by the symbols' ids.
   explicit SymbolTree(std::span<const std::int64_t> frequencies);
 
   std::int64_t symbols() const { return std::ssize(paths_); }
-  /// symbols() - 1; the root is the last.
+  /// Number of inner nodes, symbols() - 1; the root is the last one.
   std::int64_t nodes() const { return std::ssize(children_); }
-  /// From the root to a symbol.
+  /// The decisions from the root to a symbol.
   std::span<const Step> path(std::int64_t symbol) const { return paths_[static_cast<std::size_t>(symbol)]; }
 
-  /// Of each node (nodes()), the probability that its bit is 1, given probabilities of symbols that are above 0.
+  /// Converts probabilities of symbols, all above 0, to the probability of each node (nodes()) that its bit is 1.
   void split(std::span<const double> of_symbols, std::span<double> of_bits) const;
-  /// The other way: of each symbol. bit_is_one(node, reached, from) is asked from the root down, with the probability
-  /// of reaching the node, and what it left in `from` of the node before (at the root: `from_root`).
+  /// The inverse of split(). Calls bit_is_one(node, reached, from) from the root down, with the probability of reaching
+  /// the node and a value that the call for the parent left in `from` (`from_root` at the root).
   template <class From, class BitIsOne>
   void join(std::span<double> of_symbols, From from_root, const BitIsOne& bit_is_one) const {
     std::vector<std::pair<double, From>> reached(children_.size() + 1, {1, from_root});
@@ -51,7 +51,7 @@ class SymbolTree {
  private:
   static bool is_symbol(std::int32_t child) { return child < 0; }
   static std::size_t symbol_of(std::int32_t child) { return static_cast<std::size_t>(~child); }
-  std::vector<std::array<std::int32_t, 2>> children_;  ///< by bit: a node before this one, or ~symbol
+  std::vector<std::array<std::int32_t, 2>> children_;  ///< by bit: a node with a smaller index, or ~symbol
   std::vector<std::vector<Step>> paths_;
 };
 
