@@ -11,7 +11,7 @@ namespace chargpt {
 namespace {
 
 constexpr std::array rates = {1e-4, 2e-4, 4e-4, 8e-4};
-constexpr double as_good = 1e-3;  ///< nats per token: the lower rates are favoured there
+constexpr double as_good = 1e-3;  ///< nats per token from the best loss; lower rates are favoured on this text
 constexpr std::int64_t most_tokens = 50'000, least_tokens = 1'000;
 
 }  // namespace

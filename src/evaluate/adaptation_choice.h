@@ -1,5 +1,5 @@
-// The rate at which a network adapts, by trials on the end of the text that it was trained on: never on what is scored.
-// Knows no file.
+// Chooses the learning rate of --adapt by trials on the end of the training split, never on the text to score.
+// Independent of files.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace chargpt {
 
-/// A network has less to learn from text that it was trained on: the best rate there was half of the best rate on new
-/// text, or less, for each of four models (predict/README.md). So each rate is tried there at half.
+/// A network learns less from text that it was trained on: for each of four models the best rate there was at most half
+/// of the best rate on new text (predict/README.md). So each rate is tried there at half its value.
 struct AdaptationTrial {
   double rate = 0;
-  double loss = 0;  ///< of the end of the train split, adapting at half of the rate; nats per token
+  double loss = 0;  ///< on the end of the training split, at half of the rate; nats per token
 };
 
 struct AdaptationChoice {
   Adaptation adaptation;
-  std::int64_t tokens = 0;                ///< of the end of the train split, where the rates were tried
-  std::vector<AdaptationTrial> trials{};  ///< empty: the rate was not chosen, or the text was too short
+  std::int64_t tokens = 0;                ///< tokens at the end of the training split used for the trials
+  std::vector<AdaptationTrial> trials{};  ///< empty if the rate was not chosen or the text was too short
 };
 
-/// The best of some rates, or the highest that is within 0.001 nats per token of it, on the last twentieth of `train`,
-/// 50,000 tokens at most, in the windows of adaptive_loss(). By `threads` threads, whose number does not change the
-/// result.
+/// Tries some rates on the last twentieth of `train` (at most 50,000 tokens), in the windows of adaptive_loss().
+/// Chooses the highest rate within 0.001 nats per token of the best loss. The result does not depend on
+/// `threads`.
 AdaptationChoice choose_adaptation(const InferenceModel& model, TokenView train, int threads,
                                    const Heartbeat& heartbeat = {});
 

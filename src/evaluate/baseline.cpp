@@ -18,9 +18,9 @@ TokenView beginning(TokenView text) {
   return text.slice(0, std::min(text.size(), most_tokens));
 }
 
-/// What `split` adds to the compressed size of `train`, in nats per token.
+/// The bytes that `split` adds to the compressed size of `train`, in nats per token.
 double ppmd_loss(const Vocabulary& vocabulary, TokenView train, TokenView split, const Heartbeat& heartbeat) {
-  const std::int64_t document = split.document();  // one that ends the train split begins the other: written once
+  const std::int64_t document = split.document();  // if `train` ends with the id that starts `split`, omit one of them
   if (document != TokenView::no_document && split.size() > 1 && split[0] == document &&
       train[train.size() - 1] == document)
     split = split.slice(1, split.size() - 1);
@@ -35,7 +35,7 @@ Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows
                             bool with_ppmd) {
   const Vocabulary& vocabulary = corpus.vocabulary();
   const TokenView train = beginning(corpus.train()), measured = beginning(split);
-  std::vector<ScoredWindows> cuts{{.length = measured.size()}};  // none
+  std::vector<ScoredWindows> cuts{{.length = measured.size()}};  // without cuts
   if (windows.length < measured.size()) cuts.push_back(windows);
   const auto of_cuts =
       ngram_losses(train, measured, vocabulary.size(), cuts, longest_order, part_heartbeat(heartbeat, 0, 0.6));

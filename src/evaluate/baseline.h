@@ -1,4 +1,4 @@
-// Losses of counting and compressing on a split, which a model has to beat. Independent of models. Unit: nats per
+// Losses on a split by counting and by compression, for comparison with models. Independent of models. Unit: nats per
 // token.
 #pragma once
 
@@ -12,23 +12,23 @@
 
 namespace chargpt {
 
-/// Losses compare within a class: frozen, nothing is learned from the text that is scored; adaptive, each character is
-/// predicted before it is learned from. Uniform and counted n-grams are frozen; PPMd is adaptive.
+/// Compare losses only within a class. Frozen: nothing is learned from the scored text (uniform, counted n-grams).
+/// Adaptive: each character is predicted, then learned from (PPMd).
 struct Baselines {
   double uniform = 0;         ///< ln V
-  std::int64_t measured = 0;  ///< tokens of the split that the figures are of: the first 10 million
-  std::int64_t shared = 0;    ///< of these, tokens that occur in the train split too (shared_text.h)
-  std::int64_t counted = 0;   ///< tokens of the train split that the rest is counted on: the first 10 million
+  std::int64_t measured = 0;  ///< scored tokens of the split: at most the first 10 million
+  std::int64_t shared = 0;    ///< scored tokens that also occur in the training split (shared_text.h)
+  std::int64_t counted = 0;   ///< counted tokens of the training split: at most the first 10 million
   double unigram = 0, bigram = 0, trigram = 0;
   std::int64_t ngram_order = 0;  ///< best of 1..8
   double ngram = 0;
-  double ngram_in_windows = 0;  ///< of the same order, its context cut where the model's windows are
-  std::optional<double> ppmd;   ///< what the split adds to what is counted (compression.h); absent if left out
+  double ngram_in_windows = 0;  ///< of the same order, with contexts cut at the model's windows
+  std::optional<double> ppmd;   ///< from the compressed size that the split adds; nullopt if not computed
 };
 
-/// All baselines of `split`, which is in the vocabulary of `corpus`. Counting sees the whole text before each token,
-/// the most it can: the harder figure to beat. `windows` is for ngram_in_windows, counting with no more context than
-/// the model has. About 1 s on tinyshakespeare, half of it `with_ppmd`. Errors as ppmd_bytes.
+/// Computes all baselines of `split`, in the vocabulary of `corpus`. The n-grams see the whole text before each token,
+/// their best case; ngram_in_windows sees only the context that the model has in `windows`. About 1 s on
+/// tinyshakespeare, half of it for `with_ppmd`. Throws the errors of ppmd_bytes().
 Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows,
                             const Heartbeat& heartbeat = {}, bool with_ppmd = true);
 

@@ -16,7 +16,7 @@
 namespace chargpt {
 namespace {
 
-constexpr const char* between_documents = "\xFF";  ///< no byte of UTF-8: a symbol of its own, as it is to a model
+constexpr const char* between_documents = "\xFF";  ///< a byte that UTF-8 does not use: one symbol, as for a model
 
 /// The bytes of each id.
 std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
@@ -26,7 +26,7 @@ std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
   return symbols;
 }
 
-/// take(bytes) for all texts, a run at a time.
+/// Calls take(bytes) for all texts, one run at a time.
 template <class Take>
 void each_run(const std::vector<TokenView>& texts, const std::vector<std::string>& symbols, const Take& take) {
   std::string bytes;
@@ -38,7 +38,7 @@ void each_run(const std::vector<TokenView>& texts, const std::vector<std::string
     });
 }
 
-/// libarchive's 7-Zip writer. It keeps what it has compressed in a temporary file, and writes it out at the end.
+/// libarchive's 7-Zip writer. It stores the compressed data in a temporary file, and writes it out at the end.
 class Ppmd {
  public:
   explicit Ppmd(std::int64_t bytes) : archive_(archive_write_new()) {
@@ -55,14 +55,14 @@ class Ppmd {
   void take(const std::string& text) {
     check(archive_write_data(archive_.get(), text.data(), text.size()) < 0 ? ARCHIVE_FATAL : ARCHIVE_OK);
   }
-  /// The format's first header says at byte 12 how far behind it the last one is: what lies between is the text.
+  /// Byte 12 of the first header contains the distance to the last header: the size of the compressed text.
   std::int64_t finish() {
     check(archive_write_close(archive_.get()));
     return static_cast<std::int64_t>(from_little_endian(std::string_view(written_).substr(12, 8)));
   }
 
  private:
-  struct End {  // also of one that is not whole, whose rest libarchive would fill with zeros
+  struct End {  // for an archive that is incomplete: libarchive would fill the rest with zeros
     void operator()(archive* unfinished) const {
       archive_write_fail(unfinished);
       archive_write_free(unfinished);
@@ -77,7 +77,7 @@ class Ppmd {
     if (archive_errno(archive_.get()) == ENOMEM) throw std::bad_alloc();
     const char* const why = archive_error_string(archive_.get());
     throw Error(ExitCode::io, "libarchive failed (", why == nullptr ? "no reason given" : why,
-                "); it needs a folder for a temporary file (TMPDIR)");
+                "); set TMPDIR to a folder for temporary files");
   }
 
   std::string written_;

@@ -7,13 +7,13 @@
 namespace chargpt {
 namespace {
 
-/// A state stands for stretches that end at the same places of the texts, from one longer than its link's longest to
-/// `length`.
+/// A state represents the stretches that end at the same positions of the texts, of lengths from 1 + the length of its
+/// link to `length`.
 struct State {
   std::int64_t length = 0;
   std::int32_t link = -1;
-  std::int64_t found = 0;  ///< the longest of its stretches seen in the source
-  std::int64_t found_end = std::numeric_limits<std::int64_t>::max();  ///< where that ended for the first time
+  std::int64_t found = 0;  ///< length of its longest stretch that occurs in the source
+  std::int64_t found_end = std::numeric_limits<std::int64_t>::max();  ///< end of the first occurrence of that stretch
 };
 
 class SuffixAutomaton {
@@ -28,10 +28,10 @@ class SuffixAutomaton {
     last_ = current;
   }
 
-  /// The state of all that has been appended.
+  /// The state of the whole appended text.
   std::int32_t last() const { return last_; }
 
-  /// Reads a source: marks of each state the longest stretch that occurs there.
+  /// Reads a source: records for each state its longest stretch that occurs there.
   void read(TokenView source) {
     std::int32_t state = 0;
     std::int64_t length = 0, end = 0;
@@ -50,7 +50,7 @@ class SuffixAutomaton {
     spread();
   }
 
-  /// The longest stretch that ends where `state` does and occurs in the source; where it ended there at first.
+  /// The longest stretch with the end of `state` that occurs in the source: length, end of first occurrence.
   std::pair<std::int64_t, std::int64_t> found(std::int32_t state) const {
     while (state > 0 && states_[at(state)].found == 0) state = states_[at(state)].link;
     return state <= 0 ? std::pair<std::int64_t, std::int64_t>(0, 0)
@@ -73,7 +73,7 @@ class SuffixAutomaton {
     if (next_.insert_or_assign(key(state, id), to).second) outgoing_[at(state)].push_back(id);
   }
 
-  /// The state that `id` leads to, split where it also stands for longer stretches.
+  /// The state after `id`; if that also represents longer stretches, splits it.
   std::int32_t target(std::int32_t state, std::int64_t id) {
     const std::int32_t old = next(state, id);
     const std::int64_t length = states_[at(state)].length + 1;
@@ -94,7 +94,7 @@ class SuffixAutomaton {
     marked.found_end = end;
   }
 
-  /// Whatever holds a stretch holds the shorter ones of its links, whole.
+  /// A state that occurs in the source contains the shorter stretches of its links.
   void spread() {
     std::vector<std::int32_t> order;
     for (std::int32_t state = 1; state < static_cast<std::int32_t>(states_.size()); ++state) order.push_back(state);
@@ -118,7 +118,7 @@ class SuffixAutomaton {
 CopiedText copied_text(std::span<const std::vector<std::int64_t>> texts, TokenView source) {
   SuffixAutomaton automaton;
   std::vector<std::int32_t> states;
-  std::int64_t separator = std::int64_t{1} << 31;  // no id; each stands once, so that no stretch spans two texts
+  std::int64_t separator = std::int64_t{1} << 31;  // not an id; each is unique, so that stretches do not span two texts
   for (const std::vector<std::int64_t>& text : texts) {
     for (const std::int64_t id : text) {
       automaton.append(id);
@@ -158,7 +158,7 @@ double CopiedText::new_share(std::int64_t length) const {
 }
 
 double CopiedText::copied_share(std::int64_t length) const {
-  std::int64_t covered = 0, left = 0;  // left: tokens before the current one that a stretch still reaches back to
+  std::int64_t covered = 0, left = 0;  // number of earlier tokens that belong to the current stretch
   for (std::size_t i = match.size(); i-- > 0;) {
     if (match[i] >= length) left = std::max(left, match[i]);
     if (left > 0) {

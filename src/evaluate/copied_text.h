@@ -1,4 +1,4 @@
-// Which stretches of some texts stand word for word in another: whether a model writes or recites. Knows no model.
+// Finds stretches of texts that occur verbatim in a source: does a model copy it? Independent of models.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace chargpt {
 
-/// What of a text stands in a source.
+/// The parts of some texts that occur in a source.
 struct CopiedText {
-  /// For each token the longest stretch that ends with it, within its text, and stands in the source; 0: not even the
-  /// token.
+  /// For each token, the length of the longest stretch that ends with it, within its text, and occurs in the source; 0
+  /// if the token does not.
   std::vector<std::int64_t> match;
-  /// The longest of all: which text, its tokens [begin, end), and where it stands in the source for the first time.
+  /// The longest stretch: its length, the index of its text, its first token, and its first occurrence in the source.
   std::int64_t longest = 0, text = 0, begin = 0, source_begin = 0;
-  std::vector<std::size_t> ends;  ///< of each text, in `match`
+  std::vector<std::size_t> ends;  ///< end of each text, as an index into `match`
 
-  /// Of the stretches of `length` tokens, the share that does not stand in the source; 0 where no text is as long.
+  /// Fraction of the stretches of `length` tokens that do not occur in the source; 0 if all texts are shorter.
   double new_share(std::int64_t length) const;
-  /// Of all tokens, the share that lies in a stretch of at least `length` that stands in the source.
+  /// Fraction of all tokens that are in a stretch of at least `length` tokens that occurs in the source.
   double copied_share(std::int64_t length) const;
 };
 
-/// Reads the source once, through an automaton of all stretches of the texts: some 200 bytes for each of their tokens,
-/// however long the source is. Source: suffix automata, Blumer et al., "The smallest automaton recognizing the subwords
+/// Reads the source once, with an automaton of all stretches of the texts: about 200 bytes per token of the texts, for
+/// any length of the source. Source: suffix automata, Blumer et al., "The smallest automaton recognizing the subwords
 /// of a text" (1985).
 CopiedText copied_text(std::span<const std::vector<std::int64_t>> texts, TokenView source);
 

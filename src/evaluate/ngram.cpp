@@ -22,8 +22,8 @@ std::vector<std::int32_t> ids_of(TokenView text) {
   return ids;
 }
 
-/// The split, predicted order by order. The context of a token never reaches back over the start of the window that
-/// predicts it; nor over the start of its document, since no counted n-gram does.
+/// The prediction of the split, order by order. The context of a token does not cross the start of the window that
+/// predicts it, nor the start of its document, because counted n-grams do not.
 class SplitPrediction {
  public:
   SplitPrediction(TokenView split, std::int64_t vocab_size, ScoredWindows windows)
@@ -32,11 +32,11 @@ class SplitPrediction {
         probabilities_(tokens_.size(), 1.0 / static_cast<double>(vocab_size)),
         cut_(split, windows.length, windows.stride) {}
 
-  /// From order n - 1 to `order` = n, of which `level` is.
+  /// Continues from order n - 1 to `order` = n, the order of `level`.
   void predict_next_order(const NgramLevel& level, std::int64_t order) {
     std::int32_t next_context = unseen;
     std::int64_t number = 0;
-    WindowCut::Window window = cut_[number];  // which predicts token t + 1
+    WindowCut::Window window = cut_[number];  // the window that predicts token t + 1
     for (std::size_t t = 0; t < tokens_.size(); ++t) {
       const std::int32_t context = std::exchange(contexts_[t], next_context);
       next_context = unseen;
@@ -60,14 +60,14 @@ class SplitPrediction {
  private:
   std::vector<std::int32_t> tokens_;  ///< (M)
   std::vector<std::int32_t>
-      contexts_;  ///< (M) number of the n-gram that ends before token t; unseen where it is new or cut
-  std::vector<double> probabilities_;  ///< (M) of token t, so far
+      contexts_;  ///< (M) number of the n-gram that ends before token t; unseen if it is new or cut
+  std::vector<double> probabilities_;  ///< (M) of token t, for the orders so far
   WindowCut cut_;
 };
 
 void check_countable(TokenView train, TokenView split, std::int64_t vocab_size, ScoredWindows windows) {
   if (split.size() < 2)
-    throw Error(ExitCode::data, "a split of ", split.size(), " tokens has nothing to predict; at least 2 are needed");
+    throw Error(ExitCode::data, "a split of ", split.size(), " tokens is too short; at least 2 tokens are needed");
   if (std::max(train.size(), split.size()) >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 ||
       windows.length < 1 || windows.stride < 0 || windows.stride > windows.length)
     throw Error(ExitCode::internal, "n-grams of ", train.size(), " tokens, ", vocab_size, " symbols and windows of ",
@@ -113,7 +113,7 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   std::int32_t next_context = unseen;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const std::int32_t context = std::exchange(contexts_[i], next_context);
-    // The context of a document begins with the id before it: that alone is one.
+    // The first context of a document is the id that starts it, alone.
     const bool reaches_back = order_ > 1 && tokens_[i] == document_;
     next_context = context == unseen || reaches_back ? unseen : level.find(context, tokens_[i]);
   }

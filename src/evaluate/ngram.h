@@ -1,8 +1,8 @@
-// Counted n-grams, one order after the other, and the model they make: p_n(w | h) = (c(hw) + T(h) p_{n-1}(w | h')) /
-// (c(h) + T(h)), where c counts in the train split, T(h) is how many different tokens followed h there, h' is h without
-// its first token, p_0 = 1/V, and p_n = p_{n-1} where h was never seen. Where a text has documents, no h reaches back
-// over the id that begins one (base/token_view.h). Source: Witten & Bell (1991), interpolated as in Chen & Goodman
-// (1998), section 2.5. Knows no text and no file.
+// Counts n-grams, order by order, for the model p_n(w | h) = (c(hw) + T(h) p_{n-1}(w | h')) / (c(h) + T(h)), where c
+// counts in the training split, T(h) is the number of different tokens that follow h there, h' is h without its first
+// token, p_0 = 1/V, and p_n = p_{n-1} if h was not seen. In a text with documents, h does not reach back over the id
+// that starts one (base/token_view.h). Source: Witten & Bell (1991), interpolated as in Chen & Goodman (1998), section
+// 2.5. Independent of texts and files.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace chargpt {
 
-/// The n-grams of one order. Each is numbered; those of one context, an (n - 1)-gram, lie side by side, by their last
-/// token. So no context of any length is ever confused with another.
+/// The numbered n-grams of one order. Those with the same context, an (n - 1)-gram, are consecutive and sorted by their
+/// last token. Contexts are exact, not hashed.
 struct NgramLevel {
   static constexpr std::int32_t unseen = -1;
 
@@ -24,7 +24,7 @@ struct NgramLevel {
   std::vector<std::int32_t> ids;       ///< last token of each n-gram
   std::vector<std::int32_t> counts;    ///< c(hw)
 
-  /// Number of the n-gram of this context and last token; unseen where there is none.
+  /// Returns the number of the n-gram with this context and last token, or `unseen`.
   std::int32_t find(std::int32_t context, std::int32_t id) const;
   /// T(h)
   std::int32_t distinct(std::int32_t context) const {
@@ -32,30 +32,30 @@ struct NgramLevel {
   }
 };
 
-/// Counts a text. 16 bytes for each token while it counts, and for each different n-gram of a level 8 to 16.
+/// Counts a text. Memory: 16 bytes per token, and 8 to 16 per different n-gram of the level.
 class NgramCounter {
  public:
   explicit NgramCounter(TokenView text);
-  /// Order 1 first.
+  /// Returns the next level; the first call returns order 1.
   NgramLevel next_order(const Heartbeat& heartbeat = {});
 
  private:
   std::vector<std::int32_t> tokens_;    ///< (N)
-  std::vector<std::int32_t> contexts_;  ///< (N) number of the n-gram that ends before token i; unseen for the first n
+  std::vector<std::int32_t> contexts_;  ///< (N) number of the n-gram that ends before token i; the first n are unseen
   std::size_t contexts_of_level_ = 1;
   std::int64_t document_;
   std::int64_t order_ = 0;
 };
 
-/// Windows of `length` targets that begin every `stride` tokens, of which those are scored that no earlier window held.
+/// Windows of `length` targets that start every `stride` tokens; a target is scored only in the first window with it.
 struct ScoredWindows {
-  std::int64_t length = 0, stride = 0;  ///< stride 0: length, no overlap
+  std::int64_t length = 0, stride = 0;  ///< stride 0: equal to length, without overlap
 };
 
-/// For each of `windows`: the loss of each order 1..max_order in nats per token, counted on `train`, on `split` cut
-/// into such windows (no context across a cut: the first target of a window is predicted from one character, its input,
-/// the second from two, and so on); a length of the split's size or more makes no cut. Error data when `split` has no
-/// target (fewer than 2 tokens).
+/// For each of `windows`, the loss of each order 1..max_order in nats per token on `split`, counted on `train`.
+/// Contexts do not cross the start of a window: its first target is predicted from one character, its input, the second
+/// from two, and so on; windows of the split's size or more do not cut contexts. Throws Error data if `split` has fewer
+/// than 2 tokens.
 std::vector<std::vector<double>> ngram_losses(TokenView train, TokenView split, std::int64_t vocab_size,
                                               const std::vector<ScoredWindows>& windows, int max_order = 8,
                                               const Heartbeat& heartbeat = {});

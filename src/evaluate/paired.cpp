@@ -11,7 +11,7 @@
 namespace chargpt {
 namespace {
 
-/// What is estimated from: each seed's mean, and the tenths of the text averaged over the seeds.
+/// Input of an estimate: each seed's mean, and the tenths of the text, averaged over the seeds.
 struct SeedLosses {
   std::vector<double> means;   ///< (K)
   std::vector<double> tenths;  ///< tenths_of()
@@ -19,11 +19,11 @@ struct SeedLosses {
 
 void check_pairs(std::size_t tokens, std::size_t others) {
   if (tokens != others)
-    throw Error(ExitCode::internal, "losses of ", tokens, " and of ", others, " tokens do not pair");
+    throw Error(ExitCode::internal, "losses of ", tokens, " and of ", others, " tokens cannot be paired");
 }
 
 SeedLosses seed_losses(std::span<const std::vector<float>> losses, const TokenView& text) {
-  if (losses.empty() || losses.front().empty()) throw Error(ExitCode::internal, "statistics of no losses");
+  if (losses.empty() || losses.front().empty()) throw Error(ExitCode::internal, "statistics need at least one loss");
   SeedLosses result;
   for (const std::vector<float>& seed : losses) {
     check_pairs(losses.front().size(), seed.size());
@@ -67,7 +67,7 @@ double beta_fraction(double x, double a, double b) {
   return fraction;
 }
 
-/// Regularised incomplete beta function I_x(a, b); x + rest = 1, both given so that neither loses digits.
+/// Regularised incomplete beta function I_x(a, b); x + rest = 1, both passed so that neither loses digits.
 double incomplete_beta(double x, double rest, double a, double b) {
   if (x <= 0) return 0;
   if (rest <= 0) return 1;
@@ -80,7 +80,7 @@ double incomplete_beta(double x, double rest, double a, double b) {
 }  // namespace
 
 MeanEstimate mean_of_seeds(std::span<const double> means, std::int64_t comparisons) {
-  if (means.empty()) throw Error(ExitCode::internal, "statistics of no seeds");
+  if (means.empty()) throw Error(ExitCode::internal, "statistics need at least one seed");
   const auto K = static_cast<double>(means.size()), pairs = static_cast<double>(comparisons);
   MeanEstimate result{.mean = std::accumulate(means.begin(), means.end(), 0.0) / K};
   if (!std::isfinite(result.mean)) return result;
@@ -99,7 +99,7 @@ MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::in
 
 MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
                                std::int64_t comparisons, const TokenView& text) {
-  if (a.size() != b.size()) throw Error(ExitCode::internal, a.size(), " and ", b.size(), " seeds do not pair");
+  if (a.size() != b.size()) throw Error(ExitCode::internal, a.size(), " and ", b.size(), " seeds cannot be paired");
   SeedLosses difference = seed_losses(a, text);
   const SeedLosses other = seed_losses(b, text);
   check_pairs(a.front().size(), b.front().size());

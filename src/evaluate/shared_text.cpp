@@ -9,20 +9,20 @@
 namespace chargpt {
 namespace {
 
-/// Spreads every input bit over all others: the finaliser of SplitMix64 (Steele et al., 2014).
+/// Spreads every input bit over all others: the finalizer of SplitMix64 (Steele et al., 2014).
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
   x = (x ^ x >> 27) * 0x94D049BB133111EBu;
   return x ^ x >> 31;
 }
 
-/// visit(hash) for each stretch of `length` tokens, in order.
+/// Calls visit(hash) for each stretch of `length` tokens, in order.
 template <class Visit>
 void each_stretch(TokenView tokens, std::int64_t length, const Visit& visit) {
   constexpr std::uint64_t base = 0x9E3779B97F4A7C15u;
-  std::uint64_t leaving = 1, hash = 0;  // base to the power of `length`; the sum of token times base to its distance
+  std::uint64_t leaving = 1, hash = 0;  // base^length; the sum of token times base^(tokens after it)
   for (std::int64_t i = 0; i < length; ++i) leaving *= base;
-  std::vector<std::uint64_t> last(static_cast<std::size_t>(length));  // a ring of the stretch's tokens, each plus 1
+  std::vector<std::uint64_t> last(static_cast<std::size_t>(length));  // ring buffer of a stretch: tokens plus 1
   std::size_t place = 0;
   std::int64_t seen = 0;
   tokens.each_run([&](std::span<const std::int64_t> run) {
@@ -43,7 +43,7 @@ void mark_stretches(TokenView scored, TokenView train, std::vector<bool>& shared
   std::vector<std::uint64_t> hashes;
   each_stretch(scored, length, [&](std::uint64_t hash) { hashes.push_back(hash); });
   std::ranges::sort(hashes);
-  std::vector<bool> maybe(std::bit_ceil(32 * hashes.size())), met(hashes.size());  // by the last bits; by place
+  std::vector<bool> maybe(std::bit_ceil(32 * hashes.size())), met(hashes.size());  // indexed by the low bits; by index
   for (const std::uint64_t hash : hashes) maybe[hash & (maybe.size() - 1)] = true;
   const auto first_of = [&](std::uint64_t hash) {
     return static_cast<std::size_t>(std::ranges::lower_bound(hashes, hash) - hashes.begin());
@@ -61,7 +61,7 @@ void mark_stretches(TokenView scored, TokenView train, std::vector<bool>& shared
   });
 }
 
-/// Documents may be shorter than a stretch, and have other neighbours here and there.
+/// Documents may be shorter than a stretch, and have different neighbours in the two texts.
 void mark_documents(TokenView scored, TokenView train, std::vector<bool>& shared) {
   if (scored.document() == TokenView::no_document) return;
   const KnownDocuments known(train);

@@ -1,4 +1,4 @@
-// How much of one text occurs verbatim in another: a loss measures memorization there. Independent of models.
+// How much of one text occurs verbatim in another, where a loss measures memorization. Independent of models.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace chargpt {
 
-/// Stretches from this many tokens on are shared text and not a coincidence: the validation split of tinyshakespeare
-/// has not even 32 characters in a row in common with its train split.
+/// Minimum length in tokens of shared text; shorter stretches are coincidences: the longest that the validation split
+/// of tinyshakespeare has in common with its training split is shorter than 32 characters.
 constexpr std::int64_t shared_stretch = 64;
 
-/// Tokens of `scored` that lie in a stretch of shared_stretch tokens that occurs in `train` too (in all of a `scored`
-/// that is shorter; under half of that nothing is shared), or in a document that is one of `train`'s. Compares hashes
-/// of 64 bits; 20 bytes for each token of `scored`; a few nanoseconds for each of `train`. Source: containment of
-/// documents by their shingles, Broder (1997); rolling hash of Karp & Rabin (1987).
+/// Number of tokens of `scored` in a stretch of shared_stretch tokens that also occurs in `train`, or in a document
+/// that also is in `train`. If `scored` is shorter than shared_stretch, all of it is the stretch; below half, stretches
+/// do not count. Compares 64-bit hashes; 20 bytes per token of `scored`; a few nanoseconds per token of `train`.
+/// Source: containment of documents by their shingles, Broder (1997); rolling hash of Karp & Rabin (1987).
 std::int64_t shared_tokens(TokenView scored, TokenView train);
 
 }  // namespace chargpt

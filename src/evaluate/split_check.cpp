@@ -14,17 +14,17 @@ namespace chargpt {
 namespace {
 
 constexpr std::int64_t least_tokens = 1000, most_counted = 1'000'000, most_tokens = 200'000;  // of a part
-constexpr std::int64_t stretches = 4;  // that a longer part is sampled in
+constexpr std::int64_t stretches = 4;  // evenly spaced samples of a longer part
 constexpr std::int64_t least_lines = 50;
-constexpr double sorted_share = 0.95;  ///< of neighbouring lines that are in order
+constexpr double sorted_share = 0.95;  ///< fraction of neighbouring lines that are in order
 
-// Measured on ordinary texts and pairs of unlike ones: README.md. Of a text that is learned exactly both losses are
-// tiny, and their ratio says nothing.
+// Measured on ordinary texts and unlike pairs: README.md. For a text that is learned exactly both losses are tiny, and
+// their ratio is meaningless.
 constexpr double clear_ratio = 1.25, clear_difference = 0.5;
 
 using Part = std::vector<std::uint32_t>;  ///< ids
 
-/// All of a part of the text, or stretches of it at even distances, `most` tokens.
+/// A part of the text, or evenly spaced stretches of it, `most` tokens in total.
 Part sampled(TokenView part, std::int64_t most) {
   const std::int64_t count = std::min(part.size(), most), length = count / stretches;
   std::vector<std::int64_t> ids(static_cast<std::size_t>(length * stretches));
@@ -39,7 +39,7 @@ TokenView view_of(const Part& part) {
 
 using Line = std::vector<char32_t>;
 
-/// Counts neighbouring lines that rise and that fall.
+/// Counts ascending and descending pairs of neighbouring lines.
 struct Order {
   std::int64_t rising = 0, falling = 0;
   void compare(const Line& before, const Line& line) {
@@ -53,8 +53,8 @@ struct Order {
   }
 };
 
-/// By code points, or with capital letters of ASCII taken as small ones. Held-out lines that most often are in the
-/// train part too are those of a repetition, whatever their order.
+/// Compares code points, exact or with ASCII capitals as small letters. If most held-out lines also are in the training
+/// part, the text repeats lines, so their order does not matter.
 bool is_sorted(const std::vector<Part>& parts, const Vocabulary& vocabulary) {
   const std::int64_t line_end = vocabulary.id_of('\n');
   Order exact, folded;
@@ -79,8 +79,8 @@ bool is_sorted(const std::vector<Part>& parts, const Vocabulary& vocabulary) {
   return (exact.sorted() || folded.sorted()) && 2 * repeated < held_out;
 }
 
-/// Of a text that is one: nearly all of its lines are a word or a few, hardly any is blank, and they are not a few
-/// repeated ones.
+/// True if the text is a list: nearly all lines have few words, hardly any is blank, and they are not repetitions of a
+/// few lines.
 bool is_list(const Corpus& corpus) {
   constexpr std::int64_t looked_at = 100'000, fewest_lines = 100, most_symbols = 40, most_spaces = 2;
   constexpr double nearly_all = 0.97;
@@ -117,7 +117,7 @@ bool SplitCheck::differs() const {
 
 std::optional<SplitCheck> check_split(const Corpus& corpus) {
   const TokenView train = corpus.train(), val = corpus.val();
-  if (corpus.documents() > 0) return std::nullopt;  // drawn from the whole text
+  if (corpus.documents() > 0) return std::nullopt;  // they are sampled from the whole text
   if (train.size() < 5 * least_tokens || val.size() < least_tokens) return std::nullopt;
   const std::int64_t cut = train.size() / 5 * 4;
   const std::vector<Part> parts = {sampled(train.slice(0, cut), most_counted),
@@ -142,8 +142,8 @@ nlohmann::ordered_json to_json(const SplitCheck& check) {
 std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& check) {
   if (!check || !check->differs())
     return is_list(corpus)
-               ? "the lines are short, as in a list: if each is separate, --documents lines (as in the preset "
-                 "names) trains on separate items, so that the model can write new ones"
+               ? "the lines are short, as in a list: if they are separate items, use --documents lines (as in the "
+                 "preset names), so that the model can write new ones"
                : "";
   const std::string share =
       percent(static_cast<double>(corpus.val_tokens()) / static_cast<double>(corpus.all().size()));
@@ -152,12 +152,12 @@ std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& 
                                    last ? "" : ", before its test split", ") differs from the rest");
   if (check->sorted)
     return part +
-           ", since the lines are sorted: if their order means nothing, --documents lines holds out lines drawn from "
-           "all of the text";
+           ", because the lines are sorted: if their order does not matter, use --documents lines, which holds out "
+           "lines from the whole text";
   return part + formatted(": counts of the training text predict it with a loss of %.2f, and", check->held_out_loss) +
          formatted(" the end of the training text with %.2f; ", check->train_loss) +
-         "validation will not show what the rest teaches: shuffle the lines if their order means nothing "
-         "(shuf mine.txt > shuffled.txt), or join the files so that the end has some of every kind";
+         "validation does not measure what the rest teaches: shuffle the lines if their order does not matter "
+         "(shuf mine.txt > shuffled.txt), or combine the files so that the end contains every kind of text";
 }
 
 }  // namespace chargpt

@@ -23,12 +23,12 @@ void check_stride(std::int64_t stride, std::int64_t block_size, const std::strin
                 meaning_of_0);
 }
 
-/// Windows of this length that run at once.
+/// Number of windows of this length to score per call.
 std::int64_t windows_at_once(const WindowScorer& scorer, std::int64_t length) {
   return std::max<std::int64_t>(1, scorer.tokens_at_once() / length);
 }
 
-/// Losses (B, T) of windows of one length.
+/// Losses (B, T) of windows of equal length.
 std::vector<float> losses_of(WindowScorer& scorer, TokenView split, std::span<const std::int64_t> begins,
                              std::int64_t length) {
   std::vector<float> losses(begins.size() * static_cast<std::size_t>(length));
@@ -114,8 +114,8 @@ SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t bloc
 double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t count, const Heartbeat& heartbeat) {
   const TokenView split = cut.tokens();
   check_split(split);
-  if (count < 1) throw Error(ExitCode::usage, "a sampled loss of ", count, " windows; 1 is the least");
-  // Without documents a window may begin anywhere, else where the cut has one of this length.
+  if (count < 1) throw Error(ExitCode::usage, "a sampled loss of ", count, " windows; use at least 1");
+  // Without documents a window may start at any token, else only where the cut has a window of this length.
   const std::int64_t length = cut[0].length;
   const bool anywhere = split.document() == TokenView::no_document;
   const bool last_is_short = cut[cut.count() - 1].length < length;

@@ -22,7 +22,7 @@ struct MeanOf {
   }
 };
 
-/// name_of(i) for the i-th mean; those of nothing are left out.
+/// name_of(i) names the i-th mean; omits means without characters.
 std::vector<MeanLoss> named(std::span<const MeanOf> means, const auto& name_of) {
   std::vector<MeanLoss> found;
   for (std::size_t i = 0; i < means.size(); ++i)
@@ -31,7 +31,7 @@ std::vector<MeanLoss> named(std::span<const MeanOf> means, const auto& name_of) 
   return found;
 }
 
-/// Means by the number of characters seen: none, 1, 2, 3 to 4, 5 to 8, ...
+/// Means by the number of characters seen: 0, 1, 2, 3 to 4, 5 to 8, ...
 class MeansByContext {
  public:
   void add(std::int64_t seen, double loss) {
@@ -102,7 +102,7 @@ std::vector<LineLoss> losses_by_line(TokenView text, std::span<const float> loss
   std::vector<LineLoss> lines;
   std::int64_t begin = 0;
   for (std::int64_t end = 1; end <= std::ssize(losses); ++end) {
-    const std::int64_t id = text[end];  // the last of [begin, end)
+    const std::int64_t id = text[end];  // last token of the losses [begin, end)
     if (id != line_end && id != text.document() && end < std::ssize(losses)) continue;
     const auto line = losses.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     lines.push_back({std::ssize(lines) + 1, begin, end, mean_loss(line)});

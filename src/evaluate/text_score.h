@@ -1,4 +1,4 @@
-// How much each character of a text surprises a model, and where that comes from. Knows no file and no colour.
+// How much each character of a text surprises a model, and by what kind of character. Independent of files and colours.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ struct MeanLoss {
   std::int64_t characters = 0;
 };
 
-// Below, losses[i] is that of the text's token i + 1, in nats, as split_loss() has them.
+// Below, losses[i] is the loss of the text's token i + 1, in nats, as in split_loss().
 
-/// By the number of characters that were seen before: 1, 2, 3 to 4, 5 to 8, ... Windows without overlap. Shorter than a
-/// window: none.
+/// By the number of characters seen before: 1, 2, 3 to 4, 5 to 8, ... Uses windows without overlap. Empty for a text
+/// shorter than a window.
 std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, TokenView text, std::int64_t block_size,
                                         const Heartbeat& heartbeat = {});
 
-/// The same where a text has documents, from their beginning on: none, 1, 2, 3 to 4, ...
+/// For texts with documents, by the number of characters since the document's start: 0, 1, 2, 3 to 4, ...
 std::vector<MeanLoss> losses_by_place(TokenView text, std::span<const float> losses);
 
 /// By kind of character: the kinds of base/utf8.h, spaces, line ends, ends of documents. Kinds that do not occur are
-/// left out.
+/// omitted.
 std::vector<MeanLoss> losses_by_class(TokenView text, std::span<const float> losses, const Vocabulary& vocabulary);
 
-/// A line of the text, its end included, which may be that of a document: losses [begin, end).
+/// A line of the text with its end, which may be the end of a document: losses [begin, end).
 struct LineLoss {
-  std::int64_t number = 0, begin = 0, end = 0;  ///< number: 1 for the first
+  std::int64_t number = 0, begin = 0, end = 0;  ///< number: from 1
   double loss = 0;                              ///< mean of its characters
 };
 

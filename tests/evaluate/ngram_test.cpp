@@ -112,8 +112,8 @@ TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {
 }
 
 TEST_CASE("a split without a target is refused") {
-  CHECK_THROWS_WITH(losses("ab", "", 2, 8, 2), "a split of 0 tokens has nothing to predict; at least 2 are needed");
-  CHECK_THROWS_WITH(losses("ab", "a", 2, 8, 2), "a split of 1 tokens has nothing to predict; at least 2 are needed");
+  CHECK_THROWS_WITH(losses("ab", "", 2, 8, 2), "a split of 0 tokens is too short; at least 2 tokens are needed");
+  CHECK_THROWS_WITH(losses("ab", "a", 2, 8, 2), "a split of 1 tokens is too short; at least 2 tokens are needed");
   CHECK_NOTHROW(losses("ab", "ab", 2, 8, 2));
 }
 

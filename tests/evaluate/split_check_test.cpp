@@ -62,8 +62,9 @@ TEST_CASE("a sorted list differs from the rest, the same list shuffled does not"
     const SplitCheck sorted = check_of(lines_of(names));
     CHECK(sorted.sorted);
     CHECK(sorted.differs());
-    CHECK_THAT(notice_of(lines_of(names)),
-               Catch::Contains("since the lines are sorted: if their order means nothing, --documents lines "));
+    CHECK_THAT(
+        notice_of(lines_of(names)),
+        Catch::Contains("because the lines are sorted: if their order does not matter, use --documents lines, "));
   }
   for (std::size_t i = 0; i < names.size(); i += 10) std::swap(names[i], names[i + 1]);
   CHECK_FALSE(check_of(lines_of(names)).sorted);
