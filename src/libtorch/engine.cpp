@@ -28,14 +28,14 @@
 namespace chargpt {
 namespace {
 
-/// As many threads as the program computes with.
+/// Sets LibTorch's number of threads to that of the program.
 void use_threads() {
   const int threads = cpu::threads_in_force();
   if (threads != at::get_num_threads()) at::set_num_threads(threads);
 }
 
-/// The precision of matrix products while it is in scope: float32, TF32 (on the CPU that is float32), or bfloat16 by
-/// autocast. Weights stay float32.
+/// Sets the precision of matrix products in its scope: float32, TF32 (float32 on the CPU), or bfloat16 by autocast.
+/// Weights stay float32.
 class PrecisionScope {
  public:
   PrecisionScope(const torch::Device& device, Dtype dtype) : device_(device.type()) {
@@ -67,12 +67,12 @@ class Silence : public c10::WarningHandler {
   void process(const c10::Warning& /*warning*/) override {}
 };
 
-/// While it lives, operations that a GPU's threads would add up in whatever order they come (rows of an embedding's
-/// gradient, attention's backward pass) do so in one. On the CPU, which has one order as it is, nothing is set.
+/// In its scope, a GPU uses deterministic algorithms for operations whose threads add in varying order (gradients of
+/// embeddings, attention's backward pass). Does nothing on the CPU, which is deterministic.
 class OneOrder {
  public:
-  /// Operations that know no such way throw if it is strict, and else go on as they are, without a word. So, unless it
-  /// is strict, do some that know one (LibTorch's memory-efficient attention).
+  /// If `strict`, operations without a deterministic algorithm throw. Otherwise they run silently as they are, and so
+  /// do some that have one (LibTorch's memory-efficient attention).
   OneOrder(const torch::Device& device, bool strict)
       : sets_(!device.is_cpu()),
         before_(at::globalContext().deterministicAlgorithms()),
@@ -83,7 +83,7 @@ class OneOrder {
     static Silence silence;
     c10::WarningUtils::set_warning_handler(&silence);
     at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/!strict);
-    at::globalContext().setDeterministicFillUninitializedMemory(false);  // nobody reads it before it is written
+    at::globalContext().setDeterministicFillUninitializedMemory(false);  // it is always written before it is read
   }
   ~OneOrder() {
     if (!sets_) return;
@@ -99,12 +99,12 @@ class OneOrder {
   c10::WarningHandler* handler_before_;
 };
 
-/// Runs work in one order, strictly as long as that is possible.
+/// Runs work in one order, strictly while that is possible.
 class OrderedWork {
  public:
   explicit OrderedWork(const torch::Device& device) : device_(device) {}
 
-  /// `work` may be begun a second time.
+  /// `work` may be called twice.
   template <class Work>
   auto run(const Work& work) {
     if (strict_) try {
@@ -117,19 +117,18 @@ class OrderedWork {
     const OneOrder as_far_as_possible(device_, /*strict=*/false);
     return work();
   }
-  /// What the user should know of it; empty: nothing. Tells it once.
+  /// Returns and clears the pending notice, or "" if there is none.
   std::string take_notice() { return std::exchange(notice_, {}); }
 
  private:
-  /// As LibTorch words it: "… does not have a deterministic implementation", "Deterministic behavior was enabled …".
+  /// LibTorch's messages: "… does not have a deterministic implementation", "Deterministic behavior was enabled …".
   static bool is_lack_of_order(const std::exception& failure) {
     return std::string(failure.what()).find("eterministic") != std::string::npos;
   }
   void give_up(const std::exception& failure) {
     const std::string what = failure.what();
     strict_ = false;
-    notice_ =
-        "on " + device_.str() + " runs of this model do not repeat bit for bit: " + what.substr(0, what.find('\n'));
+    notice_ = "on " + device_.str() + " training of this model is not reproducible: " + what.substr(0, what.find('\n'));
   }
 
   torch::Device device_;
@@ -161,7 +160,7 @@ class LibtorchEngine : public Engine {
       return accumulate_gradients(input);
     });
     if (device_.is_cpu()) return {.loss = loss.item<double>(), .norm = arena_.gradient_norm()};
-    const torch::Tensor figures = at::stack({loss, parameters_.gradient_norm()}).cpu();  // a step's only wait
+    const torch::Tensor figures = at::stack({loss, parameters_.gradient_norm()}).cpu();  // the only wait in a step
     return {.loss = figures[0].item<double>(), .norm = figures[1].item<double>()};
   }
 
@@ -200,7 +199,7 @@ class LibtorchEngine : public Engine {
     torch::Tensor targets;  ///< (B*T) int64
   };
 
-  /// Adds the gradient of the mean loss over all targets that count; returns that mean, a 0-d tensor on the device.
+  /// Adds the gradient of the mean loss over all targets that count; returns the loss, a 0-d tensor on the device.
   torch::Tensor accumulate_gradients(const GradientInput& input) {
     const double share = 1.0 / static_cast<double>(input.micro_batches.size());
     DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0, .first_window = input.first_window};
@@ -224,7 +223,7 @@ class LibtorchEngine : public Engine {
     return loss_;
   }
 
-  /// Windows on a GPU whose count and length are those before; if those are others, recording begins anew.
+  /// True for windows on a GPU without documents. If their text, number or length changed, discards the recording.
   bool can_be_recorded(const WindowBatch& windows) {
     if (device_.is_cpu() || windows.tokens.document() != TokenView::no_document) return false;
     const std::tuple shape(windows.tokens.bytes().data(), windows.B(), windows.T);
@@ -235,7 +234,7 @@ class LibtorchEngine : public Engine {
     return true;
   }
 
-  /// Adds a micro-batch's part of loss and gradients. q: its soft targets (B*T*V), or none.
+  /// Adds a micro-batch's part of loss and gradients. q: its soft targets (B*T*V), or empty.
   void accumulate(const Output& output, std::span<const float> q, float soft_weight) {
     const torch::Tensor loss = loss_of(output, at::Reduction::Sum) * weight_;
     torch::Tensor objective = loss;
@@ -251,31 +250,31 @@ class LibtorchEngine : public Engine {
     return {logits.view({-1, logits.size(-1)}), ids[1].reshape({-1})};
   }
 
-  /// Nats of the targets under the model's logits: (B*T), 0 where one does not count, or their sum.
+  /// Cross-entropies in nats of the targets under the logits: (B*T), 0 if a target does not count; or their sum.
   static torch::Tensor loss_of(const Output& output, at::Reduction::Reduction reduction) {
     return at::cross_entropy_loss(output.logits, output.targets, {}, reduction, /*ignore_index=*/no_target);
   }
 
-  /// The sum of the cross-entropies of the distributions q, (B*T, V), where targets count.
+  /// Sum of the cross-entropies of the distributions q, (B*T, V), over targets that count.
   torch::Tensor soft_loss_of(const Output& output, std::span<const float> q) {
-    void* const data = const_cast<float*>(q.data());  // NOLINT: nobody writes to it
+    void* const data = const_cast<float*>(q.data());  // NOLINT: it is only read
     const torch::Tensor soft = torch::from_blob(data, output.logits.sizes(), torch::kFloat32).to(device_);
     const torch::Tensor losses = -(soft * at::log_softmax(output.logits, -1)).sum(-1);  // (B*T, V) -> (B*T)
     return losses.masked_fill(output.targets == no_target, 0).sum();
   }
 
-  /// (B) int64, on the host; for a GPU where copying waits for nothing.
+  /// (B) int64 on the host; for a GPU in pinned memory, so that the copy is asynchronous.
   torch::Tensor starts_of(const WindowBatch& windows) const {
     const torch::Tensor starts = torch::tensor(at::ArrayRef(windows.starts.data(), windows.starts.size()));
     return device_.is_cpu() ? starts : starts.pin_memory();
   }
   torch::Tensor on_device(const torch::Tensor& tensor) const { return tensor.to(device_, /*non_blocking=*/true); }
 
-  /// Inputs and targets, int64, cut out of the text on the device; targets that do not count are no_target.
+  /// Inputs and targets, int64, from the text on the device; targets that do not count are no_target.
   torch::Tensor ids_of(const WindowBatch& windows, const torch::Tensor& starts) {
     const torch::Tensor places = starts.unsqueeze(1) + torch::arange(windows.T + 1, starts.options());  // (B, T + 1)
     torch::Tensor ids = text(windows.tokens).index_select(0, places.view(-1)).to(torch::kInt64).view_as(places);
-    if (windows.tokens.width() == 2) ids = ids.bitwise_and(0xFFFF);  // stored without a sign, read with one
+    if (windows.tokens.width() == 2) ids = ids.bitwise_and(0xFFFF);  // stored unsigned, read as signed
     torch::Tensor both = at::stack({ids.narrow(1, 0, windows.T), ids.narrow(1, 1, windows.T)});
     if (windows.tokens.document() == TokenView::no_document) return both;
     std::vector<std::int64_t> counted;
@@ -286,9 +285,9 @@ class LibtorchEngine : public Engine {
     return both;
   }
 
-  /// The ids as they are stored, (n). A GPU gets a copy when it first needs a text.
+  /// The ids as stored, (n). On a GPU, copies each text on first use.
   torch::Tensor text(TokenView tokens) {
-    void* const data = const_cast<std::byte*>(tokens.bytes().data());  // NOLINT: nobody writes to it
+    void* const data = const_cast<std::byte*>(tokens.bytes().data());  // NOLINT: it is only read
     const auto type = tokens.width() == 1 ? torch::kUInt8 : tokens.width() == 2 ? torch::kInt16 : torch::kInt32;
     const torch::Tensor stored = torch::from_blob(data, {tokens.size()}, type);
     if (device_.is_cpu()) return stored;
@@ -303,10 +302,10 @@ class LibtorchEngine : public Engine {
   DeviceParameters parameters_;
   OrderedWork ordered_;
   torch::Tensor loss_ = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
-  torch::Tensor weight_ = torch::zeros_like(loss_);  ///< of a target in the loss
-  torch::Tensor starts_;                             ///< of the windows of `recorded_`, (B)
+  torch::Tensor weight_ = torch::zeros_like(loss_);  ///< weight of a target in the loss
+  torch::Tensor starts_;                             ///< (B), starts of the windows of `recorded_`
   std::tuple<const std::byte*, std::int64_t, std::int64_t> recorded_shape_;
-  RecordedWork recorded_;                                                 ///< of a micro-batch
+  RecordedWork recorded_;                                                 ///< of one micro-batch
   std::map<std::pair<const void*, std::int64_t>, torch::Tensor> copies_;  ///< of texts, on a GPU
 };
 
@@ -314,11 +313,11 @@ class LibtorchEngine : public Engine {
 
 std::unique_ptr<Engine> make_libtorch_engine(std::shared_ptr<LanguageModel> model, const EngineRequest& request) {
   at::globalContext().setFlushDenormal(true);
-  cpu::set_threads_in_force(request.threads);  // this library has its own copy of what it links
+  cpu::set_threads_in_force(request.threads);  // the plug-in has its own copy of the core library
   use_threads();
-  at::parallel_for(0, at::get_num_threads(), 1, [](std::int64_t, std::int64_t) {});  // OpenMP's start now
+  at::parallel_for(0, at::get_num_threads(), 1, [](std::int64_t, std::int64_t) {});  // starts OpenMP's threads
 #ifdef __GLIBC__
-  // Every step frees its tensors and asks for them again: pages given back in between would be cleared anew, which
+  // Every step frees and allocates the same tensors: the system would clear pages that were returned in between, which
   // takes 7 % of a step of ladder/post-norm.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);

@@ -1,6 +1,6 @@
-// The reference engine: LibTorch's autograd on the modules of model/, any model, any device. On the CPU its tensors are
-// views of the arena's buffers; on a GPU they are its own, updated there, and the arena gets values when it asks. Knows
-// no run.
+// The reference engine: LibTorch's autograd on the modules of model/, for any model and device. On the CPU its tensors
+// are views of the arena's buffers; on a GPU it updates its own copies and copies them to the arena on request.
+// Independent of runs.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace chargpt {
 
-/// Of the model that the request describes. On a GPU the texts of its windows must stay in memory, unchanged, while it
-/// lives.
+/// Creates an engine with the model of the request. On a GPU the texts of its windows must stay in memory, unchanged,
+/// during its lifetime.
 std::unique_ptr<Engine> make_libtorch_engine(const EngineRequest& request);
-/// Of a model whose parameters have the names and shapes of the arena's.
+/// Creates an engine with a model whose parameters have the names and shapes of the arena's.
 std::unique_ptr<Engine> make_libtorch_engine(std::shared_ptr<LanguageModel> model, const EngineRequest& request);
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-// What this library offers the program; see engine/torch_module.h.
+// The functions that the plug-in provides; see engine/torch_module.h.
 #include "libtorch/module.h"
 
 #include <ATen/Context.h>
@@ -23,7 +23,7 @@ std::int64_t cuda_devices() {
   return torch::cuda::is_available() ? torch::cuda::device_count() : 0;
 }
 
-/// The driver's version, as the kernel module itself tells it; empty: none is loaded.
+/// The driver's version from the kernel module; "" if the module is not loaded.
 std::string nvidia_driver() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string version;
@@ -39,7 +39,7 @@ std::string why_no_cuda() {
   if (driver.empty()) return "NVIDIA's driver is not loaded";
   return "NVIDIA's driver " + driver +
          " is loaded, but LibTorch " TORCH_VERSION
-         " finds no GPU that it can use: the driver is too old, or this process has no GPU (see nvidia-smi)";
+         " does not find a usable GPU: the driver is too old, or this process has no GPU (see nvidia-smi)";
 #endif
 }
 
@@ -52,7 +52,7 @@ std::optional<std::int64_t> device_memory([[maybe_unused]] const std::string& de
   return std::nullopt;
 }
 
-/// "AVX512" of the CPU, "NVIDIA H200, driver 580.159.04" of a GPU.
+/// "AVX512" for the CPU, "NVIDIA H200, driver 580.159.04" for a GPU.
 std::string capability(const std::string& device) {
   if (device == "cpu") return at::get_cpu_capability();
   std::string name = "a GPU";
@@ -66,8 +66,8 @@ std::string capability(const std::string& device) {
 }  // namespace
 
 const TorchModule& own_torch_module() {
-  // CUDA's matrix products repeat bit for bit only with workspaces of a fixed size, which LibTorch reads before the
-  // first of them. Source: PyTorch's notes on reproducibility.
+  // CUDA's matrix products are reproducible bit for bit only with workspaces of fixed size; LibTorch reads this setting
+  // before the first product. Source: PyTorch's notes on reproducibility.
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   static constexpr TorchModule all{.make_engine = make_libtorch_engine,
                                    .cuda_devices = cuda_devices,

@@ -1,5 +1,5 @@
-// The library that links LibTorch, as a table: what main_torch.cpp exports, and tests that link it use at once. Knows
-// no command.
+// The function table of the LibTorch plug-in: main_torch.cpp exports it, and tests that link LibTorch use it directly.
+// Independent of commands.
 #pragma once
 
 #include "engine/torch_module.h"

@@ -15,7 +15,7 @@ namespace {
 using cpu::AlignedFloats;
 using torch::Tensor;
 
-/// The arena's buffer, in place.
+/// A tensor on the arena's buffer, without a copy.
 Tensor view_of(const AlignedFloats& buffer) {
   return torch::from_blob(buffer.data(), {buffer.size()}, torch::kFloat32);
 }
@@ -27,7 +27,7 @@ Tensor part_of(const Tensor& buffer, const Parameter& parameter) {
   return buffer.narrow(0, parameter.offset, parameter.numel()).view(parameter.shape);
 }
 
-/// Adam with decoupled weight decay, in one fused pass. It divides gradients by grad_scale, so clipping costs nothing.
+/// Adam with decoupled weight decay, in one fused pass. It divides gradients by grad_scale, so clipping is free.
 void adamw(const ParameterGroup& group, Tensor values, const Tensor& gradients, Tensor moment1, Tensor moment2,
            std::int64_t step, const UpdateContext& context) {
   const auto scalar = values.options().dtype(torch::kFloat32);
@@ -39,13 +39,13 @@ void adamw(const ParameterGroup& group, Tensor values, const Tensor& gradients, 
                     /*amsgrad=*/false, /*maximize=*/false, divisor);
 }
 
-/// A parameter's matrices, lying so that rows <= cols: views of `buffer`, (stacked, r, c).
+/// A parameter's matrices, transposed if needed so that rows <= cols: views of `buffer`, (stacked, r, c).
 Tensor lying(const Tensor& buffer, const Parameter& one) {
   const Tensor matrices = part_of(buffer, one).view({one.stacked, one.rows(), one.shape[1]});
   return matrices.size(1) > matrices.size(2) ? matrices.transpose(1, 2) : matrices;
 }
 
-/// See engine/muon.h. `rate`, the group's at this step, and `scale`, of the gradients, are 0-d. Buffers are whole.
+/// See engine/muon.h. 0-d tensors: `rate` of the group, `scale` of the gradients. The other tensors are whole buffers.
 void muon(const ParameterArena& arena, const ParameterGroup& group, const Tensor& values, const Tensor& gradients,
           const Tensor& moments, const Tensor& rate, const Tensor& scale) {
   const Tensor fresh = part_of(gradients, group) * scale, moment = part_of(moments, group);
@@ -53,7 +53,7 @@ void muon(const ParameterArena& arena, const ParameterGroup& group, const Tensor
   const Tensor ahead = torch::empty_like(values);
   part_of(ahead, group).copy_(moment.lerp(fresh, 1 - group.momentum));
   if (group.weight_decay > 0) part_of(values, group).mul_(1 - rate * group.weight_decay);
-  // Lying matrices of one shape are multiplied as one batch.
+  // Matrices of one shape, after transposition, are multiplied as one batch.
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const Parameter*>> by_shape;
   for (const Parameter& one : arena.parameters_of(group))
     by_shape[std::minmax({one.rows(), one.shape[1]})].push_back(&one);
@@ -80,7 +80,7 @@ Tensor orthogonalised(const Tensor& matrices) {
     const Tensor p = at::baddbmm(g, g, g, b, c);     // b g + c g g
     x = at::baddbmm(x, p, x, a);                     // a x + p x
   }
-  return x.to(matrices.scalar_type());  // which products in bfloat16 are not
+  return x.to(matrices.scalar_type());  // bfloat16 products have another dtype
 }
 
 DeviceParameters::DeviceParameters(LanguageModel& model, ParameterArena& arena, const torch::Device& device)
@@ -88,19 +88,19 @@ DeviceParameters::DeviceParameters(LanguageModel& model, ParameterArena& arena, 
   const torch::NoGradGuard no_grad;
   model.to(device);
   const auto named = model.named_parameters();
-  values_ = view_of(arena.values).to(device);  // on the CPU the same memory
+  values_ = view_of(arena.values).to(device);  // on the CPU, the same memory
   gradients_ = view_of(arena.gradients).to(device);
   for (const Parameter& own : arena.parameters()) {
     const Tensor* const found = named.find(own.name);
     if (found == nullptr || found->sizes() != own.shape)
-      throw Error(ExitCode::internal, "the module has no parameter " + own.name + " of the arena's shape");
+      throw Error(ExitCode::internal, "the module does not have parameter " + own.name + " with the arena's shape");
     Tensor parameter = *found;
     parameter.set_data(part_of(values_, own));
     parameter.mutable_grad() = part_of(gradients_, own);
   }
   for (std::size_t i = 0; i < arena.groups().size(); ++i) groups_.emplace_back(device);
   if (model.parameter_count() != arena.numel())
-    throw Error(ExitCode::internal, "the module has other parameters than the arena");
+    throw Error(ExitCode::internal, "the module's parameters differ from the arena's");
   if (!device.is_cpu()) take_over();
 }
 
@@ -174,7 +174,7 @@ void DeviceParameters::take_over() {
   if (device_.is_cpu()) return;
   const torch::NoGradGuard no_grad;
   const auto copy = [this](const AlignedFloats& from, Tensor& to) {
-    if (to.defined())  // recordings know this tensor
+    if (to.defined())  // recordings use this tensor
       from.empty() ? to.zero_() : to.copy_(view_of(from));
     else if (!from.empty())
       to = view_of(from).to(device_);

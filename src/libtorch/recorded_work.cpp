@@ -18,18 +18,18 @@ struct RecordedWork::Recording {
 };
 
 void RecordedWork::run(const std::function<void()>& work) {
-  constexpr int runs_before = 3;  // libraries make workspaces, and autograd ties gradients to the stream of recording
+  constexpr int runs_before = 3;  // libraries allocate workspaces, and autograd binds gradients to the stream
   if (recording_) return recording_->graph.replay();
   if (!device_.is_cuda() || fails_) return work();
   const c10::cuda::CUDAGuard device(device_.index());
   if (!stream_) stream_ = c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device_.index()).unwrap();
-  c10::cuda::device_synchronize();  // this stream waits for all others, and they for it
+  c10::cuda::device_synchronize();  // this stream waits for all others, and they wait for it
   {
     const c10::cuda::CUDAStreamGuard own{c10::cuda::CUDAStream(*stream_)};
     if (ordinary_runs_++ < runs_before) {
       work();
     } else {
-      c10::cuda::CUDACachingAllocator::emptyCache();  // a recording keeps memory of its own
+      c10::cuda::CUDACachingAllocator::emptyCache();  // a recording has its own memory
       fails_ = !record(work);
     }
     c10::cuda::device_synchronize();
@@ -38,7 +38,7 @@ void RecordedWork::run(const std::function<void()>& work) {
   if (fails_) work();
 }
 
-/// Whether the work could be recorded; nothing has run then.
+/// Records the work without running it. Returns false if it cannot be recorded.
 bool RecordedWork::record(const std::function<void()>& work) {
   auto recording = std::make_unique<Recording>();
   recording->graph.capture_begin();
@@ -48,7 +48,7 @@ bool RecordedWork::record(const std::function<void()>& work) {
   } catch (const std::exception&) {
     try {
       recording->graph.capture_end();
-    } catch (const std::exception&) {  // as expected: what was recorded is invalid
+    } catch (const std::exception&) {  // expected: the recording is invalid
     }
     return false;
   }

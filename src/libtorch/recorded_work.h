@@ -1,5 +1,5 @@
-// Work on a GPU that is recorded once, as a CUDA graph, and then repeated: launching its several hundred kernels one by
-// one takes the host longer than the GPU needs for them. Independent of what the work is.
+// GPU work that is recorded once, as a CUDA graph, and then replayed: launching its several hundred kernels one by one
+// takes longer on the host than running them on the GPU. Independent of the kind of work.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -16,11 +16,11 @@ class RecordedWork {
   explicit RecordedWork(const torch::Device& device);
   ~RecordedWork();
 
-  /// Runs `work`, which always launches the same operations on the same tensors and waits for none. The first runs are
-  /// ordinary ones; from then on the recording runs in its place. Without a GPU, and where recording fails, all are
-  /// ordinary.
+  /// Runs `work`, which must launch the same operations on the same tensors each time and must not wait for them. The
+  /// first calls run it directly; later calls replay the recording. Without a GPU, or if recording fails, every call
+  /// runs it directly.
   void run(const std::function<void()>& work);
-  /// Other work comes: it will be recorded anew.
+  /// Discards the recording: the next work is different.
   void forget();
 
  private:
@@ -29,7 +29,7 @@ class RecordedWork {
 
   torch::Device device_;
   std::unique_ptr<Recording> recording_;
-  std::optional<c10::Stream> stream_;  ///< of ordinary runs and of recording
+  std::optional<c10::Stream> stream_;  ///< for direct runs and for recording
   int ordinary_runs_ = 0;
   bool fails_ = false;
 };

@@ -35,13 +35,13 @@ Tensor document_mask(const Tensor& begins, const torch::TensorOptions& options) 
 
 Attended scaled_dot_product(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double scale) {
   const Tensor scores = q.matmul(k.transpose(-2, -1)) * scale + mask;  // (..., n, d) x (..., d, m) -> (..., n, m)
-  const Tensor weights = at::softmax(scores, -1);  // which subtracts the maximum of each row; -inf becomes 0
+  const Tensor weights = at::softmax(scores, -1);  // softmax subtracts the maximum of each row; -inf becomes 0
   return {weights.matmul(v), weights};             // (..., n, m) x (..., m, d_v) -> (..., n, d_v)
 }
 
 namespace {
 
-/// 1 / base^(2i/width) for i < count, in double: float32 angles are wrong by whole degrees at positions in the
+/// 1 / base^(2i/width) for i < count. In double, because float32 angles are wrong by whole degrees at positions in the
 /// thousands.
 Tensor frequencies(std::int64_t count, std::int64_t width, double base) {
   return at::pow(base, at::arange(count, at::kDouble) * (-2.0 / static_cast<double>(width)));

@@ -28,12 +28,12 @@ torch::nn::Linear linear(std::int64_t in, std::int64_t out, bool bias) {
   return torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(bias));
 }
 
-/// Over the last dimension. To the library an undefined gain is a tensor: it must be absent instead.
+/// Normalises the last dimension. The library does not accept an undefined gain as absent, so it becomes nullopt.
 Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
   return at::rms_norm(x, {x.size(-1)}, gain.defined() ? std::optional(gain) : std::nullopt, eps);
 }
 
-/// x through `kind`; swiglu is a layer with a gate, not a function of one tensor, and is refused.
+/// Applies activation `kind`. Throws c10::Error for swiglu, a layer with a gate and not a function of one tensor.
 Tensor activate(const Tensor& x, Activation kind) {
   switch (kind) {
     case Activation::gelu:
@@ -72,7 +72,7 @@ Tensor NormLayerImpl::forward(const Tensor& x) {
     case Norm::none:
       return x;
   }
-  TORCH_INTERNAL_ASSERT(false, "norm without a row here");
+  TORCH_INTERNAL_ASSERT(false, "unknown norm");
 }
 
 // ---- ShortConvolution
@@ -149,8 +149,8 @@ CausalSelfAttentionImpl::CausalSelfAttentionImpl(const ModelConfig& config)
 Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
   const std::int64_t B = x.size(0), T = x.size(1);
   const auto qkv = c_attn(x).view({B, T, 3 * n_head_, head_size_}).split({2 * n_head_, n_head_}, 2);
-  Tensor qk = qkv[0];  // (B, T, 2 nh, hs): their heads go through the same operations, so both at once
-  if (qk_norm_) qk = rms_norm(qk, {}, norm_eps_);  // Henry et al., "Query-key normalization" (2020), here by RMS
+  Tensor qk = qkv[0];                              // (B, T, 2 nh, hs): queries and keys go through the same operations
+  if (qk_norm_) qk = rms_norm(qk, {}, norm_eps_);  // Henry et al., "Query-key normalization" (2020), here with RMS norm
   if (!rope.is_empty()) qk = rope(qk);
   const auto both = qk.chunk(2, 2);
   const Tensor heads = attend(both[0].transpose(1, 2), both[1].transpose(1, 2), qkv[1].transpose(1, 2), pass);
@@ -158,8 +158,8 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
   return pass.drop(c_proj.is_empty() ? joined : c_proj(joined), output_dropout_);     // -> (B, T, C)
 }
 
-/// q, k, v (B, nh, T, hs) -> the same. The built-in kernel does not return weights, and on the CPU its dropout knows no
-/// key (see ForwardPass); if either matters, the written-out form runs.
+/// q, k, v (B, nh, T, hs) -> (B, nh, T, hs). The built-in kernel does not return weights, and on the CPU its dropout
+/// does not use our masks (see ForwardPass); if either is needed, uses scaled_dot_product() instead.
 Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
   const bool drops = pass.drops(weights_dropout_), kernel_drops = drops && !q.is_cpu();
   if (drops == kernel_drops && pass.attention == nullptr && !pass.mask.defined())

@@ -1,5 +1,5 @@
-// The layers that models are made of, as LibTorch modules. Their weights are whatever the library put there until
-// network/initial_weights.h sets them. Knows no model, no training and no text.
+// The layers of the models, as LibTorch modules. network/initial_weights.h sets their weights. Independent of models,
+// training and texts.
 //
 // Letters in shapes: B batch, T time, C channels (n_embd), V vocabulary, nh heads, hs head size.
 #pragma once
@@ -19,14 +19,14 @@
 namespace chargpt {
 
 /// Normalises each token over its features. layernorm: Ba et al. (2016), biased variance; rmsnorm: Zhang & Sennrich
-/// (2019), without shift; none: the identity. Shape: (..., C) -> the same. Parameters: `weight` (C) if there is a gain,
-/// `bias` (C) of layernorm if there is one.
+/// (2019), without shift; none: the identity. Shape: (..., C) -> (..., C). Parameters, if the config has them: `weight`
+/// (C), the gain; `bias` (C), only for layernorm.
 class NormLayerImpl : public torch::nn::Module {
  public:
   explicit NormLayerImpl(const ModelConfig& config);
   torch::Tensor forward(const torch::Tensor& x);
 
-  torch::Tensor weight, bias;  ///< undefined if there is none
+  torch::Tensor weight, bias;  ///< undefined if the norm does not have them
 
  private:
   Norm kind_;
@@ -35,9 +35,9 @@ class NormLayerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(NormLayer);
 
-/// Each channel's last tokens, weighted and added to it: y_t = x_t + sum over j of weight_j x_(t-j), zeros before the
-/// window, and before the document. So et al., "Primer" (2021); Allen-Zhu, "canon layers" (2025). It starts as the
-/// identity. Shape: (B, T, C) -> the same. Parameters: `weight` (taps, C), row j for the token j before.
+/// Causal convolution of each channel, added to its input: y_t = x_t + sum over j of weight_j x_(t-j), with zeros
+/// before the window and the document. So et al., "Primer" (2021); Allen-Zhu, "canon layers" (2025). Starts as the
+/// identity. Shape: (B, T, C) -> (B, T, C). Parameters: `weight` (taps, C); row j weights the token j positions before.
 class ShortConvolutionImpl : public torch::nn::Module {
  public:
   explicit ShortConvolutionImpl(const ModelConfig& config);
@@ -47,7 +47,7 @@ class ShortConvolutionImpl : public torch::nn::Module {
 };
 TORCH_MODULE(ShortConvolution);
 
-/// For each token alone: widen, apply the activation, narrow; swiglu multiplies by a gate instead (Shazeer 2020).
+/// Feed-forward layer for each token: widen, activate, narrow; swiglu multiplies by a gate instead (Shazeer 2020).
 /// Shape: (..., C) -> (..., C). Parameters: `c_fc` (mlp, C), `c_gate` (mlp, C) for swiglu, `c_proj` (C, mlp).
 class MLPImpl : public torch::nn::Module {
  public:
@@ -62,8 +62,8 @@ class MLPImpl : public torch::nn::Module {
 };
 TORCH_MODULE(MLP);
 
-/// Positions as rotations of queries and keys.
-/// Shape: (B, T, nh, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2).
+/// Encodes positions as rotations of queries and keys.
+/// Shape: (B, T, nh, hs) -> (B, T, nh, hs). Buffers: `cosines`, `sines` (block_size, hs/2).
 class RotaryEmbeddingImpl : public torch::nn::Module {
  public:
   RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base);
@@ -73,9 +73,9 @@ class RotaryEmbeddingImpl : public torch::nn::Module {
 };
 TORCH_MODULE(RotaryEmbedding);
 
-/// Every token gathers from itself and the tokens before it, each head by its own similarity.
-/// Shape: (B, T, C) -> (B, T, C). Parameters: `c_attn` (3 nh hs, C), rows in the order queries, keys, values, and in
-/// each head after head; `c_proj` (C, nh hs) if there is an output projection.
+/// Every token attends to itself and to the tokens before it, each head with its own weights.
+/// Shape: (B, T, C) -> (B, T, C). Parameters: `c_attn` (3 nh hs, C), rows in the order queries, keys, values, each head
+/// by head; `c_proj` (C, nh hs) if the config has an output projection.
 class CausalSelfAttentionImpl : public torch::nn::Module {
  public:
   explicit CausalSelfAttentionImpl(const ModelConfig& config);
@@ -93,10 +93,10 @@ class CausalSelfAttentionImpl : public torch::nn::Module {
 };
 TORCH_MODULE(CausalSelfAttention);
 
-/// One transformer block: attention, then the feed-forward layer, each added to what it read. pre: x + f(norm(x)),
-/// Xiong et al. (2020); post: norm(x + f(x)), Vaswani et al. (2017). f may begin with a convolution. Shape: (B, T, C)
-/// -> (B, T, C). Submodules: `ln_1`, `attn`, and with a feed-forward layer `ln_2`, `mlp`; `conv_1`, `conv_2` where
-/// these two read one.
+/// One transformer block: attention, then the feed-forward layer, each with a residual connection. pre: x + f(norm(x)),
+/// Xiong et al. (2020); post: norm(x + f(x)), Vaswani et al. (2017). A convolution may precede f. Shape: (B, T, C) ->
+/// (B, T, C). Submodules: `ln_1`, `attn`; `ln_2`, `mlp` with a feed-forward layer; `conv_1`, `conv_2` with
+/// convolutions.
 class BlockImpl : public torch::nn::Module {
  public:
   explicit BlockImpl(const ModelConfig& config);
@@ -112,12 +112,12 @@ class BlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Block);
 
-/// The vectors (block_size, C) of the places 0 to T - 1: (T, C); with documents, of each token's place in its own: (B,
-/// T, C).
+/// The vectors (block_size, C) of positions 0 to T - 1: (T, C). With documents, the vectors of each token's position in
+/// its document: (B, T, C).
 torch::Tensor vectors_of_places(const torch::Tensor& vectors, std::int64_t T, const torch::Tensor& document_begins);
 
-/// Token embedding plus positions. Not a module: it registers `wte`, and `wpe` if positions are learned, in its owner,
-/// so that they carry nanoGPT's names.
+/// Token embedding plus positions. Not a module: it registers `wte`, and `wpe` for learned positions, in its owner, so
+/// that they have the same names as in nanoGPT.
 /// Shape: ids (B, T) -> (B, T, C).
 class InputEmbedding {
  public:
@@ -127,20 +127,20 @@ class InputEmbedding {
   torch::nn::Embedding wte{nullptr}, wpe{nullptr};
 
  private:
-  torch::Tensor sinusoids_;  ///< (block_size, C), or undefined
+  torch::Tensor sinusoids_;  ///< (block_size, C); may be undefined
   double dropout_;
 };
 
-/// The last layer: a score for each symbol. Tied, it has no weight of its own and reads the token embedding's, given at
-/// each call (Press & Wolf 2017): a registered copy would go stale when the parameter is moved. Shape: (B, T, C) -> (B,
-/// T, V). Parameters: `weight` (V, C) unless tied, `bias` (V) if there is one.
+/// The last layer: logits of all symbols. Tied, it uses the weight of the token embedding, passed to each call (Press &
+/// Wolf 2017), because a registered copy would become stale when the parameter moves. Shape: (B, T, C) -> (B, T, V).
+/// Parameters: `weight` (V, C) unless tied, `bias` (V) if the config has one.
 class HeadImpl : public torch::nn::Module {
  public:
   HeadImpl(const ModelConfig& config, std::int64_t vocab_size);
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& token_embedding);
 
   std::int64_t n_embd;
-  torch::Tensor weight, bias;  ///< undefined if there is none
+  torch::Tensor weight, bias;  ///< undefined if the head does not have them
 };
 TORCH_MODULE(Head);
 

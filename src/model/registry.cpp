@@ -20,8 +20,8 @@ using torch::Tensor;
 using torch::nn::Embedding;
 using torch::nn::Linear;
 
-/// The softmax bigram model: a table of what follows what, factorised through an embedding. The bottom rung of the
-/// ladder. Parameters: `wte.weight` (V, C), `lm_head.weight` (V, C), `lm_head.bias` (V).
+/// The softmax bigram model: a table of next-symbol logits per symbol, factorised through an embedding. The simplest
+/// type. Parameters: `wte.weight` (V, C), `lm_head.weight` (V, C), `lm_head.bias` (V).
 class BigramModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;
@@ -36,8 +36,8 @@ class BigramModel : public LanguageModel {
   Linear lm_head_ = register_module("lm_head", Linear(config().n_embd, vocab_size()));
 };
 
-/// The averaging model: a token is the mean of what it may see, all weighted alike. With `causal` false it is the
-/// teaching version that looks ahead, even at its own target: its loss means nothing. Parameters: as BigramModel.
+/// The averaging model: the mean of the visible tokens, all with equal weight. If `causal` is false, it sees later
+/// tokens and its own target, to teach that such a loss is meaningless. Parameters: those of BigramModel.
 class AverageModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;
@@ -47,7 +47,7 @@ class AverageModel : public LanguageModel {
     const Tensor x = wte_(ids);  // (B, T) -> (B, T, C)
     const std::int64_t B = x.size(0), T = x.size(1);
 
-    // A mean is attention that knows nothing: every visible token gets the same weight.
+    // A mean is attention with equal weights for all visible tokens.
     const Tensor visible = config().causal ? pass.mask_of(x).exp() : at::ones({T, T}, x.options());
     const Tensor weights = visible / visible.sum(-1, /*keepdim=*/true);
     if (pass.attention != nullptr) pass.attention->push_back(weights.unsqueeze(-3).expand({B, 1, T, T}));
@@ -59,8 +59,8 @@ class AverageModel : public LanguageModel {
   Linear lm_head_ = register_module("lm_head", Linear(config().n_embd, vocab_size()));
 };
 
-/// The masked dot-product model: a token attends to the tokens before it that look like itself, with nothing learned
-/// about what to look for and no scale. Parameters: as BigramModel, and `wpe.weight` (block_size, C).
+/// The masked dot-product model: a token attends to earlier tokens with a similar embedding, without learned queries
+/// and keys, and unscaled. Parameters: those of BigramModel, and `wpe.weight` (block_size, C).
 class MaskedModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;
@@ -70,8 +70,8 @@ class MaskedModel : public LanguageModel {
     const Tensor places = vectors_of_places(wpe_->weight, ids.size(1), pass.document_begins);
     const Tensor x = wte_(ids) + places;  // (B, T, C) + (T, C) or (B, T, C) -> (B, T, C)
 
-    // Unscaled, x . x grows with C and dwarfs every x . y: the weights fall on the token itself. Hence 1/sqrt(d), hence
-    // q and k.
+    // Unscaled, x . x grows with C and is much larger than x . y, so almost all weight is on the token itself. This is
+    // why attention has the scale 1/sqrt(d), queries and keys.
     const Attended attended = scaled_dot_product(x, x, x, pass.mask_of(x), 1.0);
     if (pass.attention != nullptr) pass.attention->push_back(attended.weights.detach().unsqueeze(1));
     return lm_head_(attended.output);  // (B, T, C) -> (B, T, V)
@@ -84,8 +84,8 @@ class MaskedModel : public LanguageModel {
 };
 
 /// One layer of causal self-attention between embedding and head: the masked model with learned queries, keys and
-/// values, in one or many heads. No residual, no normalisation and no feed-forward layer: those are what gpt adds.
-/// Parameters: as InputEmbedding, `attn` as CausalSelfAttention, `lm_head.weight` (V, C), `lm_head.bias` (V).
+/// values, in one or more heads. gpt adds residuals, norms and feed-forward layers. Parameters: those of
+/// InputEmbedding, `attn` of CausalSelfAttention, `lm_head.weight` (V, C), `lm_head.bias` (V).
 class AttentionModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;
@@ -102,8 +102,8 @@ class AttentionModel : public LanguageModel {
   Linear lm_head_ = register_module("lm_head", Linear(config().n_embd, vocab_size()));
 };
 
-/// Embedding, n_layer blocks, and, with final_norm, a last normalisation.
-/// Shape: ids (B, T) -> (B, T, C). Submodules as in nanoGPT: `wte`, `wpe`, `h`, `ln_f`.
+/// Embedding, n_layer blocks, and a last norm if final_norm is true. Shape: ids (B, T) -> (B, T, C). Submodules as in
+/// nanoGPT: `wte`, `wpe`, `h`, `ln_f`.
 class TransformerImpl : public torch::nn::Module {
  public:
   TransformerImpl(const ModelConfig& config, std::int64_t vocab_size) : embedding(*this, config, vocab_size) {
@@ -124,8 +124,8 @@ class TransformerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Transformer);
 
-/// The decoder-only transformer: by default nanoGPT's and GPT-2's, by options others. Parameters: nanoGPT's names,
-/// `transformer.h.0.attn.c_attn.weight`; `lm_head.weight` only if it is not tied.
+/// The decoder-only transformer: by default that of GPT-2 and nanoGPT; options change it. Parameters have nanoGPT's
+/// names, `transformer.h.0.attn.c_attn.weight`; `lm_head.weight` exists only if it is not tied.
 class GptModel : public LanguageModel {
  public:
   using LanguageModel::LanguageModel;

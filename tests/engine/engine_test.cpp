@@ -25,7 +25,7 @@ TEST_CASE("a module is refused whose parameters are not the arena's") {
   ParameterArena arena({{.name = "transformer.wte.weight", .shape = {test_vocab, 24}}}, Decay::matrices, {});
   const EngineRequest request{.model = config, .vocab_size = test_vocab, .train = TrainConfig{}, .arena = arena};
   CHECK_THROWS_WITH(make_libtorch_engine(make_model(config, test_vocab, 1), request),
-                    "the module has other parameters than the arena");
+                    "the module's parameters differ from the arena's");
 }
 
 TEST_CASE("engines have the names that users give") {
