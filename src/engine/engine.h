@@ -63,8 +63,8 @@ struct EngineRequest {
 /// give_back() or give_gradients() before reading the arena, and take_over() or take_gradients() after changing it. On
 /// the CPU, take_over() makes the engine pack the weights again, and the other functions do nothing.
 ///
-/// On a CPU every engine scores with the forward pass of network/, whatever it trains with; it packs the weights once
-/// after each change of them.
+/// On a CPU every engine scores with the forward pass of network/, also one that trains with LibTorch; it packs the
+/// weights once after each change of them.
 class Engine : public WindowScorer {
  public:
   explicit Engine(const EngineRequest& request)

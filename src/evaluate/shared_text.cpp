@@ -69,7 +69,7 @@ void mark_documents(TokenView scored, TokenView train, std::vector<bool>& shared
   each_document(scored, [&](std::int64_t begin, std::int64_t end) {
     ids.resize(static_cast<std::size_t>(end - begin));
     scored.copy(begin, end - begin, ids.data());
-    if (known.contain(ids)) std::fill_n(shared.begin() + begin, end + 1 - begin, true);  // its end too
+    if (known.contain(ids)) std::fill_n(shared.begin() + begin, end + 1 - begin, true);  // also the id that ends it
   });
 }
 

@@ -131,7 +131,7 @@ double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t cou
       begins.push_back(anywhere ? place : cut[place].begin);
       counted += counted_targets(split, begins.back(), length);
     }
-    const std::vector<float> losses = losses_of(scorer, split, begins, length);  // 0 where a target does not count
+    const std::vector<float> losses = losses_of(scorer, split, begins, length);  // 0 for targets that do not count
     sum = std::accumulate(losses.begin(), losses.end(), sum);
     beat(heartbeat, std::min(count, first + at_once), count);
   }

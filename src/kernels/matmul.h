@@ -127,7 +127,7 @@ void matmul(long M, long N, long K, const float* a, long lda, const float* b, lo
 
 constexpr auto matmul_transposed_a = matmul<true>;
 
-/// c (Panels panel_width) = a (K) times whole panels of B, or += where `add`.
+/// c (Panels panel_width) = a (K) times whole panels of B, or += if `add`.
 template <int Panels>
 inline void matvec_panels(long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
   Vector sums[2 * Panels]{};

@@ -1,4 +1,4 @@
-// Compiled with -ffp-contract=off, as base/random.cpp is.
+// Compiled with -ffp-contract=off, like base/random.cpp.
 #include "network/initial_weights.h"
 
 #include <algorithm>

@@ -21,7 +21,7 @@ void check_type(const ModelConfig& config) {
   refuse("model.type = \"", config.type, "\" is not one of ", joined(types, ", "), did_you_mean(config.type, types));
 }
 
-/// The divisors of `n` next to `wanted`, below and above: "4 or 8 would".
+/// The divisors of `n` closest to `wanted`, below and above: "4 or 8 would".
 std::string dividing(std::int64_t n, std::int64_t wanted) {
   std::int64_t below = std::min(wanted, n), above = wanted;
   while (n % below != 0) --below;
@@ -38,10 +38,10 @@ void check_heads(const ModelConfig& config) {
   const std::int64_t head_size = head_width(config), joined = config.n_head * head_size;
   if (!config.output_projection && joined != config.n_embd)
     refuse("model.output_projection = false, but ", config.n_head, " heads of model.head_size = ", head_size,
-           " join to ", joined, ", not to model.n_embd = ", config.n_embd,
+           " have width ", joined, ", not model.n_embd = ", config.n_embd,
            "; set output_projection to true, or head_size to 0");
   if (config.position == Position::rope && head_size % 2 != 0)
-    refuse("model.position = rope turns pairs of features, but a head has ", head_size,
+    refuse("model.position = rope rotates pairs of features, but head_size is ", head_size,
            "; make model.head_size (or n_embd / n_head) even");
 }
 
@@ -50,16 +50,16 @@ void check_places(const Places& places, const std::string& option, const Places&
     if (std::ranges::find(allowed, place) != allowed.end()) continue;
     std::string list;
     for (const Place one : allowed) list += (list.empty() ? "" : ", ") + std::string(enum_name(one));
-    refuse("model.", option, " has ", enum_name(place), ", which is not one of ", list);
+    refuse("model.", option, " contains ", enum_name(place), "; use only ", list);
   }
 }
 
 void check_convolutions(const ModelConfig& config) {
   if (config.type != "gpt" && !config.conv_places.empty())
-    refuse("model.conv_places is for model.type = gpt alone, not for ", config.type, "; leave it out");
+    refuse("model.conv_places needs model.type = gpt, not ", config.type, "; remove it");
   check_places(config.conv_places, "conv_places", {Place::attention, Place::mlp});
   if (!config.feed_forward && has_convolution(config, Place::mlp))
-    refuse("model.conv_places has mlp, but model.feed_forward = false leaves that layer out; take mlp out");
+    refuse("model.conv_places contains mlp, but model.feed_forward = false removes that layer; remove mlp");
 }
 
 }  // namespace
@@ -76,8 +76,7 @@ void check_model_config(const ModelConfig& config) {
   check_places(config.dropout_places, "dropout_places",
                {Place::embedding, Place::attention, Place::attention_output, Place::mlp});
   if (!config.causal && config.type != "average")
-    refuse("model.causal = false is for model.type = average alone, not for ", config.type,
-           "; leave it out, or set it to true");
+    refuse("model.causal = false needs model.type = average, not ", config.type, "; remove it, or set it to true");
   if (attends(config)) check_heads(config);
   check_convolutions(config);
 }

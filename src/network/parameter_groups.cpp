@@ -92,7 +92,7 @@ std::vector<ParameterGroup> groups_in_force(const Config& config, std::int64_t v
 
 namespace {
 
-/// An option that has no effect in some models or beside some train.groups, whatever its value.
+/// An option that has no effect, for any value, in some models or with some train.groups.
 struct Trial {
   const char* key;
   void (*change)(Config& config);  ///< changes it to another value

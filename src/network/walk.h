@@ -28,7 +28,7 @@ struct AttentionWeights {
 /// vocabulary.
 AttentionWeights attention_weights(const InferenceModel& model, std::span<const std::int64_t> ids);
 
-/// One operation. Shapes as in model_types.h, without B.
+/// One operation. Shapes use the letters of model_types.h, without B.
 struct Operation {
   std::int64_t layer = -1;  ///< -1: before the first block or after the last
   std::string name;         ///< "queries"

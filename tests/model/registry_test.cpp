@@ -136,23 +136,24 @@ TEST_CASE("options that do not fit together are refused with what would") {
   CHECK_NOTHROW(check_model_config({.n_head = 5, .head_size = 16}));
   CHECK(
       message({.head_size = 16, .output_projection = false}) ==
-      "model.output_projection = false, but 4 heads of model.head_size = 16 join to 64, not to model.n_embd = 128; set "
+      "model.output_projection = false, but 4 heads of model.head_size = 16 have width 64, not model.n_embd = 128; set "
       "output_projection to true, or head_size to 0");
-  CHECK(message({.head_size = 3, .position = Position::rope}) ==
-        "model.position = rope turns pairs of features, but a head has 3; make model.head_size (or n_embd / n_head) "
-        "even");
+  CHECK(
+      message({.head_size = 3, .position = Position::rope}) ==
+      "model.position = rope rotates pairs of features, but head_size is 3; make model.head_size (or n_embd / n_head) "
+      "even");
   CHECK(message({.causal = false}) ==
-        "model.causal = false is for model.type = average alone, not for gpt; leave it out, or set it to true");
+        "model.causal = false needs model.type = average, not gpt; remove it, or set it to true");
   CHECK(message({.dropout_places = {Place::head}}) ==
-        "model.dropout_places has head, which is not one of embedding, attention, attention_output, mlp");
+        "model.dropout_places contains head; use only embedding, attention, attention_output, mlp");
   CHECK(message({.type = "masked", .conv_places = {Place::mlp}}) ==
-        "model.conv_places is for model.type = gpt alone, not for masked; leave it out");
+        "model.conv_places needs model.type = gpt, not masked; remove it");
   CHECK(message({.conv_places = {Place::mlp, Place::norm}}) ==
-        "model.conv_places has norm, which is not one of attention, mlp");
+        "model.conv_places contains norm; use only attention, mlp");
   CHECK(message({.feed_forward = false, .conv_places = {Place::mlp}}) ==
-        "model.conv_places has mlp, but model.feed_forward = false leaves that layer out; take mlp out");
+        "model.conv_places contains mlp, but model.feed_forward = false removes that layer; remove mlp");
   CHECK(message({.bias_places = {Place::embedding}}) ==
-        "model.bias_places has embedding, which is not one of attention, attention_output, mlp, norm, head");
+        "model.bias_places contains embedding; use only attention, attention_output, mlp, norm, head");
 }
 
 }  // namespace
