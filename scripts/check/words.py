@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Refuses words of unfinished work (the list is below) and tests that hide: a hidden tag is a test that nobody runs.
+"""Refuses words of unfinished work, wording that is not plain English (lists below), and hidden tests, which never run.
 
     scripts/check/words.py [FOLDER]      FOLDER: the checkout (default: this one)
 """
@@ -11,6 +11,7 @@ import sys
 PLACES = ("README.md", "CMakeLists.txt", "src", "tests", "scripts", "configs", "data", ".ci")
 SUFFIXES = {".h", ".cpp", ".py", ".sh", ".cmake", ".md", ".txt", ".json", ".jsonc", ""}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\b(not (yet )?implemented|unimplemented|placeholders?|stubs?|stubbed|mocked up)\b", re.IGNORECASE)
+PRIVATE = re.compile(r"\b((begin|begins|begun) anew|learnt|lies? side by side|counts? for nothing|come up since|tells it once|be used up|make room)\b", re.IGNORECASE)
 HIDDEN_TEST = re.compile(r'"[^"\n]*\[(\.|!hide|!mayfail|!shouldfail)[^"\n]*"|\bSKIP\(|unittest\.(skip|expectedFailure)\b')
 EXEMPT = {"scripts/check/words.py", "tests/checks/test_checks.py", "data/tinyshakespeare.txt"}
 
@@ -23,9 +24,9 @@ def files(root):
 
 def offences(name, text):
     for number, line in enumerate(text.splitlines(), 1):
-        for pattern, what in ((UNFINISHED, "unfinished"), (HIDDEN_TEST, "a hidden test")):
+        for pattern, what in ((UNFINISHED, "unfinished"), (PRIVATE, "not plain English"), (HIDDEN_TEST, "a hidden test")):
             match = pattern.search(line)
-            if match and (pattern is UNFINISHED or name.startswith("tests/")):
+            if match and (pattern is not HIDDEN_TEST or name.startswith("tests/")):
                 yield f"{name}:{number}: {what}: {match[0]}"
 
 

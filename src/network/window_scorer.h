@@ -45,7 +45,7 @@ class WindowScorer {
   WindowScorer(const WindowScorer&) = delete;
   WindowScorer& operator=(const WindowScorer&) = delete;
   /// Number of tokens to score per call. On a CPU, their activations should fit its caches (four models on one core:
-  /// 8,192 tokens cost -1 % to 13 % more per token than 4,096; 65,536 cost 42 to 88 % more).
+  /// 8,192 tokens cost 1 % less to 13 % more per token than 4,096; 65,536 cost 42 to 88 % more).
   virtual std::int64_t tokens_at_once() const { return 4096; }
   /// Writes the loss of each position in nats to (B, T), 0 if the target does not count. Without dropout and always in
   /// float32, so that a checkpoint has the same loss on every engine and device. 1 <= T <= block_size.

@@ -15,8 +15,8 @@ using TokenCallback = std::function<bool(std::int64_t index, std::int64_t id)>;
 
 /// Continues `prompt` (at least one id) num_samples times as one batch, numbered from `first_sample`; sample i uses
 /// random stream (seed, i) for any num_samples. Samples that do not fit in one batch are decoded in several batches.
-/// Throws Error internal for an empty prompt or an id that is not in the vocabulary; diverged if logits are NaN or
-/// infinite.
+/// Throws Error internal for an empty prompt or an id that is not in the vocabulary; diverged if a logit is NaN
+/// or +inf.
 void generate(Predictor& predictor, const std::vector<std::int64_t>& prompt, const SampleConfig& sample,
               std::uint64_t seed, const TokenCallback& on_token, std::int64_t first_sample = 0);
 
