@@ -27,12 +27,6 @@ std::int64_t size_without(double fraction, std::int64_t tokens) {
   return static_cast<std::int64_t>(rest * static_cast<double>(tokens));
 }
 
-Splits splits_by_fractions(std::int64_t tokens, double val_fraction, double test_fraction) {
-  const std::int64_t val = size_without(val_fraction + test_fraction, tokens),
-                     test = size_without(test_fraction, tokens);
-  return {.train = {0, val}, .val = {val, test}, .test = {test, tokens}};
-}
-
 /// Tells `progress` how far the text is: each of its bytes is read and then encoded.
 class Watch {
  public:
@@ -61,7 +55,7 @@ struct Reading {
   Watch watch;
 };
 
-/// "32033 documents, 3203 of them held out; 2539 (8 %) are duplicates, kept on the same side of the split"
+/// "32033 documents, 3203 of them held out; 2539 are duplicates, kept on the same side of the split"
 std::string description_of(const ArrangedDocuments& arranged) {
   const std::size_t count = arranged.documents.size(), test = count - arranged.first_test;
   const std::int64_t repeats = arranged.duplicates;
@@ -69,13 +63,9 @@ std::string description_of(const ArrangedDocuments& arranged) {
       count == 1 ? "1 document"
                  : line_of(count, " documents, ", arranged.first_test - arranged.first_val, " of them held out");
   if (test > 0) text += line_of(", and ", test, " for the test");
-  if (repeats > 0) {
-    const std::string percent = 100 * repeats < std::ssize(arranged.documents)
-                                    ? "under 1"
-                                    : std::to_string(100 * repeats / std::ssize(arranged.documents));
-    text += line_of("; ", repeats, " (", percent, repeats == 1 ? " %) is a duplicate" : " %) are duplicates",
+  if (repeats > 0)
+    text += line_of("; ", repeats, repeats == 1 ? " is a duplicate" : " are duplicates",
                     ", kept on the same side of the split");
-  }
   return text;
 }
 
@@ -140,7 +130,7 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& r
     parts.documents = std::ssize(arranged.documents);
     parts.held_out = static_cast<std::int64_t>(arranged.first_test - arranged.first_val);
     parts.separator_missing = arranged.separator_missing;
-    if (data.val_fraction + data.test_fraction > 0) parts.notices.push_back(description_of(arranged));
+    if (holds_out(data)) parts.notices.push_back(description_of(arranged));
   }
   add_notices(texts, units, parts.notices);
   if (!unknown.empty()) parts.notices.push_back(unknown);
@@ -148,51 +138,16 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& r
   return {std::move(parts), data};
 }
 
-bool all_hold(std::int64_t needed, std::int64_t tokens, double val_fraction, double test_fraction) {
-  const Splits splits = splits_by_fractions(tokens, val_fraction, test_fraction);
-  return splits.train.size() >= needed && splits.val.size() >= needed &&
-         (test_fraction == 0 || splits.test.size() >= needed);
-}
-
-/// The shortest text whose splits have `needed` tokens each; none if a split is less than a millionth of a text.
-std::optional<std::int64_t> sufficient_length(std::int64_t needed, double val_fraction, double test_fraction) {
-  double smallest = std::min(val_fraction, 1 - val_fraction - test_fraction);
-  if (test_fraction > 0) smallest = std::min(smallest, test_fraction);
-  if (smallest < 1e-6) return std::nullopt;
-  auto length = static_cast<std::int64_t>(static_cast<double>(needed - 1) / smallest);
-  while (!all_hold(needed, length, val_fraction, test_fraction)) ++length;
-  return length;
-}
-
-/// The smallest val_fraction, in hundredths, that gives each split `needed` of `tokens` tokens, if there is one.
-std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int64_t tokens, double test_fraction) {
-  for (int hundredths = 1; hundredths <= 90; ++hundredths)
-    if (all_hold(needed, tokens, hundredths / 100.0, test_fraction)) return formatted("%.2f", hundredths / 100.0);
-  return std::nullopt;
-}
-
-/// The ways out, most useful last: another text, other windows, another split. Where whole documents are held out,
-/// their lengths decide what a longer text or another fraction comes to.
+/// The ways out: another text, other windows.
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
-  std::vector<std::string> choices;
-  const double val = corpus.data().val_fraction, test = corpus.data().test_fraction;
-  const bool documents = corpus.documents() > 0;
   const bool limited = (corpus.val().size() < needed && corpus.val_tokens() >= needed) ||
                        (corpus.test().size() < needed && corpus.test_tokens() >= needed);
-  if (limited)
-    choices.push_back("set data.max_val_tokens to " + std::to_string(needed) + " or more");
-  else if (documents)
-    choices.push_back("add documents");
-  else if (const auto length = sufficient_length(needed, val, test))
-    choices.push_back("use a text of at least " + std::to_string(*length) + " tokens");
+  const std::string text = limited                  ? line_of("set data.max_val_tokens to ", needed, " or more")
+                           : corpus.documents() > 0 ? "add documents"
+                                                    : "use a longer text";
   std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
-  if (test > 0) shortest = std::min(shortest, corpus.test().size());
-  if (shortest >= 2) choices.push_back("set model.block_size to " + std::to_string(shortest - 1) + " or less");
-  if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size(), test);
-      fraction && !limited && !documents)
-    choices.push_back("set data.val_fraction to " + *fraction);
-  if (choices.empty()) return "use a longer text";
-  return joined(choices, ", or ");
+  if (corpus.data().test_fraction > 0) shortest = std::min(shortest, corpus.test().size());
+  return shortest < 2 ? text : line_of(text, ", or set model.block_size to ", shortest - 1, " or less");
 }
 
 }  // namespace
@@ -213,7 +168,9 @@ TokenView Corpus::scored_part(const IdRange& part) const {
 }
 
 Splits splits_by_position(std::int64_t tokens, const DataConfig& data) {
-  return splits_by_fractions(tokens, data.val_fraction, data.test_fraction);
+  const std::int64_t val = size_without(data.val_fraction + data.test_fraction, tokens),
+                     test = size_without(data.test_fraction, tokens);
+  return {.train = {0, val}, .val = {val, test}, .test = {test, tokens}};
 }
 
 Corpus load_listed(TextListing listing, const DataConfig& data, const std::optional<Vocabulary>& vocabulary,

@@ -128,7 +128,7 @@ ArrangedDocuments arrange_documents(std::span<const std::string_view> files, con
     documents.push_back({text, derive_seed(seed, Purpose::documents, hash.value)});
   };
   for (const std::string_view file : files) cutter.cut(file, add);
-  if (data.val_fraction + data.test_fraction > 0)
+  if (holds_out(data))
     std::ranges::sort(documents, {}, [](const Document& document) { return std::tie(document.key, document.text); });
   for (std::size_t i = 1; i < count; ++i) arranged.duplicates += documents[i - 1].text == documents[i].text ? 1 : 0;
   const std::int64_t ids = arranged.symbols + std::ssize(documents);

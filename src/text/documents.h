@@ -13,6 +13,10 @@
 
 namespace chargpt {
 
+/// Whether a part of the text is for validation or the test.
+inline bool holds_out(const DataConfig& data) {
+  return data.val_fraction + data.test_fraction > 0;
+}
 /// Whether data.documents or data.separator cuts the text.
 bool has_documents(const DataConfig& data);
 /// The separator of two documents in a text: "\n", "\n\n", data.separator; nothing between files.

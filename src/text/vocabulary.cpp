@@ -16,40 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t byte_symbols = 256;
-constexpr std::size_t surrogates = 0x800;
-constexpr std::size_t most_symbols = code_point_limit - surrogates;
-
-template <class... Parts>
-[[noreturn]] void refuse(const std::string& source, const Parts&... why) {
-  throw Error(ExitCode::data, source, " is not a vocabulary: ", why...);
-}
-
-/// symbols[i] of a vocabulary in a file, above the symbol before it.
-char32_t parse_symbol(const json& symbols, std::size_t i, char32_t previous, const std::string& source) {
-  const std::string place = line_of("symbols[", i, "]");
-  if (!symbols[i].is_string()) refuse(source, place, " is of type ", symbols[i].type_name(), ", not a string");
-  const auto& text = symbols[i].get_ref<const std::string&>();
-  const std::optional<char32_t> code_point = single_character(text);
-  if (!code_point) refuse(source, place, " is \"", printable(text), "\", not a single character");
-  if (i > 0 && *code_point == previous)
-    refuse(source, place, " repeats ", describe_character(*code_point), "; each symbol may appear once");
-  if (i > 0 && *code_point < previous)
-    refuse(source, place, " = ", describe_character(*code_point), " comes after ", describe_character(previous),
-           "; symbols are in code-point order");
-  return *code_point;
-}
-
-std::vector<char32_t> parse_symbols(const json& symbols, const std::string& source) {
-  if (!symbols.is_array()) refuse(source, "\"symbols\" is of type ", symbols.type_name(), ", not a list");
-  if (symbols.empty()) refuse(source, "\"symbols\" is empty");
-  if (symbols.size() > most_symbols) refuse(source, "it has ", symbols.size(), " symbols; Unicode has ", most_symbols);
-  std::vector<char32_t> code_points;
-  code_points.reserve(symbols.size());
-  for (std::size_t i = 0; i < symbols.size(); ++i)
-    code_points.push_back(parse_symbol(symbols, i, i > 0 ? code_points.back() : 0, source));
-  return code_points;
-}
-
 }  // namespace
 
 std::string_view name_of_invisible(char32_t code_point) {
@@ -106,25 +72,26 @@ Vocabulary Vocabulary::with_documents() const {
   return vocabulary;
 }
 
+// Whatever does not come back as it was has another kind, field or value.
 Vocabulary Vocabulary::from_json(const json& json, const std::string& source) {
-  if (!json.is_object()) refuse(source, "it is of type ", json.type_name(), ", not an object");
-  for (const auto& [key, value] : json.items())
-    if (key != "kind" && key != "symbols" && key != "document") refuse(source, "unknown key \"", printable(key), "\"");
-  const auto kind = json.find("kind");
-  if (kind == json.end() || !kind->is_string()) refuse(source, "\"kind\" is missing or not a string");
-  const auto& name = kind->get_ref<const std::string&>();
-  const auto symbols = json.find("symbols");
-  const bool bytes = name == "bytes";
-  if (!bytes && name != "characters")
-    refuse(source, "kind \"", printable(name), "\" is neither \"characters\" nor \"bytes\"");
-  if (bytes && symbols != json.end()) refuse(source, "kind \"bytes\" has no \"symbols\"");
-  if (!bytes && symbols == json.end()) refuse(source, "\"symbols\" is missing");
-  const Vocabulary vocabulary = bytes ? of_bytes() : of_characters(parse_symbols(*symbols, source));
-  const auto document = json.find("document");
-  if (document == json.end()) return vocabulary;
-  if (*document != vocabulary.size())
-    refuse(source, "\"document\" is not the id after the last symbol's, ", vocabulary.size());
-  return vocabulary.with_documents();
+  Vocabulary vocabulary;
+  std::vector<char32_t>& known = vocabulary.code_points_;
+  if (const auto symbols = json.find("symbols"); symbols != json.end()) {
+    vocabulary.units_ = Units::characters;
+    for (const nlohmann::json& symbol : *symbols) {
+      const auto code_point =
+          symbol.is_string() ? single_character(symbol.get_ref<const std::string&>()) : std::nullopt;
+      if (!code_point || (!known.empty() && *code_point <= known.back()))
+        throw Error(ExitCode::data, source, " is not a vocabulary: symbols[", known.size(),
+                    "] = ", printable(symbol.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)),
+                    " is not a single character above the one before it");
+      known.push_back(*code_point);
+    }
+  }
+  vocabulary.documents_ = json.contains("document");
+  if (json != nlohmann::json(vocabulary.to_json()) || (known.empty() && vocabulary.units_ == Units::characters))
+    throw Error(ExitCode::data, source, " is not a vocabulary of characters or bytes");
+  return vocabulary;
 }
 
 nlohmann::ordered_json Vocabulary::to_json() const {

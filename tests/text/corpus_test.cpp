@@ -205,11 +205,9 @@ TEST_CASE("splits shorter than a window are refused with figures and ways out") 
   };
   const std::string hundred(100, 'a');
   CHECK(refusal(corpus_of(hundred), 10) ==
-        short_of(11, "100 tokens, 90 to train on and 10",
-                 "use a text of at least 101 tokens, or set model.block_size to 9 or less, or set data.val_fraction to "
-                 "0.11"));
+        short_of(11, "100 tokens, 90 to train on and 10", "use a longer text, or set model.block_size to 9 or less"));
   CHECK(refusal(corpus_of("0123456789", 1e-13), 4) ==
-        short_of(5, "10 tokens, 10 to train on and 0", "set data.val_fraction to 0.41"));
+        short_of(5, "10 tokens, 10 to train on and 0", "use a longer text"));
   const auto limited = [&](std::int64_t most) {
     return corpus_from_text(hundred, {.val_fraction = 0.2, .max_val_tokens = most}, "text");
   };
@@ -217,17 +215,6 @@ TEST_CASE("splits shorter than a window are refused with figures and ways out") 
         short_of(11, "100 tokens, 80 to train on and 5",
                  "set data.max_val_tokens to 11 or more, or set model.block_size to 4 or less"));
   CHECK_NOTHROW(check_splits(limited(11), 10));
-}
-
-TEST_CASE("what the message about short splits advises is enough, and no less would do") {
-  CHECK_NOTHROW(check_splits(corpus_of(std::string(641, 'a')), 64));
-  CHECK_THROWS_AS(check_splits(corpus_of(std::string(640, 'a')), 64), Error);
-  CHECK_NOTHROW(check_splits(corpus_of("0123456789", 0.5), 4));
-  CHECK_THROWS_AS(check_splits(corpus_of("0123456789", 0.5), 5), Error);
-  const std::string hundred(100, 'a');
-  CHECK_NOTHROW(check_splits(corpus_of(hundred), 9));
-  CHECK_NOTHROW(check_splits(corpus_of(hundred, 0.11), 10));
-  CHECK_THROWS_AS(check_splits(corpus_of(hundred, 0.10), 10), Error);
 }
 
 }  // namespace chargpt

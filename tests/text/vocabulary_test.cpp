@@ -120,40 +120,30 @@ TEST_CASE("a vocabulary survives vocab.json") {
 }
 
 TEST_CASE("a vocab.json that is not one is refused with its place") {
-  const auto refusal = [](const std::string& why) { return data_error("vocab.json is not a vocabulary: " + why); };
   const auto of_symbols = [](const std::string& list) {
     return refusal_of(R"({"kind":"characters","symbols":)" + list + "}");
   };
-  CHECK(refusal_of("[]") == refusal("it is of type array, not an object"));
-  CHECK(refusal_of("{}") == refusal("\"kind\" is missing or not a string"));
-  CHECK(refusal_of(R"({"kind":1})") == refusal("\"kind\" is missing or not a string"));
-  CHECK(refusal_of(R"({"kind":"words"})") == refusal("kind \"words\" is neither \"characters\" nor \"bytes\""));
-  CHECK(refusal_of(R"({"kind":"bytes","symbols":[]})") == refusal("kind \"bytes\" has no \"symbols\""));
-  CHECK(refusal_of(R"({"kind":"bytes","size":9})") == refusal("unknown key \"size\""));
-  CHECK(refusal_of(R"({"kind":"characters"})") == refusal("\"symbols\" is missing"));
-  CHECK(of_symbols(R"("ab")") == refusal("\"symbols\" is of type string, not a list"));
-  CHECK(of_symbols(R"([])") == refusal("\"symbols\" is empty"));
-  CHECK(of_symbols(R"(["a",7])") == refusal("symbols[1] is of type number, not a string"));
-  CHECK(of_symbols(R"(["a",null])") == refusal("symbols[1] is of type null, not a string"));
-  CHECK(of_symbols(R"(["ab"])") == refusal("symbols[0] is \"ab\", not a single character"));
-  CHECK(of_symbols(R"([""])") == refusal("symbols[0] is \"\", not a single character"));
-  CHECK(of_symbols(R"(["a","b","b"])") == refusal("symbols[2] repeats 'b' (U+0062); each symbol may appear once"));
-  CHECK(of_symbols(R"(["a","\n"])") ==
-        refusal("symbols[1] = U+000A (line feed) comes after 'a' (U+0061); symbols are in code-point order"));
+  const auto refusal = [](const std::string& symbol) {
+    return data_error("vocab.json is not a vocabulary: symbols" + symbol +
+                      " is not a single character above the one before it");
+  };
+  const Failure other = data_error("vocab.json is not a vocabulary of characters or bytes");
+  for (const char* text :
+       {"[]", "7", "{}", R"({"kind":1})", R"({"kind":"words"})", R"({"kind":"bytes","symbols":[]})",
+        R"({"kind":"bytes","size":9})", R"({"kind":"characters"})", R"({"kind":"characters","symbols":[]})",
+        R"({"kind":"characters","symbols":"a"})", R"({"kind":"bytes","document":255})"})
+    CHECK(refusal_of(text) == other);
+  CHECK(of_symbols(R"(["a",7])") == refusal("[1] = 7"));
+  CHECK(of_symbols(R"(["ab"])") == refusal("[0] = \"ab\""));
+  CHECK(of_symbols(R"([""])") == refusal("[0] = \"\""));
+  CHECK(of_symbols(R"(["a","b","b"])") == refusal("[2] = \"b\""));
+  CHECK(of_symbols(R"(["a","\n"])") == refusal("[1] = \"\\n\""));
 }
 
 TEST_CASE("a vocab.json made in memory of bytes that are not UTF-8 is refused") {
   json vocabulary{{"kind", "characters"}};
   vocabulary["symbols"] = json::array({"\xED\xA0\x80"});
-  CHECK(error_of([&] { Vocabulary::from_json(vocabulary, "vocab.json"); }) ==
-        data_error("vocab.json is not a vocabulary: symbols[0] is \"\\xED\\xA0\\x80\", not a single character"));
-}
-
-TEST_CASE("a vocab.json with more symbols than Unicode has is refused before they are read") {
-  json vocabulary{{"kind", "characters"}};
-  vocabulary["symbols"] = json(1112065, "a");
-  CHECK(error_of([&] { Vocabulary::from_json(vocabulary, "vocab.json"); }) ==
-        data_error("vocab.json is not a vocabulary: it has 1112065 symbols; Unicode has 1112064"));
+  CHECK(error_of([&] { Vocabulary::from_json(vocabulary, "vocab.json"); }).code == ExitCode::data);
 }
 
 TEST_CASE("characters are described so that a terminal can show them") {
