@@ -21,34 +21,13 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-using Metadata = std::map<std::string, std::string>;
 
-constexpr const char* format_key = "chargpt";
-constexpr std::int64_t current_format = 1;
 constexpr std::string_view averaged_prefix = "averaged.";
 constexpr const char* shares_name = "clock.shares";
 
-/// Of metadata. Error data if it is not there.
-const std::string& field_of(const Metadata& metadata, const std::string& name, const std::string& source) {
-  const auto found = metadata.find(name);
-  if (found == metadata.end())
-    throw Error(ExitCode::data, source, " is not a checkpoint of chargpt: its metadata has no '", name, "'");
-  return found->second;
-}
-
-void check_format(const Metadata& metadata, const std::string& source) {
-  const std::string& format = field_of(metadata, format_key, source);
-  const std::int64_t version = whole_number(format).value_or(0);
-  if (version > current_format)
-    throw NewerFormat(ExitCode::data, source, ": checkpoint format ", version,
-                      ", made by a newer chargpt; this one reads format ", current_format);
-  if (version < 1) throw Error(ExitCode::data, source, ": unknown checkpoint format '", printable(format, 20), "'");
-}
-
-RunState state_in(const Metadata& metadata, const fs::path& path) {
-  const std::string source = printable_path(path) + ": state";
-  const RunState state =
-      run_state_from_json(parse_strict_json(field_of(metadata, "state", printable_path(path)), source), source);
+RunState state_in(const SafetensorsFile& file, const fs::path& path) {
+  const std::string source = printable_path(path);
+  const RunState state = run_state_from_json(own_json(file, "state", source), source + ": state");
   const auto named = step_of(path.filename().string(), checkpoint_extension);
   if (named && *named != state.step)
     throw Error(ExitCode::data, path, " is of step ", state.step, ", which is not the step of its name");
@@ -113,20 +92,13 @@ void sort_tensors(Checkpoint& checkpoint) {
   }
 }
 
-Checkpoint checkpoint_of(SafetensorsFile file, const fs::path& path, bool whole) {
+Checkpoint checkpoint_of(SafetensorsFile file, const fs::path& path, FilePart part) {
   const std::string source = printable_path(path);
-  const Metadata& metadata = file.metadata();
-  check_format(metadata, source);
-  check_sums(file, whole, source);
-  RunState state = state_in(metadata, path);
-  const std::string vocabulary = source + ": vocabulary";
-  Checkpoint checkpoint{
-      path,
-      std::move(state),
-      Vocabulary::from_json(parse_strict_json(field_of(metadata, "vocabulary", source), vocabulary), vocabulary),
-      config_in(field_of(metadata, "config", source), source + ": config", folder_of(path)),
-      std::move(file),
-      {}};
+  check_own(file, part, source);
+  RunState state = state_in(file, path);
+  Vocabulary vocabulary = Vocabulary::from_json(own_json(file, "vocabulary", source), source + ": vocabulary");
+  ResolvedConfig config = config_in(own_text(file, "config", source), source + ": config", folder_of(path));
+  Checkpoint checkpoint{path, std::move(state), std::move(vocabulary), std::move(config), std::move(file), {}};
   check(checkpoint);
   sort_tensors(checkpoint);
   return checkpoint;
@@ -147,9 +119,8 @@ ResolvedConfig without_folders(ResolvedConfig config) {
   return config;
 }
 
-Metadata metadata_of(const CheckpointToSave& checkpoint) {
-  return {{format_key, std::to_string(current_format)},
-          {"config", json_text(to_json(without_folders(checkpoint.config)), -1, "")},
+std::map<std::string, std::string> metadata_of(const CheckpointToSave& checkpoint) {
+  return {{"config", json_text(to_json(without_folders(checkpoint.config)), -1, "")},
           {"vocabulary", json_text(checkpoint.vocabulary.to_json(), -1, "")},
           {"state", json_text(to_json(checkpoint.state), -1, "")}};
 }
@@ -180,18 +151,18 @@ void write_checkpoint(const fs::path& path, const CheckpointToSave& checkpoint) 
 }
 
 Checkpoint read_checkpoint(const fs::path& path, bool with_optimizer) {
-  const Descriptor file = open_regular_file(path, Links::follow);
-  return checkpoint_of(SafetensorsFile(file, path, with_optimizer ? "" : optimizer_prefix), path, with_optimizer);
+  const FilePart part = with_optimizer ? FilePart::all : FilePart::weights;
+  return checkpoint_of(SafetensorsFile(path, part), path, part);
 }
 
 Checkpoint read_checkpoint(std::span<const std::byte> bytes, const fs::path& path) {
-  return checkpoint_of(SafetensorsFile(bytes, printable_path(path)), path, /*whole=*/true);
+  return checkpoint_of(SafetensorsFile(bytes, printable_path(path)), path, FilePart::all);
 }
 
 RunState read_state(const fs::path& path) {
-  const Metadata metadata = read_metadata(path);
-  check_format(metadata, printable_path(path));
-  return state_in(metadata, path);
+  const SafetensorsFile file(path, FilePart::header, Links::refuse);
+  check_own(file, FilePart::header, printable_path(path));
+  return state_in(file, path);
 }
 
 ResolvedConfig read_config(const fs::path& run) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "config/describe.h"
@@ -17,31 +16,23 @@
 #include "run/run_files.h"
 #include "run/safetensors.h"
 #include "run/strict_json.h"
+#include "text/documents.h"
 
 namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using Metadata = std::map<std::string, std::string>;
 
-constexpr const char* format_key = "chargpt";
-constexpr std::int64_t current_format = 1;
 constexpr const char* place_fact = "text";  ///< of run.json
 
 // ---- RUN/text.safetensors
 
 /// The places of the ids that end documents.
-std::vector<std::int64_t> ends_of_documents(TokenView tokens) {
+std::vector<std::int64_t> ends_of_documents(const TokenView& tokens) {
   std::vector<std::int64_t> ends;
-  if (tokens.document() == TokenView::no_document) return ends;
-  std::int64_t place = 0;
-  tokens.each_run([&](std::span<const std::int64_t> run) {
-    for (const std::int64_t id : run) {
-      if (id == tokens.document() && place > 0) ends.push_back(place);
-      ++place;
-    }
-  });
+  if (tokens.document() != TokenView::no_document)
+    each_document(tokens, [&](std::int64_t /*begin*/, std::int64_t end) { ends.push_back(end); });
   return ends;
 }
 
@@ -54,7 +45,7 @@ Json split_options(const DataConfig& data) {
           {"split_seed", data.split_seed}};
 }
 
-Metadata metadata_of(const Corpus& corpus) {
+std::map<std::string, std::string> metadata_of(const Corpus& corpus) {
   const auto [train, val, test] = corpus.parts().splits;
   Json texts = Json::array();
   for (const TextFile& file : corpus.listing().files)
@@ -62,32 +53,17 @@ Metadata metadata_of(const Corpus& corpus) {
   const Json splits = {
       {"train", {train.begin, train.end}}, {"val", {val.begin, val.end}}, {"test", {test.begin, test.end}}};
   const auto text = [](const Json& json) { return json_text(json, -1, ""); };
-  return {{format_key, std::to_string(current_format)},
-          {"vocabulary", text(corpus.vocabulary().to_json())},
+  return {{"vocabulary", text(corpus.vocabulary().to_json())},
           {"texts", text(texts)},
           {"splits", text(splits)},
           {"split_by", text(split_options(corpus.data()))}};
 }
 
-/// The metadata, as one object. Error data where a field is missing or no JSON; NewerFormat if a newer program wrote
-/// it.
-nlohmann::json metadata_in(const SafetensorsFile& file, const std::string& source) {
-  nlohmann::json all;
-  for (const std::string name : {format_key, "vocabulary", "texts", "splits", "split_by"}) {
-    const auto found = file.metadata().find(name);
-    if (found == file.metadata().end())
-      throw Error(ExitCode::data, source, " is not the text of a run: its metadata has no '", name, "'");
-    all[name == format_key ? "version" : name] = parse_strict_json(found->second, source + ": " + name);
-  }
-  StrictObject(all, source).check_version("text format", current_format);
-  return all;
-}
-
 Splits splits_in(const StrictObject& object, std::int64_t tokens) {
   std::int64_t least = 0;
   const auto range = [&](const char* name) {
-    const std::vector<std::int64_t> ends = object.sizes(name, 2);
-    if (ends.size() != 2 || ends[0] < least || ends[1] < ends[0] || ends[1] > tokens)
+    const std::vector<std::int64_t> ends = object.sizes(name, 2, 2);
+    if (ends[0] < least || ends[1] < ends[0] || ends[1] > tokens)
       object.refuse(name, "a range of the text, after the one before it");
     least = std::max<std::int64_t>(0, ends[1] - 1);  // neighbours share the id between documents
     return IdRange{ends[0], ends[1]};
@@ -124,14 +100,6 @@ TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary, c
   return tokens;
 }
 
-/// Error data unless the file says that documents end where they do.
-void check_ends(const SafetensorsFile& file, const std::vector<std::int64_t>& ends, const std::string& source) {
-  const TensorView* const said = file.tensors().find("documents");
-  const auto bytes = std::as_bytes(std::span(ends));
-  if (said == nullptr ? !ends.empty() : said->dtype != "I64" || !std::ranges::equal(said->bytes, bytes))
-    throw Error(ExitCode::data, source, ": its documents do not end where its ids say");
-}
-
 /// Whether the file begins with this header, in which are sums of the whole.
 bool begins_with(const fs::path& path, const std::string& header) {
   return type_at(path) == fs::file_type::regular && read_stretch(path, 0, header.size()).bytes == header;
@@ -162,54 +130,28 @@ void keep_place(const fs::path& run, const Corpus& corpus) {
   std::error_code failed;
   for (const fs::path name : listing.names) {
     const std::string path = name == sample_text_name ? name.native() : fs::absolute(name, failed).native();
-    if (!is_utf8(path) || (name != sample_text_name && !is_there(name))) return;  // the place already kept is better
+    if (!is_utf8(path)) return;  // JSON cannot say it
     place["names"].push_back(path);
   }
   if (!listing.names.empty() && listing.repeatable() && run_fact(run, place_fact) != place)
     keep_run_fact(run, place_fact, place);
 }
 
-/// Where RUN/run.json says; empty if it says nothing usable.
+/// Where RUN/run.json says, relative within the working folder; empty if it says nothing usable.
 Strings last_place(const fs::path& run) {
   try {
-    return run_fact(run, place_fact).at("names").get<Strings>();
+    Strings names = run_fact(run, place_fact).at("names").get<Strings>();
+    for (std::string& name : names)
+      if (const fs::path here = fs::path(name).lexically_proximate(fs::current_path());
+          !here.empty() && *here.begin() != "..")
+        name = here.native();
+    return names;
   } catch (const nlohmann::json::exception&) {
     return {};
   }
 }
 
-/// Where a text may be found, in the order in which they are tried: under its names, and where those were last. Only
-/// what is there and can be read again. `refusal` becomes why what is there cannot be used.
-std::vector<TextListing> places_of(const Strings& names, Units units, const fs::path& run,
-                                   std::optional<Error>& refusal) {
-  std::vector<TextListing> places;
-  for (const Strings& place : {names, last_place(run)}) try {
-      if (TextListing there = list_texts(place, units); there.repeatable()) places.push_back(std::move(there));
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::missing && !place.empty()) refusal = error;
-    }
-  return places;
-}
-
 constexpr const char* how_to_say_where = "say where it is with --text FILE to resume, and the run keeps it";
-
-/// `note`: what is wrong with the text that the run has kept; or "".
-[[noreturn]] void refuse_missing(const KnownText& known, const std::string& note) {
-  const std::string begin = note.empty() ? "" : note + "; ";
-  if (std::ranges::count(known.data.text, standard_input_name) > 0)
-    throw Error(ExitCode::missing, begin, "the text of ", known.run,
-                " came from standard input and is not kept in the run; ", how_to_say_where);
-  Strings names;
-  for (const std::string& name : known.data.text) names.push_back(printable_path(name));
-  throw Error(ExitCode::missing, begin, joined(names, ", "), ", the text of ", known.run,
-              ", is neither there nor where it was last (relative paths start at the working folder); ",
-              how_to_say_where);
-}
-
-[[noreturn]] void refuse_another(const KnownText& known, const std::string& what, const std::string& how) {
-  throw Error(ExitCode::data, what, " is not the one that ", known.run, " was trained on", how, "; ",
-              advice_for_another_text(known.run));
-}
 
 }  // namespace
 
@@ -235,22 +177,22 @@ std::string keep_text(const fs::path& run, const Corpus& corpus, Keep keep) {
 std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
   const fs::path path = run / kept_text_name;
   if (type_at(path) == fs::file_type::not_found) return std::nullopt;
-  const auto file = std::make_shared<const SafetensorsFile>(open_regular_file(path), path, "");
+  const auto file = std::make_shared<const SafetensorsFile>(path, FilePart::all, Links::refuse);
   const std::string source = printable_path(path);
-  check_sums(*file, /*whole=*/true, source);
-  const nlohmann::json metadata = metadata_in(*file, source);
-  CorpusParts parts{.vocabulary = Vocabulary::from_json(metadata["vocabulary"], source + ": vocabulary")};
+  check_own(*file, FilePart::all, source);
+  const auto metadata = [&](const char* name) { return own_json(*file, name, source); };
+  CorpusParts parts{.vocabulary = Vocabulary::from_json(metadata("vocabulary"), source + ": vocabulary")};
   parts.tokens = tokens_in(*file, parts.vocabulary, source);
-  const std::vector<std::int64_t> ends = ends_of_documents(parts.tokens);
-  check_ends(*file, ends, source);
   parts.owner = file;
-  parts.splits = splits_in(StrictObject(metadata, source).object("splits"), parts.tokens.size());
-  parts.listing = listing_in(metadata["texts"], source + ": texts");
+  parts.listing = listing_in(metadata("texts"), source + ": texts");
   if (parts.vocabulary.document() < 0) {
     parts.splits = splits_by_position(parts.tokens.size(), data);
     return Corpus(std::move(parts), data);
   }
-  if (metadata["split_by"] != nlohmann::json(split_options(data))) return std::nullopt;
+  if (metadata("split_by") != nlohmann::json(split_options(data))) return std::nullopt;
+  const nlohmann::json splits = metadata("splits");
+  parts.splits = splits_in(StrictObject(splits, source + ": splits"), parts.tokens.size());
+  const std::vector<std::int64_t> ends = ends_of_documents(parts.tokens);
   const IdRange val = parts.splits.val;
   parts.documents = std::ssize(ends);
   parts.held_out = std::ranges::count_if(ends, [&](std::int64_t end) { return end > val.begin && end < val.end; });
@@ -258,36 +200,38 @@ std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
 }
 
 FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress) {
-  const Units units = known.vocabulary.units();
   std::string damage;
   if (!named) try {
       if (auto kept = kept_text(known.run, known.data)) {
         const bool is_it = known.fingerprint == Fingerprint{} || kept->fingerprint() == known.fingerprint;
-        if (is_it && kept->vocabulary() == known.vocabulary) return {*std::move(kept), known.data.text, ""};
+        if (is_it && kept->vocabulary() == known.vocabulary) return {*std::move(kept), ""};
         damage = printable_path(known.run / kept_text_name) + " is not the text of this run";
       }
     } catch (const Error& error) {
       if (error.code() != ExitCode::data) throw;
       damage = error.what();
     }
-  std::optional<Error> refusal;
-  const std::vector<TextListing> places =
-      named ? std::vector{list_texts(known.data.text, units)} : places_of(known.data.text, units, known.run, refusal);
-  std::string difference;
-  for (const TextListing& place : places) {
-    try {
-      Corpus corpus = load_listed(place, known.data, known.vocabulary, progress);
-      const bool is_it = known.fingerprint == Fingerprint{} ? named : corpus.fingerprint() == known.fingerprint;
-      if (is_it) return {std::move(corpus), place.names, damage};
-      difference = difference_of(known.fingerprint, corpus.fingerprint());
-    } catch (const Error& error) {
-      if (!refusal) refusal = error;
-    }
+  const Strings names = named ? known.data.text : last_place(known.run);
+  const std::string begin = damage.empty() ? "" : damage + "; ";
+  if (names.empty())
+    throw Error(ExitCode::missing, begin, "the text of ", known.run, " is not kept in it; ", how_to_say_where);
+  std::string why;
+  try {
+    Corpus corpus = load_listed(list_texts(names, known.vocabulary.units()), known.data, known.vocabulary, progress);
+    if (known.fingerprint == Fingerprint{} ? named : corpus.fingerprint() == known.fingerprint)
+      return {std::move(corpus), damage};
+    why = "(" + difference_of(known.fingerprint, corpus.fingerprint()) + ")";
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::missing && !named)
+      throw Error(error.code(), begin, "the text of ", known.run, " is not where it was: ", error.what(), "; ",
+                  how_to_say_where);
+    if (error.code() != ExitCode::data) throw;
+    why = line_of("(", error.what(), ")");
   }
-  if (difference.empty() && refusal && refusal->code() != ExitCode::data) throw *refusal;
-  if (!difference.empty()) refuse_another(known, "the text", " (" + difference + ")");
-  if (refusal) refuse_another(known, std::string(refusal->what()) + "; the text", "");
-  refuse_missing(known, damage);
+  throw Error(ExitCode::data, "the text is not the one that ", known.run, " was trained on ", why, "; ",
+              how_to_say_where,
+              "; or train on this one with a fresh optimizer, as a new run: chargpt train --init_from ",
+              shell_quoted(known.run.native()), " --text FILE");
 }
 
 std::string difference_of(const Fingerprint& then, const Fingerprint& now) {
@@ -307,12 +251,6 @@ std::string text_difference(const KnownText& one, const KnownText& other) {
     return lines.empty() ? difference_of(one.fingerprint, other.fingerprint) : lines.front();
   leave_out(lines, {"data.text", "data.max_symbols"});
   return lines.empty() ? "" : lines.front();
-}
-
-std::string advice_for_another_text(const fs::path& run) {
-  return std::string(how_to_say_where) +
-         "; or train on this one with a fresh optimizer, as a new run: chargpt train --init_from " +
-         shell_quoted(run.native()) + " --text FILE";
 }
 
 }  // namespace chargpt

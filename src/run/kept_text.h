@@ -39,13 +39,12 @@ struct KnownText {
 
 struct FoundText {
   Corpus corpus;
-  Strings names;       ///< of the texts that were read; as in the config where that of the run was
   std::string damage;  ///< what is wrong with the text that the run has kept; or ""
 };
 
-/// The text of this fingerprint: the one that the run has kept; else from the files of these names, or where those were
-/// last. `named`: the user has just given data.text, and no other place will do. Errors: missing if it is nowhere, data
-/// if the files hold another text, both with what to do; else as load_corpus.
+/// The text of this fingerprint: the one that the run has kept; else from the files that run.json names. `named`: the
+/// user has just given data.text, and no other place will do. Errors: missing if it is not there, data if the files
+/// hold another text, both with what to do; else as load_corpus.
 FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress = {});
 
 /// "as long, but with other characters", or "3000 tokens then, 6000 now".
@@ -54,8 +53,5 @@ std::string difference_of(const Fingerprint& then, const Fingerprint& now);
 /// In what the texts of two runs differ, or the parts of them that are held out: "data.val_fraction 0.1 -> 0.2"; empty
 /// where both have learned from the same part of the same text.
 std::string text_difference(const KnownText& one, const KnownText& other);
-
-/// What to do about a text that is not the one a run was trained on: "say where it is with --text FILE …; or …".
-std::string advice_for_another_text(const std::filesystem::path& run);
 
 }  // namespace chargpt

@@ -14,7 +14,7 @@
 #include "report/format.h"
 #include "run/checkpoint.h"
 #include "run/kept_text.h"
-#include "run/strict_json.h"
+#include "run/safetensors.h"
 
 namespace chargpt {
 namespace {
@@ -23,45 +23,27 @@ namespace fs = std::filesystem;
 
 constexpr int current_version = 1;
 constexpr std::uint64_t longest_mark = 1 << 22;
-constexpr std::array files{"config.json", "metrics.jsonl", kept_text_name, "page.html"};
-
-/// Whether the file of that name is the mark of a run. Error data if it is not JSON, NewerFormat if a newer program
-/// wrote it.
-bool has_mark(const fs::path& folder) {
-  const std::string source = printable_path(folder / run_mark);
-  const nlohmann::json json = parse_strict_json(read_regular_file(folder / run_mark, longest_mark), source);
-  const StrictObject object(json, source);
-  if (object.text("format") != "chargpt run") return false;
-  object.check_version("run format", current_version);
-  return true;
-}
-
-/// What an interrupted start may leave: a lock with the number of a process, or nothing yet, and unfinished files.
-bool is_of_a_start(const fs::path& folder, const std::string& name) {
-  constexpr std::uint64_t longest_number = 16;
-  if (is_unfinished_file(name)) return true;
-  if (name != lock_name) return false;
-  try {
-    const std::string text = read_regular_file(folder / name, longest_number);
-    return text.empty() || is_number(text);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::io) throw;
-    return error.code() == ExitCode::missing;  // gone since it was listed
-  }
-}
+constexpr std::array files{"config.json", "metrics.jsonl", kept_text_name, "page.html", lock_name, run_mark};
+constexpr const char* folders[] = {"", "samples", "checkpoints"};  // of a run; the first is the run itself
 
 using Type = fs::file_type;
 
-/// The type that an entry of that name should have; none if a run has no such name.
-Type expected_type(const std::string& folder, const std::string& name) {
-  if (folder == "samples") return step_of(name, ".txt") ? Type::regular : Type::none;
-  if (folder == "checkpoints") return step_of(name, checkpoint_extension) ? Type::regular : Type::none;
-  if (name == "samples" || name == "checkpoints") return Type::directory;
-  const bool is_own = name == lock_name || name == run_mark || std::ranges::find(files, name) != files.end();
-  return is_own ? Type::regular : Type::none;
+/// What an interrupted start may leave: a lock, as short as the number of a process, and unfinished files.
+bool is_of_a_start(const fs::path& folder, const std::string& name) {
+  if (name != lock_name) return is_unfinished_file(name);
+  const Type type = type_at(folder / name);
+  std::error_code gone;
+  return type == Type::not_found || (type == Type::regular && fs::file_size(folder / name, gone) <= 16) || gone;
 }
 
-constexpr const char* folders[] = {"", "samples", "checkpoints"};  // of a run; the first is the run itself
+/// The type that an entry of that name should have; none if a run has no such name.
+Type expected_type(const std::string& folder, const std::string& name) {
+  const bool is_own = folder == "samples"       ? step_of(name, ".txt").has_value()
+                      : folder == "checkpoints" ? step_of(name, checkpoint_extension).has_value()
+                                                : std::ranges::find(files, name) != files.end();
+  if (folder.empty() && (name == folders[1] || name == folders[2])) return Type::directory;
+  return is_own ? Type::regular : Type::none;
+}
 
 void remove_file(const fs::path& file) {
   std::error_code ignored;
@@ -82,25 +64,14 @@ std::vector<std::string> names_in(const fs::path& run, const std::string& folder
 }
 
 bool is_run(const fs::path& folder) {
-  try {
-    return type_at(folder / run_mark) == Type::regular && has_mark(folder);
-  } catch (const NewerFormat&) {
-    return true;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::io) throw;
-    return false;
-  }
+  return run_fact(folder, "format") == "chargpt run";
 }
 
 void refuse_newer_run(const fs::path& run) {
-  if (type_at(run / run_mark) != Type::regular) return;
-  try {
-    has_mark(run);
-  } catch (const NewerFormat&) {
-    throw;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::io) throw;
-  }
+  const nlohmann::ordered_json version = run_fact(run, "version");
+  if (version.is_number_integer() && version > current_version)
+    throw NewerFormat(ExitCode::data, run / run_mark, ": run format of version ", version.dump(),
+                      ", made by a newer chargpt; this one reads version ", current_version);
 }
 
 void mark_run(const fs::path& run, const std::string& program_version) {
@@ -122,9 +93,8 @@ nlohmann::ordered_json run_fact(const fs::path& run, const std::string& name) {
 }
 
 void keep_run_fact(const fs::path& run, const std::string& name, const nlohmann::ordered_json& value) {
-  const std::string text = read_regular_file(run / run_mark, longest_mark);
-  parse_strict_json(text, printable_path(run / run_mark));
-  nlohmann::ordered_json facts = nlohmann::ordered_json::parse(text);
+  nlohmann::ordered_json facts = foreign_json(read_regular_file(run / run_mark, longest_mark));
+  if (!facts.is_object()) throw Error(ExitCode::data, run / run_mark, " is damaged: it is not a JSON object");
   if (value.is_null())
     facts.erase(name);
   else

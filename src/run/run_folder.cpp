@@ -1,7 +1,6 @@
 #include "run/run_folder.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,69 +41,34 @@ fs::path made_folder(const std::string& wanted, const std::string& name) {
   }
 }
 
-bool has_checkpoint(const fs::path& run) {
-  try {
-    return !list_checkpoints(run).empty();
-  } catch (const Error&) {  // a link in their place
-    return false;
-  }
-}
-
 [[noreturn]] void refuse_run(const fs::path& run) {
   const std::string other = "choose another folder with --run DIR, or start over with --overwrite";
-  if (!has_checkpoint(run))
+  if (list_checkpoints(run).empty())
     throw Error(ExitCode::busy, run, " contains a run that stopped before its first checkpoint: ", other);
   throw Error(ExitCode::busy, run, " already contains a run: continue it with `chargpt resume ",
               shell_quoted(run.native()), "`, ", other);
 }
 
-/// Whether a file, or the link that it is named by, lies in a folder or below it.
-bool is_within(const fs::path& file, const fs::path& folder) {
-  std::error_code failed;
-  const fs::path path = fs::absolute(file, failed), home = fs::weakly_canonical(folder, failed);
-  const auto is_below = [&home](const fs::path& place) {
-    return std::mismatch(home.begin(), home.end(), place.begin(), place.end()).first == home.end();
-  };
-  return is_below(fs::weakly_canonical(path, failed)) ||
-         is_below(fs::weakly_canonical(path.parent_path(), failed) / path.filename());
-}
-
-/// The working folder and what is named relative to it would move along.
-void refuse_to_move(const fs::path& run, const std::vector<fs::path>& files) {
-  if (!run.has_filename() || run.filename() == "." || run.filename() == "..")
-    throw Error(ExitCode::usage, "--overwrite renames the run folder; give its name, not ", run);
-  for (const fs::path& file : files)
-    if (is_within(file, run))
-      throw Error(ExitCode::busy, file, " is in ", run,
-                  ", which --overwrite renames, so it would move away while it is read; copy it elsewhere, or choose "
-                  "another folder with --run DIR");
-}
-
-void refuse_what_is_there(const fs::path& folder, const Overwrite& overwrite) {
+void refuse_what_is_there(const fs::path& folder, bool overwrite) {
   if (!is_run(folder)) return refuse_strangers(folder, "--run DIR");
-  if (!overwrite.allowed) refuse_run(folder);
-  refuse_to_move(without_final_slash(folder), overwrite.files);
-}
-
-/// Renames to a name that nothing has. Errno where it cannot be done.
-bool rename_to_free(const fs::path& from, const fs::path& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
-  if (errno != EINVAL && errno != ENOSYS) return false;
-  std::error_code ignored;  // a file system without that
-  if (fs::exists(fs::symlink_status(to, ignored))) errno = EEXIST;
-  return errno != EEXIST && ::rename(from.c_str(), to.c_str()) == 0;
+  if (!overwrite) refuse_run(folder);
+  const fs::path name = without_final_slash(folder).filename();
+  if (name.empty() || name == "." || name == "..")  // the working folder would move along
+    throw Error(ExitCode::usage, "--overwrite renames the run folder; give its name, not ", folder);
 }
 
 /// Renames a run that no process uses to RUN.old-N.
 fs::path moved_aside(const fs::path& run) {
   const RunLock lock(run);
-  for (int n = 1;; ++n) {
-    const fs::path free = run.native() + ".old-" + std::to_string(n);
-    if (rename_to_free(run, free)) return free;
-    if (errno != EEXIST)
-      throw Error(ExitCode::io, "cannot rename ", run, " to ", free, ": ", std::generic_category().message(errno),
-                  "; choose another folder with --run DIR");
-  }
+  fs::path free;
+  for (int n = 1; free.empty() || type_at(free) != fs::file_type::not_found; ++n)
+    free = run.native() + ".old-" + std::to_string(n);
+  std::error_code failed;
+  fs::rename(run, free, failed);
+  if (failed)
+    throw Error(ExitCode::io, "cannot rename ", run, " to ", free, ": ", failed.message(),
+                "; choose another folder with --run DIR");
+  return free;
 }
 
 /// The holder's process id as it wrote it; for people only, so a file that says anything else says nothing.
@@ -189,7 +153,7 @@ void refuse_overwrite_without_run(bool overwrite, const std::string& run) {
                 "--overwrite needs --run DIR, the folder to start over in; without one the run gets a new folder");
 }
 
-void refuse_occupied(const fs::path& folder, const Overwrite& overwrite) {
+void refuse_occupied(const fs::path& folder, bool overwrite) {
   if (folder.empty()) return;
   refuse_what_is_there(folder, overwrite);
   if (is_locked(folder))
@@ -209,13 +173,13 @@ ResultsFolder::ResultsFolder(const std::string& wanted, bool alone) : path_(made
   }
 }
 
-NewRun::NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite,
+NewRun::NewRun(const std::string& wanted, const std::string& config_name, bool overwrite,
                const std::string& program_version) {
   refuse_occupied(wanted, overwrite);
   if (!wanted.empty() && is_run(wanted)) old_ = moved_aside(without_final_slash(wanted));
   path_ = made_folder(wanted, config_name);
   lock_.emplace(path_);
-  refuse_what_is_there(path_, {});  // another process may have started a run meanwhile
+  refuse_what_is_there(path_, /*overwrite=*/false);  // another process may have started a run meanwhile
   mark_run(path_, program_version);
 }
 

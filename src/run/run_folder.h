@@ -45,17 +45,11 @@ class RunLock {
 /// What processes that share work in a folder would lack there: one sentence each. Error io if nothing can be written.
 std::vector<std::string> lacks_for_sharing(const std::filesystem::path& folder);
 
-/// What a new run would replace, and the files that are yet to be read for it: none of them may move away with it.
-struct Overwrite {
-  bool allowed = false;
-  std::vector<std::filesystem::path> files{};
-};
-
 /// Error usage for --overwrite without a folder: the run would get a new one, where nothing is overwritten.
 void refuse_overwrite_without_run(bool overwrite, const std::string& run);
 
 /// What NewRun would refuse, without touching anything. Errors: those of NewRun.
-void refuse_occupied(const std::filesystem::path& folder, const Overwrite& overwrite);
+void refuse_occupied(const std::filesystem::path& folder, bool overwrite);
 
 /// The folder of a comparison.
 class ResultsFolder {
@@ -76,7 +70,7 @@ class NewRun {
   /// Makes `wanted` and the folders above it, or runs/<config_name>-<n> with the first free n if `wanted` is empty. A
   /// run that is there is Error busy with the choices, unless it may be overwritten: then it is renamed to RUN.old-N.
   /// So is a folder with files that chargpt did not write, in any case. Errors: busy, io.
-  NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite,
+  NewRun(const std::string& wanted, const std::string& config_name, bool overwrite,
          const std::string& program_version = "");
   const std::filesystem::path& path() const { return path_; }
   /// The new path of the run that was overwritten; empty if there was none.

@@ -22,15 +22,9 @@
 namespace chargpt {
 
 /// A tensor as the header has it.
-struct TensorEntry {
-  std::string name, dtype;
-  std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0, end = 0;  ///< bytes of the data section
-};
-
-struct SafetensorsHeader {
-  std::vector<TensorEntry> entries;  ///< in the order of their bytes
-  std::map<std::string, std::string> metadata;
+struct SafetensorsFile::Entry {
+  TensorView tensor;
+  std::uint64_t begin = 0, end = 0;  ///< of its bytes in the data section
 };
 
 namespace {
@@ -38,7 +32,8 @@ namespace {
 constexpr std::size_t size_field = 8, max_tensor_rank = 16;
 /// A tenth of the format's limit: enough for 100,000 tensors, and it bounds what a damaged length can allocate.
 constexpr std::uint64_t max_header_bytes = 10'000'000;
-constexpr const char* metadata_key = "__metadata__";
+constexpr const char *metadata_key = "__metadata__", *format_key = "chargpt";
+constexpr std::int64_t current_format = 1;
 
 struct ElementType {
   std::string_view name;
@@ -83,109 +78,6 @@ std::size_t header_bytes(std::string_view start, std::uint64_t file_bytes, const
   return size;
 }
 
-TensorEntry entry_of(const std::string& name, const StrictObject& fields) {
-  const std::vector<std::int64_t> offsets = fields.sizes("data_offsets", 2);
-  if (offsets.size() != 2) fields.refuse("data_offsets", "two numbers");
-  return {.name = name,
-          .dtype = fields.text("dtype"),
-          .shape = fields.sizes("shape", max_tensor_rank),
-          .begin = static_cast<std::uint64_t>(offsets[0]),
-          .end = static_cast<std::uint64_t>(offsets[1])};
-}
-
-/// Strict: Error data naming `header` for anything but unique names with exactly dtype, shape and data_offsets, and one
-/// optional __metadata__ of strings.
-std::vector<TensorEntry> read_header(std::string_view json, const std::string& header,
-                                     std::map<std::string, std::string>& metadata) {
-  // The parser would pass over blanks.
-  if (!json.starts_with('{')) throw Error(ExitCode::data, header, " is not a JSON object");
-  std::vector<TensorEntry> tensors;
-  const nlohmann::json entries = parse_strict_json(json, header);
-  for (const auto& [name, entry] : entries.items()) {
-    const StrictObject fields(entry, header + "'s '" + printable(name) + "'");
-    if (name == metadata_key) {
-      for (const auto& [key, value] : entry.items()) metadata[key] = fields.text(key);
-    } else {
-      tensors.push_back(entry_of(name, fields));
-      if (entry.size() != 3)
-        throw Error(ExitCode::data, header, "'s '", printable(name),
-                    "' has other fields than dtype, shape and data_offsets");
-    }
-  }
-  return tensors;
-}
-
-/// Error data unless the tensors, in order, fill [0, size) without gap or overlap and each is as long as its shape
-/// says.
-void check_layout(const std::vector<TensorEntry>& tensors, std::uint64_t size, const std::string& source) {
-  std::uint64_t place = 0;
-  for (const TensorEntry& tensor : tensors) {
-    const std::string where = source + ": tensor '" + printable(tensor.name) + "' ";
-    if (type_of(tensor.dtype) == std::end(element_types))
-      throw Error(ExitCode::data, where, "has the unknown dtype '", printable(tensor.dtype, 20), "'");
-    if (tensor.begin != place || tensor.end < tensor.begin || tensor.end > size)
-      throw Error(ExitCode::data, where, "lies at bytes ", tensor.begin, " to ", tensor.end,
-                  ", which leaves a gap, overlaps another or passes ", size, ", the end");
-    if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.end - tensor.begin)
-      throw Error(ExitCode::data, where, "has ", tensor.end - tensor.begin,
-                  " bytes, which is not what its shape and dtype take");
-    place = tensor.end;
-  }
-  if (place != size) throw Error(ExitCode::data, source, ": ", size - place, " bytes after the last tensor");
-}
-
-constexpr std::string_view zeros = "00000000";  // in place of a checksum while sums are computed
-
-std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t so_far = 0) {
-  return static_cast<std::uint32_t>(::crc32_z(so_far, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
-std::string digits_of(std::uint32_t sum) {
-  return formatted("%08" PRIx32, sum);
-}
-
-/// Puts the digits of a checksum into a header, whose strings cannot contain its unescaped quotes.
-void set_sum(std::string& header, const std::string& name, std::string_view digits) {
-  const std::string field = "\"" + name + "\":\"";
-  const std::size_t found = header.find(field);
-  if (found != std::string::npos) header.replace(found + field.size(), digits.size(), digits);
-}
-
-struct Sums {
-  std::uint32_t read = 0, all = 0;
-};
-
-/// Of the size field and the header, both checksums as zeros, and of the tensors.
-Sums sums_of(std::string start, std::span<const TensorView> tensors) {
-  for (const char* name : {sum_of_read, sum_of_all}) set_sum(start, name, zeros);
-  Sums sums{.read = crc32_of(as_bytes(start))};
-  sums.all = sums.read;
-  bool is_read = true;
-  for (const TensorView& tensor : tensors) {
-    is_read = is_read && !tensor.name.starts_with(optimizer_prefix);
-    sums.all = crc32_of(tensor.bytes, sums.all);
-    if (is_read) sums.read = sums.all;
-  }
-  return sums;
-}
-
-/// Error data unless the metadata has this checksum.
-void check_sum(const SafetensorsFile& file, const std::string& name, std::uint32_t sum, const std::string& source) {
-  const auto said = file.metadata().find(name);
-  if (said == file.metadata().end()) throw Error(ExitCode::data, source, " has no checksum '", name, "'");
-  if (said->second != digits_of(sum))
-    throw Error(ExitCode::data, source, " is damaged: its checksum ", name, " is ", digits_of(sum),
-                ", and the file says ", printable(said->second, 20));
-}
-
-SafetensorsHeader parse_header(std::string_view json, std::uint64_t data_bytes, const std::string& source) {
-  SafetensorsHeader header;
-  header.entries = read_header(json, source + ": the header", header.metadata);
-  std::ranges::sort(header.entries, {}, [](const TensorEntry& entry) { return std::pair(entry.begin, entry.end); });
-  check_layout(header.entries, data_bytes, source);
-  return header;
-}
-
 /// Appends exactly `count` bytes. Error data if the file ends before them.
 void read_more(const Descriptor& file, std::uint64_t count, const std::filesystem::path& path, std::string& bytes) {
   const std::size_t begin = bytes.size();
@@ -197,20 +89,30 @@ void read_more(const Descriptor& file, std::uint64_t count, const std::filesyste
   }
 }
 
-/// The size field and the header; the rest of the file may follow.
-std::string read_start(const Descriptor& file, std::uint64_t file_bytes, const std::filesystem::path& path) {
-  std::string bytes;
-  read_more(file, std::min<std::uint64_t>(size_field, file_bytes), path, bytes);
-  read_more(file, header_bytes(bytes, file_bytes, printable_path(path)), path, bytes);
-  return bytes;
+constexpr std::string_view zeros = "00000000";  // in place of a checksum while sums are computed
+
+std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t so_far = 0) {
+  return static_cast<std::uint32_t>(::crc32_z(so_far, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-Tensors tensors_in(std::string_view data, const SafetensorsHeader& header) {
-  Tensors tensors;
-  for (const TensorEntry& entry : header.entries)
-    if (entry.end <= data.size())
-      tensors.add({entry.name, entry.dtype, entry.shape, as_bytes(data.substr(entry.begin, entry.end - entry.begin))});
-  return tensors;
+/// Puts the digits of a checksum into a header, whose strings cannot contain its unescaped quotes.
+void set_sum(std::string& header, const std::string& name, std::string_view digits) {
+  const std::string field = "\"" + name + "\":\"";
+  const std::size_t found = header.find(field);
+  if (found != std::string::npos) header.replace(found + field.size(), digits.size(), digits);
+}
+
+/// The digits of both sums, by name: of the size field and the header, with zeros in their places, and of the tensors.
+std::vector<std::pair<std::string, std::string>> sums_of(std::string start, std::span<const TensorView> tensors) {
+  for (const char* name : {sum_of_read, sum_of_all}) set_sum(start, name, zeros);
+  std::uint32_t all = crc32_of(as_bytes(start)), read = all;
+  bool is_read = true;
+  for (const TensorView& tensor : tensors) {
+    is_read = is_read && !tensor.name.starts_with(optimizer_prefix);
+    all = crc32_of(tensor.bytes, all);
+    if (is_read) read = all;
+  }
+  return {{sum_of_read, formatted("%08" PRIx32, read)}, {sum_of_all, formatted("%08" PRIx32, all)}};
 }
 
 }  // namespace
@@ -225,41 +127,85 @@ const TensorView* Tensors::find(const std::string& name) const {
   return found == indices_.end() ? nullptr : &all_[found->second];
 }
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
-    : SafetensorsFile(open_regular_file(path, Links::follow), path, "") {}
-
-SafetensorsFile::SafetensorsFile(const Descriptor& file, const std::filesystem::path& path, std::string_view end) {
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path, FilePart part, Links links) {
+  const Descriptor file = open_regular_file(path, links);
   const std::uint64_t file_bytes = file_size(file, path);
-  std::string bytes = read_start(file, file_bytes, path);
-  const std::size_t start = bytes.size();
-  SafetensorsHeader header =
-      parse_header(std::string_view(bytes).substr(size_field), file_bytes - start, printable_path(path));
-  const auto last = std::ranges::find_if(
-      header.entries, [&](const TensorEntry& entry) { return !end.empty() && entry.name.starts_with(end); });
-  read_more(file, last == header.entries.end() ? file_bytes - start : last->begin, path, bytes);
-  own_ = std::make_unique<const std::string>(std::move(bytes));
-  keep(*own_, start, header);
+  const std::string source = printable_path(path);
+  auto bytes = std::make_unique<std::string>();
+  read_more(file, std::min<std::uint64_t>(size_field, file_bytes), path, *bytes);
+  read_more(file, header_bytes(*bytes, file_bytes, source), path, *bytes);
+  const std::size_t start = bytes->size();
+  std::vector<Entry> entries = parse(*bytes, file_bytes - start, source);
+  const auto unread = std::ranges::find_if(entries, [part](const Entry& entry) {
+    return part == FilePart::header || (part == FilePart::weights && entry.tensor.name.starts_with(optimizer_prefix));
+  });
+  read_more(file, unread == entries.end() ? file_bytes - start : unread->begin, path, *bytes);
+  own_ = std::move(bytes);
+  take(*own_, start, std::move(entries));
 }
 
 SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::string& source) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const std::size_t start = size_field + header_bytes(text, text.size(), source);
-  keep(text, start, parse_header(text.substr(size_field, start - size_field), text.size() - start, source));
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t start = size_field + header_bytes(all, all.size(), source);
+  take(all, start, parse(all.substr(0, start), all.size() - start, source));
 }
 
-void SafetensorsFile::keep(std::string_view bytes, std::size_t start, const SafetensorsHeader& header) {
+/// Strict: unique names with exactly dtype, shape and data_offsets, and one optional __metadata__ of strings. Returns
+/// the tensors in the order of their bytes.
+std::vector<SafetensorsFile::Entry> SafetensorsFile::parse(std::string_view start, std::uint64_t data_bytes,
+                                                           const std::string& source) {
+  const std::string header = source + ": the header";
+  const std::string_view json = start.substr(size_field);
+  // The parser would pass over blanks.
+  if (!json.starts_with('{')) throw Error(ExitCode::data, header, " is not a JSON object");
+  std::vector<Entry> entries;
+  const nlohmann::json all = parse_strict_json(json, header);
+  for (const auto& [name, value] : all.items()) {
+    const StrictObject fields(value, header + "'s '" + printable(name) + "'");
+    if (name == metadata_key) {
+      for (const auto& [key, text] : value.items()) metadata_[key] = fields.text(key);
+      continue;
+    }
+    const std::vector<std::int64_t> offsets = fields.sizes("data_offsets", 2, 2);
+    entries.push_back({{name, fields.text("dtype"), fields.sizes("shape", 0, max_tensor_rank), {}},
+                       static_cast<std::uint64_t>(offsets[0]),
+                       static_cast<std::uint64_t>(offsets[1])});
+    if (value.size() != 3)
+      throw Error(ExitCode::data, fields.source(), " has other fields than dtype, shape and data_offsets");
+  }
+  std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
+  check_layout(entries, data_bytes, source);
+  return entries;
+}
+
+/// The tensors fill the data without gap or overlap, and each is as long as its shape says.
+void SafetensorsFile::check_layout(std::span<const Entry> entries, std::uint64_t data_bytes,
+                                   const std::string& source) {
+  std::uint64_t place = 0;
+  for (const auto& [tensor, begin, end] : entries) {
+    const std::string where = source + ": tensor '" + printable(tensor.name) + "' ";
+    if (type_of(tensor.dtype) == std::end(element_types))
+      throw Error(ExitCode::data, where, "has the unknown dtype '", printable(tensor.dtype, 20), "'");
+    if (begin != place || end < begin || end > data_bytes)
+      throw Error(ExitCode::data, where, "lies at bytes ", begin, " to ", end,
+                  ", which leaves a gap, overlaps another or passes ", data_bytes, ", the end");
+    if (tensor_bytes(tensor.dtype, tensor.shape) != end - begin)
+      throw Error(ExitCode::data, where, "has ", end - begin, " bytes, which is not what its shape and dtype take");
+    place = end;
+  }
+  if (place != data_bytes)
+    throw Error(ExitCode::data, source, ": ", data_bytes - place, " bytes after the last tensor");
+}
+
+/// Keeps what lies within `bytes`, whose first `start` are before the data.
+void SafetensorsFile::take(std::string_view bytes, std::size_t start, std::vector<Entry> entries) {
   bytes_ = bytes;
   header_ = bytes.substr(size_field, start - size_field);
-  tensors_ = tensors_in(bytes.substr(start), header);
-  metadata_ = header.metadata;
-}
-
-std::map<std::string, std::string> read_metadata(const std::filesystem::path& path) {
-  const Descriptor file = open_regular_file(path);
-  const std::uint64_t file_bytes = file_size(file, path);
-  const std::string start = read_start(file, file_bytes, path);
-  return parse_header(std::string_view(start).substr(size_field), file_bytes - start.size(), printable_path(path))
-      .metadata;
+  for (auto& [tensor, begin, end] : entries) {
+    if (end > bytes.size() - start) return;
+    tensor.bytes = as_bytes(bytes.substr(start + begin, end - begin));
+    tensors_.add(std::move(tensor));
+  }
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -331,19 +277,38 @@ std::string safetensors_header(std::span<const TensorView> tensors,
 }
 
 std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata) {
+  metadata.try_emplace(format_key, std::to_string(current_format));
   for (const char* name : {sum_of_read, sum_of_all}) metadata[name] = zeros;
   std::string header = safetensors_header(tensors, metadata);
-  const Sums sums = sums_of(header, tensors);
-  set_sum(header, sum_of_read, digits_of(sums.read));
-  set_sum(header, sum_of_all, digits_of(sums.all));
+  for (const auto& [name, digits] : sums_of(header, tensors)) set_sum(header, name, digits);
   return header;
 }
 
-void check_sums(const SafetensorsFile& file, bool whole, const std::string& source) {
-  const std::size_t start = size_field + file.header().size();
-  const Sums sums = sums_of(std::string(file.bytes().substr(0, start)), file.tensors().all());
-  check_sum(file, sum_of_read, sums.read, source);
-  if (whole) check_sum(file, sum_of_all, sums.all, source);
+void check_own(const SafetensorsFile& file, FilePart read, const std::string& source) {
+  const std::string& format = own_text(file, format_key, source);
+  const std::int64_t version = whole_number(format).value_or(0);
+  if (version > current_format)
+    throw NewerFormat(ExitCode::data, source, ": format ", version, ", made by a newer chargpt; this one reads format ",
+                      current_format);
+  if (version < 1) throw Error(ExitCode::data, source, ": unknown format '", printable(format, 20), "'");
+  if (read == FilePart::header) return;
+  const std::string_view start = file.bytes().substr(0, size_field + file.header().size());
+  for (const auto& [name, digits] : sums_of(std::string(start), file.tensors().all()))
+    if (const std::string& said = own_text(file, name, source);
+        said != digits && (name == sum_of_read || read == FilePart::all))
+      throw Error(ExitCode::data, source, " is damaged: its checksum ", name, " is ", digits, ", and the file says ",
+                  printable(said, 20));
+}
+
+const std::string& own_text(const SafetensorsFile& file, const std::string& name, const std::string& source) {
+  const auto found = file.metadata().find(name);
+  if (found == file.metadata().end())
+    throw Error(ExitCode::data, source, " was not written by chargpt: its metadata has no '", name, "'");
+  return found->second;
+}
+
+nlohmann::json own_json(const SafetensorsFile& file, const std::string& name, const std::string& source) {
+  return parse_strict_json(own_text(file, name, source), source + ": " + name);
 }
 
 void write_safetensors(const ByteSink& sink, std::string_view header, std::span<const TensorView> tensors) {

@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/files.h"
 
 namespace chargpt {
@@ -37,7 +39,11 @@ class Tensors {
   std::map<std::string, std::size_t> indices_;  ///< of names in all_
 };
 
-struct SafetensorsHeader;
+/// Tensors of a checkpoint that are read only to continue a training; they come last in its file.
+inline constexpr std::string_view optimizer_prefix = "optimizer.";
+
+/// How much of a file is read: its header; also what precedes the optimizer's tensors; or all of it.
+enum class FilePart { header, weights, all };
 
 /// A parsed file. Strict: the tensors fill the file without gaps, each as long as its dtype and shape say. Errors:
 /// missing, io, data naming the file and what is wrong with it.
@@ -45,12 +51,12 @@ class SafetensorsFile {
  public:
   SafetensorsFile() = default;
   /// Reads it into memory, where nobody can change it.
-  explicit SafetensorsFile(const std::filesystem::path& path);
-  /// Reads only what precedes the first tensor whose name starts with `end`.
-  SafetensorsFile(const Descriptor& file, const std::filesystem::path& path, std::string_view end);
+  explicit SafetensorsFile(const std::filesystem::path& path, FilePart part = FilePart::all,
+                           Links links = Links::follow);
   /// Memory that outlives this object. `source` names it in messages.
   SafetensorsFile(std::span<const std::byte> bytes, const std::string& source);
 
+  /// Those that were read.
   const Tensors& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// All that was read: the size of the header, the header, the tensors.
@@ -59,15 +65,15 @@ class SafetensorsFile {
   std::string_view header() const { return header_; }
 
  private:
-  void keep(std::string_view bytes, std::size_t start, const SafetensorsHeader& header);
+  struct Entry;
+  std::vector<Entry> parse(std::string_view start, std::uint64_t data_bytes, const std::string& source);
+  static void check_layout(std::span<const Entry> entries, std::uint64_t data_bytes, const std::string& source);
+  void take(std::string_view bytes, std::size_t start, std::vector<Entry> entries);
   std::unique_ptr<const std::string> own_;  ///< stays in one place when this object is moved
   std::string_view bytes_, header_;
   Tensors tensors_;
   std::map<std::string, std::string> metadata_;
 };
-
-/// The metadata of a file, without its tensors. Errors as SafetensorsFile.
-std::map<std::string, std::string> read_metadata(const std::filesystem::path& path);
 
 /// "(65, 128)"
 std::string shape_text(const std::vector<std::int64_t>& shape);
@@ -92,18 +98,25 @@ std::vector<TensorView> reference_order(std::span<const TensorView> tensors);
 /// twice.
 std::string safetensors_header(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);
 
-/// Tensors of a checkpoint that are read only to continue a training; they come last in its file.
-inline constexpr std::string_view optimizer_prefix = "optimizer.";
-
-// Checksums are fields of the metadata: CRC-32 (zlib's) in eight hexadecimal digits, computed with both as zeros.
+// Files of chargpt's own have the number of their format in the metadata, texts or JSON under other names, and two
+// checksums: CRC-32 (zlib's) in eight hexadecimal digits, computed with both as zeros.
 inline constexpr const char* sum_of_read = "crc_read";  ///< of what precedes the first of the optimizer's tensors
 inline constexpr const char* sum_of_all = "crc_all";    ///< of the whole file
 
-/// safetensors_header() with both checksums added to the metadata.
+/// A newer version of the program made this. Another checkpoint may be readable, but is not the one that was meant.
+class NewerFormat : public Error {
+ public:
+  using Error::Error;
+};
+
+/// safetensors_header() with format and checksums added to the metadata.
 std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata);
-/// Error data, naming `source`, if a checksum is missing or differs from that of what was read; sum_of_all is compared
-/// if the `whole` file was.
-void check_sums(const SafetensorsFile& file, bool whole, const std::string& source);
+/// NewerFormat, or Error data, naming `source`, for another format, and if a checksum of what was read is missing or
+/// differs.
+void check_own(const SafetensorsFile& file, FilePart read, const std::string& source);
+/// A field of the metadata. Error data, naming `source`, if it is missing; of own_json also if it is not strict JSON.
+const std::string& own_text(const SafetensorsFile& file, const std::string& name, const std::string& source);
+nlohmann::json own_json(const SafetensorsFile& file, const std::string& name, const std::string& source);
 
 /// A header of safetensors_header() or checked_header(), and the tensors that it was made of.
 void write_safetensors(const ByteSink& sink, std::string_view header, std::span<const TensorView> tensors);

@@ -11,12 +11,6 @@
 
 namespace chargpt {
 
-/// A newer version of the program made this. Another checkpoint may be readable, but is not the one that was meant.
-class NewerFormat : public Error {
- public:
-  using Error::Error;
-};
-
 /// Error data naming `source` where `text` is not JSON, gives a key twice, nests deeper than 16 or holds a NUL.
 nlohmann::json parse_strict_json(std::string_view text, const std::string& source);
 
@@ -33,13 +27,11 @@ class StrictObject {
   /// A number, or "inf", "-inf", "nan" as written by json_real.
   double real(const std::string& name) const;
   std::string text(const std::string& name) const;
-  /// At most `most` whole numbers, none below 0.
-  std::vector<std::int64_t> sizes(const std::string& name, std::size_t most) const;
+  /// So many whole numbers, none below 0.
+  std::vector<std::int64_t> sizes(const std::string& name, std::size_t fewest, std::size_t most) const;
   /// Sixteen hexadecimal digits, as written by json_hex.
   std::uint64_t hex(const std::string& name) const;
   StrictObject object(const std::string& name) const;
-  /// NewerFormat where "version" is above `current`, Error data where it is below 1.
-  void check_version(const std::string& format, int current) const;
   /// Error data: "field NAME is …, not WANTED".
   [[noreturn]] void refuse(const std::string& name, const std::string& wanted) const;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "base/quote.h"
 #include "config/describe.h"
 #include "config/load.h"
@@ -11,7 +10,6 @@
 #include "engine/torch_module.h"
 #include "kernels/kernels.h"
 #include "predict/counts.h"
-#include "run/kept_text.h"
 #include "train/learner.h"
 
 namespace chargpt {
@@ -52,15 +50,6 @@ RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std:
           .engine = std::string(learner.engine->name()),
           .threads = threads,
           .ranks = learner.ranks.ranks()};
-}
-
-void refuse_another_text(const Checkpoint& checkpoint, const Corpus& corpus) {
-  const bool unknown = checkpoint.state.data == Fingerprint{};  // imported without its text
-  if (checkpoint.vocabulary == corpus.vocabulary() && (unknown || checkpoint.state.data == corpus.fingerprint()))
-    return;
-  throw Error(ExitCode::data, "the text is not the one that ", checkpoint.path.string(), " was trained on (",
-              difference_of(checkpoint.state.data, corpus.fingerprint()), "); ",
-              advice_for_another_text(checkpoint.path));
 }
 
 TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then) {

@@ -25,9 +25,6 @@ RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std:
 /// bit.
 TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then);
 
-/// Error data, with what to do, if the checkpoint is of another text.
-void refuse_another_text(const Checkpoint& checkpoint, const Corpus& corpus);
-
 /// One line per condition (version, threads, device, …) that differs, for a resumed run that is not bit-exact for that
 /// reason.
 std::vector<std::string> differing_conditions(const RunConditions& then, const RunConditions& now);

@@ -65,6 +65,7 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
   state_ = {{.max_iters = schedule_.steps()}, conditions_here(learner_, corpus_, threads_, options.program_version)};
   clock_.start();
   choose_windows();
+  teachers_.refuse_own(options.run);
   if (!options.run.empty()) save_in(options.run);
   if (teachers_.empty()) return;
   state_.teachers = teachers_.weights();
@@ -73,16 +74,10 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
   notices_ = teachers_.notices();
 }
 
-void Trainer::save_in(const std::filesystem::path& run) {
-  teachers_.refuse_own(run);
-  saver_.save_in(run);
-}
-
 /// Takes over all of the checkpoint's progress; the parts drop what changed options have made void.
 void Trainer::resume_from(const Checkpoint& checkpoint) {
   const std::string source = checkpoint.path.string();
   const Config &asked = settings(), &earlier = checkpoint.config.config;
-  refuse_another_text(checkpoint, corpus_);
   refuse_changed_teachers(checkpoint, state_);
   RunProgress& progress = state_;
   progress = checkpoint.state;

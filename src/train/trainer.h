@@ -53,10 +53,12 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// The run folder, made and locked; without one nothing is written. Error usage if a teacher belongs to this run.
-  void save_in(const std::filesystem::path& run);
+  /// Error usage if a teacher belongs to this run.
+  void refuse_teachers_in(const std::filesystem::path& run) const { teachers_.refuse_own(run); }
+  /// The run folder, made and locked; without one nothing is written.
+  void save_in(const std::filesystem::path& run) { saver_.save_in(run); }
   /// Goes on from a checkpoint (weights, moments, step, best). Differences that break bit-exactness become notices, as
-  /// do changed options; another text is an Error data.
+  /// do changed options. The text is the checkpoint's.
   void resume_from(const Checkpoint& checkpoint);
   /// Weights only, from another run; rows of embedding and head are matched by symbol, new symbols keep their fresh
   /// rows.

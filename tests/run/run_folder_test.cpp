@@ -39,7 +39,7 @@ TEST_CASE_METHOD(TestFolder, "the run of a checkpoint is two folders above it; a
 }
 
 TEST_CASE_METHOD(TestFolder, "a new run gets a folder that is made, locked and marked") {
-  const NewRun run(path() / "a/b/run", "mine", /*overwrite=*/{});
+  const NewRun run(path() / "a/b/run", "mine", /*overwrite=*/false);
   CHECK(all_in(path() / "a/b/run") == std::set<std::string>{".lock", "run.json"});
   CHECK(is_locked(run.path()));
   CHECK(run.old_run().empty());
@@ -48,7 +48,7 @@ TEST_CASE_METHOD(TestFolder, "a new run gets a folder that is made, locked and m
 TEST_CASE_METHOD(TestFolder, "a folder that is empty, or that an interrupted start left, is taken") {
   write("run/.lock", "4711");
   write("run/.chargpt-4711-0.partial", "{");
-  const NewRun run(path() / "run", "mine", /*overwrite=*/{});
+  const NewRun run(path() / "run", "mine", /*overwrite=*/false);
   CHECK(is_run(run.path()));
 }
 
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(TestFolder, "an overwritten run is renamed with everything in i
   write_old_run(folder);
   write_file_atomically(folder / "notes.txt", "mine");
   fs::create_directory(path() / "run.old-1");  // somebody's
-  const NewRun run(folder / "", "mine", {.allowed = true});
+  const NewRun run(folder / "", "mine", /*overwrite=*/true);
   CHECK(all_in(folder) == std::set<std::string>{".lock", "run.json"});
   CHECK(run.old_run() == path() / "run.old-2");
   std::set<std::string> as_before = old_run;
@@ -69,45 +69,15 @@ TEST_CASE_METHOD(TestFolder, "an overwritten run is renamed with everything in i
 TEST_CASE_METHOD(TestFolder, "a run that another process trains is not renamed") {
   write_old_run(path() / "run");
   const RunLock lock(path() / "run");
-  CHECK_THROWS_WITH(NewRun(path() / "run", "mine", {.allowed = true}), Catch::Contains("is in use by another process"));
+  CHECK_THROWS_WITH(NewRun(path() / "run", "mine", /*overwrite=*/true),
+                    Catch::Contains("is in use by another process"));
   CHECK(fs::is_directory(path() / "run"));
-}
-
-TEST_CASE_METHOD(TestFolder, "no text still to be read moves away with an overwritten run, whatever leads to it") {
-  const fs::path run = path() / "run", text = run / "text.safetensors";
-  write_old_run(run);
-  fs::create_directory(path() / "texts");
-  write_file_atomically(path() / "texts/mine.txt", "mine");
-  write_file_atomically(text, "kept");
-  fs::create_symlink(path() / "texts/mine.txt", run / "link-out.txt");
-  fs::create_symlink(text, path() / "texts/link-in.txt");
-  fs::create_symlink("link-in.txt", path() / "texts/link-to-link.txt");
-  fs::create_directory_symlink(run, path() / "by-another-name");
-  fs::create_hard_link(text, path() / "texts/same-file.txt");
-  const auto refused = [&](const fs::path& file) {
-    const auto [code, line] = error_of([&] {
-      refuse_occupied(run, {.allowed = true, .files = {path() / "texts/mine.txt", file}});
-    });
-    if (code == ExitCode::ok) return false;
-    CHECK(code == ExitCode::busy);
-    CHECK_THAT(line, Catch::StartsWith(file.string() + " is in " + run.string()));
-    return true;
-  };
-  for (const char* name : {"run/text.safetensors", "run/link-out.txt", "texts/link-in.txt", "texts/link-to-link.txt",
-                           "by-another-name/text.safetensors", "texts/../run/text.safetensors"}) {
-    CAPTURE(name);
-    CHECK(refused(path() / name));
-  }
-  CHECK_FALSE(refused(path() / "texts/same-file.txt"));
-  CHECK_FALSE(refused(path() / "texts/mine.txt"));
-  CHECK_THROWS_WITH(NewRun(run, "mine", {.allowed = true, .files = {text}}), Catch::Contains("choose another folder"));
-  CHECK(fs::exists(text));
 }
 
 TEST_CASE_METHOD(TestFolder, "a folder without a name of its own is not renamed") {
   write_old_run(path());
   fs::create_directory(path() / "sub");
-  CHECK_THROWS_WITH(NewRun(path() / "sub/..", "mine", {.allowed = true}), Catch::Contains("give its name"));
+  CHECK_THROWS_WITH(NewRun(path() / "sub/..", "mine", /*overwrite=*/true), Catch::Contains("give its name"));
 }
 
 TEST_CASE_METHOD(TestFolder, "a folder of results is never a run's, and one process writes there if it must be alone") {

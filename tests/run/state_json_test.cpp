@@ -70,17 +70,16 @@ TEST_CASE("every field must be there but \"exact\"") {
 }
 
 TEST_CASE("every field must be of its type and within its range") {
-  CHECK(state_failure("step", "5") == "state.json: field 'step' is \"5\", not a whole number of at least 0");
-  CHECK(state_failure("step", 5.0) == "state.json: field 'step' is 5.0, not a whole number of at least 0");
-  CHECK(state_failure("step", -1) == "state.json: field 'step' is -1, not a whole number of at least 0");
+  CHECK(state_failure("step", "5") == "state.json: field 'step' is \"5\", not a whole number, 0 to 9007199254740992");
+  CHECK(state_failure("step", 5.0) == "state.json: field 'step' is 5.0, not a whole number, 0 to 9007199254740992");
+  CHECK(state_failure("step", -1) == "state.json: field 'step' is -1, not a whole number, 0 to 9007199254740992");
   CHECK(state_failure("step", UINT64_MAX) ==
-        "state.json: field 'step' is 18446744073709551615, not a whole number of at least 0 and at most "
-        "9007199254740992");
+        "state.json: field 'step' is 18446744073709551615, not a whole number, 0 to 9007199254740992");
   CHECK(state_failure("evals_without_improvement", INT64_MAX) ==
-        "state.json: field 'evals_without_improvement' is 9223372036854775807, not a whole number of at least 0 and at "
-        "most "
+        "state.json: field 'evals_without_improvement' is 9223372036854775807, not a whole number, 0 to "
         "9007199254740992");
-  CHECK(state_failure("best_step", -2) == "state.json: field 'best_step' is -2, not a whole number of at least -1");
+  CHECK(state_failure("best_step", -2) ==
+        "state.json: field 'best_step' is -2, not a whole number, -1 to 9007199254740992");
   CHECK(state_failure("seconds", "soon") ==
         R"(state.json: field 'seconds' is "soon", not a number, "inf", "-inf" or "nan")");
   CHECK(state_failure("seconds", nullptr) ==
@@ -97,13 +96,11 @@ TEST_CASE("small JSON files are read strictly") {
   for (const char* text :
        {R"({"a":[1,-2,1.5e-7,18446744073709551615],"b":"\u00e9\n","c":null,"d":[true,false,[],{}]})", "7"})
     CHECK(parse_strict_json(text, "f.json") == nlohmann::json::parse(text));
-  CHECK(parse_failure("") == "f.json is not JSON at its byte 1");
-  CHECK(parse_failure("{\"a\":1") == "f.json is not JSON at its byte 7");
-  CHECK(parse_failure("{}\n{}") == "f.json is not JSON at its byte 4");
-  CHECK(parse_failure("{\"a\":1 /* */}") == "f.json is not JSON at its byte 8");
-  CHECK(parse_failure("{}\0"s) == "f.json is not JSON: it holds a NUL byte");
-  CHECK(parse_failure(R"({"a":1,"a":1})") == "f.json: field 'a' is given twice");
-  CHECK(parse_failure(R"({"x":{"a":1,"a":1}})") == "f.json: field 'a' is given twice");
-  CHECK(parse_failure(R"({"a":1e999})") == "f.json holds a number that is too large");
-  CHECK(parse_failure(std::string(1'000'000, '[')) == "f.json is nested deeper than 16 levels");
+  for (const char* text : {"", "{\"a\":1", "{}\n{}", "{\"a\":1 /* */}"})
+    CHECK_THAT(parse_failure(text), Catch::StartsWith("f.json: not JSON: "));
+  CHECK(parse_failure("{}\0"s) == "f.json: not JSON: it contains a NUL byte; is this a text file?");
+  CHECK(parse_failure(R"({"a":1,"a":1})") == "f.json: a is given twice; keep one of them");
+  CHECK(parse_failure(R"({"x":{"a":1,"a":1}})") == "f.json: x.a is given twice; keep one of them");
+  CHECK(parse_failure(R"({"a":1e999})") == "f.json: a is too large for a number");
+  CHECK_THAT(parse_failure(std::string(1'000'000, '[')), Catch::EndsWith(" is nested deeper than 16 levels"));
 }

@@ -23,17 +23,6 @@ TEST_CASE_METHOD(TestFolder, "a run that goes on has all of its progress again, 
   CHECK(to_json(second.trainer.state()) == then);
 }
 
-TEST_CASE_METHOD(TestFolder, "another text is refused") {
-  EndedRun first(small_config(), path());
-  std::string text = formula_text(1200);
-  std::swap(text[100], text[101]);
-  SmallRun same_length(small_config(), path(), -1, small_corpus(text));
-  SmallRun longer(small_config(), path(), -1, small_corpus(formula_text(1300)));
-  CHECK_THROWS_WITH(same_length.trainer.resume_from(last_checkpoint(path())),
-                    Catch::Contains("as long, but with other characters"));
-  CHECK_THROWS_WITH(longer.trainer.resume_from(last_checkpoint(path())), Catch::Contains("1200 tokens then, 1300 now"));
-}
-
 TEST_CASE("a run goes on with its own device, engine and threads where nothing else is asked for", "[libtorch]") {
   const auto resumed = [](const RunState& then, const std::string& device = "auto", const std::string& engine = "auto",
                           std::int64_t threads = 0) {

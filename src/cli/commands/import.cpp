@@ -56,10 +56,7 @@ Report run_import(const Arguments& arguments) {
   refuse_other_than_transformers(path);
   ImportedModel model = read_huggingface(path);
   const std::optional<Corpus> corpus = given_text(arguments, model);
-  Overwrite overwrite{.allowed = arguments.overwrite};
-  if (corpus)
-    for (const TextFile& file : corpus->listing().files) overwrite.files.push_back(file.path);
-  const NewRun run(arguments.run, model.config.config.name, overwrite, program_version());
+  const NewRun run(arguments.run, model.config.config.name, arguments.overwrite, program_version());
   if (const fs::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
   write_imported_run(run.path(), model, program_version());

@@ -40,7 +40,7 @@ struct Arguments : TrainingArguments {
 /// damaged file.
 Checkpoint last_of_whole_run(const fs::path& run) {
   for (const fs::path& checkpoint : list_checkpoints(run)) load_checkpoint(checkpoint, "last", /*with_optimizer=*/true);
-  Checkpoint last = load_checkpoint(run, "last", /*with_optimizer=*/true);
+  Checkpoint last = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
   if (last.state.data == Fingerprint{})
     throw Error(ExitCode::data, run, " was imported without its text, so its training cannot be repeated");
   return last;
@@ -125,7 +125,7 @@ Report reproduce(const Arguments& arguments) {
   Corpus corpus = text_of_run(last, data, run, arguments.output, /*named=*/!arguments.text.empty());
   check_figures(run, corpus);
 
-  refuse_occupied(arguments.again, /*overwrite=*/{});
+  refuse_occupied(arguments.again, /*overwrite=*/false);
   TrainerOptions options = options_to_resume(trainer_options(arguments, {}), last.state);
   const std::string complaint = check_losses(run, last.state.step);  // before hours of training
   if (!complaint.empty()) log_warning(complaint);
@@ -135,7 +135,7 @@ Report reproduce(const Arguments& arguments) {
   Trainer trainer(last.config, std::move(corpus), options);
   refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
-  const NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/{}, program_version());
+  const NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/false, program_version());
   trainer.save_in(again.path());
   bool keeps = !arguments.again.empty();
   SameTraining same;

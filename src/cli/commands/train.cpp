@@ -26,7 +26,6 @@
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
-#include "text/text_listing.h"
 
 namespace chargpt {
 
@@ -56,16 +55,6 @@ std::optional<Checkpoint> starting_point(const Arguments& arguments) {
   if (arguments.init_from.empty()) return std::nullopt;
   refuse_words_of_nanogpt(arguments.init_from);
   return loaded_checkpoint(arguments.init_from, "best");
-}
-
-/// Texts and teachers, which must not move away with a run that is overwritten.
-Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
-  Overwrite overwrite{.allowed = arguments.overwrite};
-  if (!arguments.overwrite) return overwrite;
-  for (const TextFile& file : list_texts(config.data.text, config.data.units).files)
-    overwrite.files.push_back(file.path);
-  for (const std::string& teacher : config.train.teacher) overwrite.files.emplace_back(run_meant(teacher));
-  return overwrite;
 }
 
 void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, const ProcessGroup& group) {
@@ -140,8 +129,7 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   if (chooses) choose_shape(arguments, config, corpus, group);
   check_splits(corpus, config.config.model.block_size);
   group.check(config.config, corpus);
-  const Overwrite overwrite = overwrite_of(arguments, config.config);
-  if (group.first()) refuse_occupied(arguments.run, overwrite);
+  if (group.first()) refuse_occupied(arguments.run, arguments.overwrite);
   if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), group);
   if (!group.first()) return train_with_first(arguments, config, std::move(corpus), group);
 
@@ -149,8 +137,9 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   auto start = starting_point(arguments);
   Trainer trainer(config, std::move(corpus), trainer_options(arguments, {}, group));
   if (start) trainer.init_from(*start);
-  start.reset();  // its memory is free before training
-  const NewRun run(arguments.run, config.config.name, overwrite, program_version());
+  start.reset();                              // its memory is free before training
+  trainer.refuse_teachers_in(arguments.run);  // which would move away
+  const NewRun run(arguments.run, config.config.name, arguments.overwrite, program_version());
   trainer.save_in(run.path());
   if (const std::filesystem::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));

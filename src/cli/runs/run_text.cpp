@@ -90,7 +90,6 @@ Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const s
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
   FoundText found = find_text(known, named, reading_progress(output));
   if (!found.damage.empty()) log_warning(found.damage, ": its files are read instead");
-  if (found.names != data.text) log_note("the text of ", run.string(), " is at ", joined(found.names, ", "));
   return std::move(found.corpus);
 }
 

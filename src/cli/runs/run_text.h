@@ -34,8 +34,7 @@ void tell(const std::string& line);
 /// The notices of a text (a byte order mark removed, say) to stderr.
 void log_notices(const Corpus& corpus);
 
-/// The text that a checkpoint's run was trained on; see find_text. If it is not where the config says, a note says
-/// where it is. `named`: the user has given data.text.
+/// The text that a checkpoint's run was trained on; see find_text. `named`: the user has given data.text.
 Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
                    const OutputArguments& output, bool named);
 Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output);
