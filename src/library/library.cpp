@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -15,7 +14,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/quote.h"
 #include "config/describe.h"
 #include "config/load.h"
@@ -176,9 +174,6 @@ Weights weights_named(const char* name) {
 
 chargpt_model* open_model(const char* path, const chargpt_open_options& options) {
   if (path == nullptr) throw bad_argument("the path is NULL; give a run's folder");
-  // load_checkpoint would list the runs in the folder that the process is in.
-  if (const std::filesystem::path place = path; !is_file(place) && !is_folder(place / "checkpoints"))
-    throw Error(ExitCode::missing, "no run or checkpoint at ", printable_path(place));
   std::vector<std::string> notices;
   Checkpoint checkpoint =
       load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint, false, &notices);

@@ -15,8 +15,6 @@
 #include "report/format.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "run/run_name.h"
-#include "run/strict_json.h"
 
 namespace chargpt {
 namespace {
@@ -134,25 +132,8 @@ Order order_for(const fs::path& run, const std::string& which) {
   return order;
 }
 
-/// The first of those after the damaged one that is whole.
-Checkpoint load_stand_in(const Paths& files, const Error& damage, bool with_optimizer,
-                         std::vector<std::string>& notices) {
-  for (const fs::path& file : std::span(files).subspan(1)) {
-    try {
-      Checkpoint checkpoint = read_checkpoint(file, with_optimizer);
-      notices.push_back(damage_notice + name_of(files[0]) + " cannot be used (" + damage.what() + "); using " +
-                        name_of(file) + " instead");
-      return checkpoint;
-    } catch (const Error& error) {
-      if (!is_damage(error)) throw;
-    }
-  }
-  throw Error(damage.code(), damage.what(), "; no other checkpoint of ",
-              printable_path(files[0].parent_path().parent_path()), " is whole");
-}
-
 /// A checkpoint has the names of texts and teachers alone; the run's config.json has their paths.
-Checkpoint with_paths(Checkpoint checkpoint, const fs::path& run) {
+void add_paths(const fs::path& run, Checkpoint& checkpoint) {
   try {
     const Config config = read_config(run).config;
     checkpoint.config.config.data.text = config.data.text;
@@ -160,32 +141,31 @@ Checkpoint with_paths(Checkpoint checkpoint, const fs::path& run) {
   } catch (const Error& error) {  // missing or damaged: the checkpoint counts
     if (error.code() == ExitCode::io) throw;
   }
-  return checkpoint;
 }
 
+/// The first in the order that is whole.
 Checkpoint load_from_run(const fs::path& run, const std::string& which, bool with_optimizer,
                          std::vector<std::string>& notices) {
   refuse_newer_run(run);
-  constexpr int most_attempts = 5;
-  for (int attempt = 1;; ++attempt) {
-    const auto [files, said] = order_for(run, which);
-    try {
-      Checkpoint checkpoint = read_checkpoint(files[0], with_optimizer);
-      notices.insert(notices.end(), said.begin(), said.end());
+  Order order = order_for(run, which);
+  std::optional<Error> damage;  // of the first
+  for (std::size_t i = 0; i < order.files.size();) try {
+      Checkpoint checkpoint = read_checkpoint(order.files[i], with_optimizer);
+      notices.insert(notices.end(), order.notices.begin(), order.notices.end());
+      if (damage)
+        notices.push_back(damage_notice + name_of(order.files[0]) + " cannot be used (" + damage->what() + "); using " +
+                          name_of(order.files[i]) + " instead");
       return checkpoint;
     } catch (const Error& error) {
       if (!is_damage(error) || asked_step(which)) throw;
-      // A training process may have saved and pruned meanwhile.
-      if (attempt < most_attempts && order_for(run, which).files[0] != files[0]) continue;
-      notices.insert(notices.end(), said.begin(), said.end());
-      return load_stand_in(files, error, with_optimizer, notices);
+      Order now = order_for(run, which);
+      const bool has_changed = i == 0 && now.files[0] != order.files[0];  // a training process has saved and pruned
+      if (has_changed)
+        order = std::move(now);
+      else if (i++ == 0)
+        damage = error;
     }
-  }
-}
-
-/// A loss that is not a number was measured too.
-bool was_evaluated(const RunState& state) {
-  return !std::isinf(state.val_loss) || !std::isinf(state.averaged_val_loss);
+  throw Error(damage->code(), damage->what(), "; no other checkpoint of ", run, " is whole");
 }
 
 std::string named(std::int64_t step) {
@@ -215,18 +195,12 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
                            std::vector<std::string>* notices) {
   const fs::path path = without_final_slash(run_or_checkpoint);
   asked_step(which);
-  const fs::file_type type = type_at(path, Links::follow);
-  if (type == fs::file_type::not_found)
-    throw Error(ExitCode::missing, "no run or checkpoint at ", printable_path(path), runs_near(path));
-  if (type != fs::file_type::directory) {
-    const fs::path run = run_place(path, "").run;
-    Checkpoint checkpoint = read_checkpoint(path, with_optimizer);
-    return run.empty() ? std::move(checkpoint) : with_paths(std::move(checkpoint), run);
-  }
   std::vector<std::string> ignored;
-  if (type_at(path / "checkpoints", Links::follow) == fs::file_type::directory)
-    return with_paths(load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored), path);
-  throw Error(ExitCode::missing, printable_path(path), " is not a run: it has no folder checkpoints", runs_near(path));
+  Checkpoint checkpoint = is_folder(path)
+                              ? load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored)
+                              : read_checkpoint(path, with_optimizer);
+  if (const fs::path run = run_place(path, "").run; !run.empty()) add_paths(run, checkpoint);
+  return checkpoint;
 }
 
 Paths list_checkpoints(const fs::path& run) {
@@ -257,10 +231,8 @@ Standing standing_of(const Checkpoint& checkpoint) {
   if (place.run.empty()) return standing;
   try {
     const std::vector<Listed> listed = with_states(list_checkpoints(place.run));
-    if (listed.empty() || !listed.back().state) return standing;
-    const RunState& last = *listed.back().state;
-    standing.last_step = last.step;
-    standing.last_evaluated = was_evaluated(last);
+    if (listed.empty()) return standing;
+    standing.last_step = step_of_file(listed.back().file);
     if (const Listed* const best = best_of(listed)) standing.best_step = step_of_file(best->file);
   } catch (const Error&) {  // the disk does not answer
   }
@@ -268,14 +240,12 @@ Standing standing_of(const Checkpoint& checkpoint) {
 }
 
 std::string to_text(const Standing& standing) {
-  const std::string unscored = standing.last_evaluated ? "" : " (not evaluated)";
-  const bool knows_last = standing.last_step != RunProgress::no_step;
+  const auto is_known_other = [&](std::int64_t step) { return step != RunProgress::no_step && step != standing.step; };
   std::string text = named(standing.step);
   if (standing.is_best()) text += standing.is_last() ? ", the best and the last" : ", the best";
-  if (standing.is_last() && !standing.is_best()) text += ", the last" + unscored;
-  if (knows_last && !standing.is_last()) text += "; the last is " + named(standing.last_step) + unscored;
-  if (standing.best_step != RunProgress::no_step && !standing.is_best())
-    text += "; the best is " + named(standing.best_step);
+  if (standing.is_last() && !standing.is_best()) text += ", the last";
+  if (is_known_other(standing.last_step)) text += "; the last is " + named(standing.last_step);
+  if (is_known_other(standing.best_step)) text += "; the best is " + named(standing.best_step);
   return text;
 }
 

@@ -28,7 +28,7 @@ inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";
 /// Paths of texts and teachers are those of the run's config.json. `run_or_checkpoint`: a run folder or the file of a
 /// checkpoint, for which `which` has no meaning. `which`: "best" (the least validation loss; the last if none was
 /// evaluated), "last" (the greatest step) or "step-N". If the best or the last is damaged, the newest one that is whole
-/// is loaded instead, and `notices` says so. Errors: missing, listing what there is; those of read_checkpoint.
+/// is loaded instead, and `notices` says so. Errors: missing, with the steps that there are; those of read_checkpoint.
 Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const std::string& which,
                            bool with_optimizer = false, std::vector<std::string>* notices = nullptr);
 
@@ -40,7 +40,6 @@ struct Standing {
   std::int64_t step = 0;
   std::int64_t last_step = RunProgress::no_step;  ///< no_step: unknown, as of a file outside a run
   std::int64_t best_step = RunProgress::no_step;  ///< no_step: unknown, or no checkpoint was evaluated
-  bool last_evaluated = false;                    ///< the weights of the last have a validation loss
 
   bool is_last() const { return step == last_step; }
   bool is_best() const { return step == best_step; }
@@ -49,7 +48,7 @@ struct Standing {
 /// Never an Error: what cannot be read is unknown.
 Standing standing_of(const Checkpoint& checkpoint);
 
-/// "step 2,000, the best; the last is step 2,334 (not evaluated)"
+/// "step 2,000, the best; the last is step 2,334"
 std::string to_text(const Standing& standing);
 
 /// The final figures of the run if they are about this checkpoint's step; else null. Errors: io.

@@ -108,6 +108,11 @@ std::string newest_run() {
   return std::get<1>(*newest);
 }
 
+void expect_run(const fs::path& path) {
+  if (!is_file(path) && !is_folder(path / "checkpoints"))
+    throw Error(ExitCode::missing, "no run or checkpoint at ", path, runs_near(path));
+}
+
 std::string runs_near(const fs::path& missing) {
   std::vector<fs::path> folders{folder_of(missing)};
   if (is_bare(missing)) folders.insert(folders.begin(), (usual_folder / missing).parent_path());

@@ -22,6 +22,9 @@ std::string newest_run();
 /// Names of the folders in `folder` that look like runs, in order.
 std::vector<std::string> names_of_runs(const std::filesystem::path& folder);
 
+/// Error missing, with the runs that may have been meant, if `path` has neither a file nor a folder of checkpoints.
+void expect_run(const std::filesystem::path& path);
+
 /// "; did you mean runs/mine?", or else the names of some runs beside `missing`, or in runs/ where it is a bare name;
 /// empty where there are none.
 std::string runs_near(const std::filesystem::path& missing);

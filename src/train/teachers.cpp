@@ -48,6 +48,7 @@ Checkpoint loaded(const std::string& teacher, const TeacherWeights* then, std::v
   const fs::path path = run_meant(teacher);
   const bool same_step = then != nullptr && fs::is_directory(path);
   try {
+    expect_run(path);
     return load_checkpoint(path, same_step ? "step-" + std::to_string(then->step) : "best", /*with_optimizer=*/false,
                            &notices);
   } catch (const Error& error) {

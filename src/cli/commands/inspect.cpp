@@ -130,6 +130,7 @@ Report report_of_config(const ResolvedConfig& resolved, bool all) {
 
 Report report_of_checkpoint(const Arguments& arguments) {
   check_choice(arguments.path, arguments.checkpoint);
+  expect_run(arguments.path);
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(
       arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);

@@ -27,6 +27,7 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
+#include "run/run_name.h"
 
 namespace chargpt {
 
@@ -59,7 +60,7 @@ struct Watched {
 fs::path run_of(const std::string& argument) {
   const fs::path run = run_place(argument, "").run;
   if (run.empty()) throw Error(ExitCode::usage, printable(argument), " is one checkpoint; watch reads a run folder");
-  if (!is_run(run)) load_checkpoint(argument, "last");
+  if (!is_run(run)) expect_run(run);
   refuse_newer_run(run);
   return run;
 }

@@ -41,8 +41,7 @@ nlohmann::ordered_json checkpoint_json(const LoadedRun& run) {
   nlohmann::ordered_json json = {{"step", run.checkpoint.state.step},
                                  {"path", run.checkpoint.path.string()},
                                  {"best", standing.is_best()},
-                                 {"last_step", nullptr},
-                                 {"last_evaluated", standing.last_evaluated}};
+                                 {"last_step", nullptr}};
   if (standing.last_step != RunProgress::no_step) json["last_step"] = standing.last_step;
   if (!run.checkpoint.averaged.empty()) json["weights"] = enum_name(run.model->weights());
   return json;
@@ -106,6 +105,7 @@ void log_loading(const std::vector<std::string>& notices) {
 }
 
 Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string& which, bool with_optimizer) {
+  expect_run(run);
   std::vector<std::string> notices;
   Checkpoint checkpoint = load_checkpoint(run, which, with_optimizer, &notices);
   log_loading(notices);
