@@ -52,35 +52,26 @@ def differences(stored, fresh, limit, path=""):
     return [] if fresh == stored else [f"{path}: differs"]
 
 
-def write(documents):
-    for name, document in documents.items():
-        (GOLDEN / name).write_text(lines(document) + "\n", encoding="utf-8")
-        print(f"{GOLDEN / name}: {(GOLDEN / name).stat().st_size} bytes")
-
-
 def digest():
     """Of every reference, the definition of the gpt, and every golden file."""
     sources = [*sorted(pathlib.Path(__file__).parent.glob("*.py")), ROOT / "src/exchange/transformers/modeling_chargpt.py", *sorted(GOLDEN.glob("*.json"))]
     return hashlib.sha256(b"".join(map(pathlib.Path.read_bytes, sources))).hexdigest() + "\n"
 
 
-def check(documents, limit=relative):
-    """Compares documents(), by name, with the files; the exit status."""
-    wrong = []
+def keep_or_check(description, documents, limit=relative):
+    """The command line of a reference: documents() are written by name, or compared with what is there. The exit status."""
+    parser, wrong = argparse.ArgumentParser(description=description.split("\n")[0]), []
+    parser.add_argument("--check", action="store_true", help="compare with the files instead of writing them")
+    is_check = parser.parse_args().check
     for name, document in documents().items():
-        stored = json.loads((GOLDEN / name).read_text(encoding="utf-8"))
-        found = differences(stored, document, limit)
+        if not is_check:
+            (GOLDEN / name).write_text(lines(document) + "\n", encoding="utf-8")
+            continue
+        found = differences(json.loads((GOLDEN / name).read_text(encoding="utf-8")), document, limit)
         print(f"{name}: {f'{len(found)} differences' if found else 'same'}")
         wrong += found
     print(*wrong[:20], sep="\n", end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
-
-
-def keep_or_check(description, documents, limit=relative):
-    """The command line of a reference: documents() are written by name, or compared with what is there. The exit status."""
-    parser = argparse.ArgumentParser(description=description.split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare with the files instead of writing them")
-    return check(documents, limit) if parser.parse_args().check else write(documents())
 
 
 def check_all():
