@@ -8,6 +8,7 @@
 #include "config/describe.h"
 #include "config/load.h"
 #include "network/model.h"
+#include "run/checkpoints.h"
 #include "run/kept_text.h"
 
 namespace chargpt {
@@ -69,7 +70,8 @@ std::string foreign_text(const Checkpoint& other, const Config& config, const Co
   if (its == Fingerprint{}) return line_of("was imported without its text", so);
   const std::string difference =
       text_difference({other.config.config.data, other.vocabulary, its}, {config.data, corpus.vocabulary(), own});
-  if (difference.empty()) return "";
+  const std::string kept = kept_caution(other.path);
+  if (difference.empty()) return kept.empty() ? "" : "has a caution of its own: " + kept;
   return line_of("was trained on another ", its == own ? "part of this text (" : "text (", difference, ")", so);
 }
 

@@ -97,7 +97,7 @@ void Teachers::refuse_own(const fs::path& run) const {
 }
 
 Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::int64_t threads,
-                   const std::vector<TeacherWeights>& then) try {
+                   const std::vector<TeacherWeights>& then, std::string& caution) try {
   const Config& config = resolved.config;
   std::vector<std::string> paths;
   for (const std::string& name : config.train.teacher) {
@@ -109,8 +109,10 @@ Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::in
     if (std::ranges::count(paths, paths.back()) > 1)
       throw Error(ExitCode::usage, "train.teacher: ", printable_path(name), " is named twice; name each teacher once");
     teacher.check(config, corpus);
-    if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty())
+    if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty()) {
       notices_.push_back("the teacher " + teacher.shown + " " + line);
+      caution = "a teacher " + line;  // for exports too, so without its path
+    }
   }
   if (teachers_.empty()) return;
   const std::string who = teachers_.size() == 1

@@ -22,9 +22,9 @@ class Teachers {
   /// The checkpoints that train.teacher names, of a run its best, for a run that trains on `corpus`; where `then` has
   /// one of the same name, of a run that step. Errors: usage for a teacher that is named twice, sees its own targets,
   /// or whose windows are shorter than this run's; data for one of another vocabulary; else as load_checkpoint and
-  /// InferenceModel.
+  /// InferenceModel. `caution`: who may have seen the validation split, if any.
   Teachers(const ResolvedConfig& config, const Corpus& corpus, std::int64_t threads,
-           const std::vector<TeacherWeights>& then);
+           const std::vector<TeacherWeights>& then, std::string& caution);
   ~Teachers();
   Teachers(const Teachers&) = delete;
   Teachers& operator=(const Teachers&) = delete;

@@ -52,7 +52,7 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       threads_(set_threads(options.threads)),
       device_(choose_device(options.device, options.engine)),
       corpus_(checked(std::move(corpus), config.config, options.engine, device_, threads_)),
-      teachers_(config, corpus_, threads_, options.teachers),
+      teachers_(config, corpus_, threads_, options.teachers, caution_),
       config_(std::move(config)),
       clock_(options.clock, options.process_started, ranks_),
       schedule_(settings(), corpus_.train().size(), options.replayed_shares, state_, clock_),

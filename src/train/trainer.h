@@ -79,7 +79,7 @@ class Trainer {
   StepEvent step();
 
   const RunState& state() const { return state_; }
-  /// Set by init_from(): why validation losses may be too low. Empty: nothing suggests it.
+  /// Of teachers, or set by init_from(): why validation losses may be too low. Empty: nothing suggests it.
   const std::string& caution() const { return caution_; }
   /// Losses of the validation split by the best checkpoint, as scoring its file gives them; empty unless this process
   /// has scored the whole split on a CPU.
@@ -123,6 +123,7 @@ class Trainer {
   const std::int64_t threads_;
   const std::string device_;
   const Corpus corpus_;
+  std::string caution_;
   Teachers teachers_;
   const ResolvedConfig config_;
   RunClock clock_;
@@ -135,7 +136,6 @@ class Trainer {
   Saver saver_;
   DivergenceCheck divergence_;
   std::vector<std::string> notices_;  ///< for the plan
-  std::string caution_;
   std::optional<PlanEvent> planned_;
   std::int64_t evaluated_step_ = RunProgress::no_step;
   bool stop_agreed_ = false;  ///< of several ranks

@@ -76,7 +76,8 @@ TEST_CASE_METHOD(TwoTeachers, "teachers say the mean of their probabilities, wha
   const std::vector<std::int64_t> starts{3, 700, 41};
   const WindowBatch windows{.tokens = corpus.train(), .starts = starts, .T = 8};
   const std::vector<double> a = predicted(first, windows), b = predicted(second, windows);
-  Teachers one(config, corpus, 1, {}), three(config, corpus, 3, {});
+  std::string caution;
+  Teachers one(config, corpus, 1, {}, caution), three(config, corpus, 3, {}, caution);
   std::vector<float> q(a.size()), same(a.size());
   one.predict(windows, q);
   three.predict(windows, same);
@@ -176,5 +177,6 @@ TEST_CASE_METHOD(TestFolder, "teachers of another text or split are announced, a
       run.recorder->noticed("was trained on another text (1300 tokens then, 1200 now): if that holds what is held "
                             "out here, validation losses are too low"));
   CHECK(run.recorder->noticed("was trained on another part of this text (data.val_fraction"));
+  CHECK_THAT(run.trainer.caution(), Catch::StartsWith("a teacher was trained on another part of this text ("));
   CHECK_FALSE(run.recorder->noticed("same/checkpoints/step-"));
 }
