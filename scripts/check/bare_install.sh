@@ -6,16 +6,12 @@
 # Needs root (chroot and mounts) and debootstrap; nothing outside FOLDER is changed. KEEP=1 leaves the root for a look.
 set -euo pipefail
 checkout=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
+. "$checkout/scripts/setup.sh"
 suite=bookworm
 training=(--max_iters 20)
 
-say() { echo "bare_install.sh: $*" >&2; }
-fail() { say "error: $*"; exit 1; }
-
 [ "$(id -u)" -eq 0 ] || fail "run as root: it makes a root of its own and mounts into it"
-for tool in debootstrap git python3 apt-get; do
-  command -v $tool >/dev/null || fail "needs $tool: apt-get install $tool"
-done
+need debootstrap debootstrap git git python3 python3
 # A mount namespace of its own: whatever ends this script, its mounts end with it.
 [ -n "${CHARGPT_BARE_MOUNTS:-}" ] || CHARGPT_BARE_MOUNTS=private exec unshare --mount --propagation private "$0" "$@"
 text=$checkout/data/tinyshakespeare.txt

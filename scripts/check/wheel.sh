@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
-# Installs and uses what scripts/package_wheel.sh built: the wheel in a virtual environment of this machine, where the module's tests run against
-# it, and without AVX2 (qemu-user); then wheel, archive and Debian package in empty Debian systems with Python alone. Prints commands and seconds.
-#   scripts/check/wheel.sh [FOLDER] [SUITE]…     FOLDER: as of package_wheel.sh, which runs first (default: build-wheel); SUITE: bullseye trixie
-# Needs root (chroot and mounts), debootstrap and qemu-user-static; nothing outside FOLDER is changed. 1 GB; 5 minutes beside the build.
+# Installs and uses what scripts/package_wheel.sh built: the wheel on this machine and without AVX2 (qemu-user), then wheel, archive and Debian
+# package in empty Debian systems with Python alone. Prints commands and seconds.
+#   scripts/check/wheel.sh [FOLDER] [SUITE]…          FOLDER: as of package_wheel.sh, which runs first (default: build-wheel); SUITE: see below
+#   scripts/check/wheel.sh --here DIST [PACKAGE]…     what is done in each system: the packages of DIST on this one, with these of PyPI
+# Needs root, and without --here debootstrap, qemu-user-static and mounts; then nothing outside FOLDER is changed. 1 GB; 10 minutes beside the build.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 . scripts/setup.sh
-[ "$(id -u)" -eq 0 ] || fail "run as root: it makes roots of its own and mounts into them"
-need debootstrap debootstrap qemu-user-static qemu-x86_64-static
-[ -n "${CHARGPT_WHEEL_MOUNTS:-}" ] || CHARGPT_WHEEL_MOUNTS=private exec unshare --mount --propagation private scripts/check/wheel.sh "$@"
-scripts/package_wheel.sh "${1:-build-wheel}" >&2
-folder=$(cd "${1:-build-wheel}" && pwd -P)
-suites=("${@:2}")
-wheel=$(echo "$folder"/dist/chargpt-*x86_64.whl)
+[ "$(id -u)" -eq 0 ] || fail "run as root: it installs a package, or makes roots of its own and mounts into them"
+[ "${1:-}" = --here ] || [ -n "${CHARGPT_WHEEL_MOUNTS:-}" ] ||
+  CHARGPT_WHEEL_MOUNTS=private exec unshare --mount --propagation private scripts/check/wheel.sh "$@"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 # timed command…: the command, its output, and its seconds.
 timed() {
@@ -22,29 +21,51 @@ timed() {
   awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN {printf "  (%.2f s)\n", b - a}'
 }
 
+# use_wheel DIST [PACKAGE]…: in a virtual environment; pip asks PyPI only for the packages.
+use_wheel() {
+  timed python3 -m venv "$work/venv"
+  timed "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$1"/chargpt-*"$(uname -m)".whl
+  [ $# -eq 1 ] || timed "$work/venv/bin/pip" install --quiet --disable-pip-version-check "${@:2}"
+  program=$(echo "$work"/venv/lib/python3*/site-packages/chargpt/chargpt)
+  PATH=$work/venv/bin:$PATH
+  timed chargpt train quick --text data/sample.txt --run "$work/mine"
+  timed chargpt sample "$work/mine" --prompt "The " --tokens 60
+  timed chargpt eval "$work/mine"
+  timed chargpt page "$work/mine"
+  timed chargpt compare ladder --text data/sample.txt --max_iters 100 --out "$work/ladder"
+  timed python -c 'import chargpt, sys; print("".join(chargpt.load(sys.argv[1]).generate("The ", tokens=60)))' "$work/mine"
+  CHARGPT=$program timed python tests/run_python.py tests/python test_module.py
+}
+
+if [ "${1:-}" = --here ]; then
+  say "$(. /etc/os-release && echo "$PRETTY_NAME"), $(python3 --version), $(ldd --version | sed 1q)"
+  use_wheel "${@:2}"
+  timed tar xzf "$2"/chargpt-*"$(uname -m).tar.gz" -C "$work"
+  timed "$work"/chargpt-*/bin/chargpt sample "$work/mine" --tokens 20 --quiet
+  timed dpkg -i "$2"/chargpt_*"$(dpkg --print-architecture).deb"
+  timed /usr/bin/chargpt sample "$work/mine" --tokens 20 --quiet
+  timed python3 /usr/share/doc/chargpt/examples/next.py "$work/mine" "The "
+  timed dpkg -r chargpt
+  exit
+fi
+
+need debootstrap debootstrap qemu-user-static qemu-x86_64-static
+scripts/package_wheel.sh "${1:-build-wheel}" >&2
+folder=$(cd "${1:-build-wheel}" && pwd -P)
+suites=("${@:2}")
+[ ${#suites[@]} -gt 0 ] || suites=(bullseye bookworm trixie)
+wheel=$(echo "$folder"/dist/chargpt-*x86_64.whl)
 ls -l "$folder/dist"
 "$folder/venv/bin/auditwheel" show "$wheel" | sed -n 1,4p
 [ "$(stat -c %s "$wheel")" -le 8000000 ] || fail "the wheel is larger than 8 MB"
-
-say "this machine, $(python3 --version)"
-user=$folder/user
-rm -rf "$user"
-python3 -m venv "$user"
-timed "$user/bin/pip" install --quiet --disable-pip-version-check "$wheel"
-"$user/bin/pip" install --quiet --disable-pip-version-check numpy pandas mypy
-installed=$(dirname "$("$user/bin/python" -c 'import chargpt; print(chargpt.__file__)')")
-timed "$user/bin/chargpt" --version
-CHARGPT=$installed/chargpt "$user/bin/python" tests/run_python.py tests/python test_module.py
-timed "$user/bin/chargpt" train ladder/post-norm --text data/sample.txt --max_iters 20 --overwrite --run "$folder/ladder"
+use_wheel "$folder/dist" numpy pandas mypy
 
 say "a processor without AVX2"
-rm -rf "$folder/old"
-qemu-x86_64-static -cpu Nehalem "$installed/chargpt" train quick --text data/sample.txt --max_iters 3 --run "$folder/old" 2>&1 | tee "$folder/old.log" | grep AVX2
-[ "$(grep -c AVX2 "$folder/old.log")" -eq 1 ] || fail "a processor without AVX2 should be told of in one line"
+qemu-x86_64-static -cpu Nehalem "$program" train quick --text data/sample.txt --max_iters 3 --run "$work/old" 2>&1 | tee "$work/log" | grep AVX2
+[ "$(grep -c AVX2 "$work/log")" -eq 1 ] || fail "a processor without AVX2 should be told of in one line"
 
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(COMPONENT)' "Created-By: Packages" | awk '$2 == "Debian" && $3 == "main" {print $1; exit}')
 proxy=$(apt-config shell value Acquire::http::Proxy | sed -n "s/^value='\(.*\)'$/\1/p")
-[ ${#suites[@]} -gt 0 ] || suites=(bullseye trixie)
 for suite in "${suites[@]}"; do
   root=$folder/root-$suite
   if [ ! -e "$root" ]; then
@@ -55,24 +76,9 @@ for suite in "${suites[@]}"; do
   fi
   mount -t proc proc "$root/proc"
   mount --rbind /dev "$root/dev"  # with its terminals
-  rm -rf "$root/user" && mkdir "$root/user" "$root/user/scripts"
-  cp "$folder"/dist/* data/sample.txt scripts/python/example.py "$root/user"
-  cp -r tests data configs "$root/user/" && cp -r scripts/python "$root/user/scripts"
-  inside() { timed chroot "$root" /usr/bin/env -i -C /user PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
-  say "$suite: $(chroot "$root" python3 --version), $(chroot "$root" ldd --version | sed 1q)"
-  inside python3 -m venv /user/venv
-  inside venv/bin/pip install --quiet --no-index "$(basename "$wheel")"
-  inside venv/bin/chargpt train quick --text sample.txt --run mine
-  inside venv/bin/chargpt sample mine --prompt "The " --tokens 60
-  inside venv/bin/chargpt eval mine
-  inside venv/bin/chargpt page mine
-  inside venv/bin/python -c 'import chargpt; print("".join(chargpt.load("mine").generate("The ", tokens=60)))'
-  inside env CHARGPT="$(chroot "$root" sh -c 'echo /user/venv/lib/python3*/site-packages/chargpt/chargpt')" python3 tests/run_python.py tests/python test_module.py
-  inside tar xzf "$(basename "$folder"/dist/*x86_64.tar.gz)"
-  inside sh -c 'chargpt-*/bin/chargpt sample mine --tokens 20 --quiet'
-  inside dpkg -i "$(basename "$folder"/dist/*amd64.deb)"
-  inside chargpt sample mine --tokens 20 --quiet
-  inside dpkg -r chargpt
+  rm -rf "$root/user" && mkdir "$root/user"
+  cp -r tests data configs scripts "$folder/dist" "$root/user"
+  chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 /user/scripts/check/wheel.sh --here dist
   umount -R "$root/dev" "$root/proc"
 done
 say "passed"
