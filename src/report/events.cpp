@@ -18,7 +18,7 @@ std::string why_ended(const EndEvent& end) {
     case Ending::finished:
       return "finished after " + format_count(end.step, "step");
     case Ending::patience:
-      return "ended by patience" + steps_of(end) + ": no better validation loss in the last " +
+      return "ended by patience" + steps_of(end) + ": validation loss did not improve in the last " +
              format_count(end.patience, "evaluation");
     case Ending::seconds:
       return "used its " + line_of(end.max_seconds) + " s: ended after " + format_count(end.step, "step");

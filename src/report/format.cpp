@@ -16,7 +16,7 @@ std::string two_digits(std::int64_t value) {
   return std::string(value < 10 ? "0" : "").append(std::to_string(value));
 }
 
-/// Divides by 1000 until `value`, written with `digits` after the point, is below 1000; gives the number of divisions.
+/// Divides by 1000 until `value`, written with `digits` after the point, is below 1000; returns how often.
 std::size_t scale_down(double& value, int digits, std::size_t most) {
   const double limit = 1000 - 0.5 * std::pow(10.0, -digits);
   std::size_t divisions = 0;
@@ -27,7 +27,7 @@ std::size_t scale_down(double& value, int digits, std::size_t most) {
   return divisions;
 }
 
-/// Of brackets outside strings.
+/// Nesting depth of brackets outside strings.
 int depth_of(std::string_view text) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -93,7 +93,7 @@ std::string format_short(double value) {
 std::string format_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "unknown";
   if (seconds < 9.95) return format_fixed(seconds, 1) + " s";
-  constexpr double longest = 1e15;  // the 64-bit count below holds it
+  constexpr double longest = 1e15;  // fits into the 64-bit count below
   const auto total = static_cast<std::int64_t>(std::llround(std::fmin(seconds, longest)));
   if (total < 60) return std::to_string(total) + " s";
   if (total < 3600) return std::to_string(total / 60) + " min " + two_digits(total % 60) + " s";

@@ -1,4 +1,4 @@
-// How numbers are written for people (bytes, counts, durations, losses), and JSON as text. Pure functions.
+// Formats numbers for people (bytes, counts, durations, losses) and JSON as text. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace chargpt {
 /// `digits` after the point; "nan", "inf" and "-inf" if the value is not finite.
 std::string format_fixed(double value, int digits);
 
-/// A part of 1: "12.3 %".
+/// A fraction as percent: 0.123 is "12.3 %".
 std::string format_percent(double part, int digits = 1);
 
 /// Decimal units, two or three digits: "999 B", "1.5 kB", "45 MB".
@@ -33,24 +33,24 @@ std::string format_short(double value);
 /// finite.
 std::string format_duration(double seconds);
 
-/// "0:42", "3:20", "2:05:00"; from four days on as format_duration writes it, as it does what is no duration.
+/// "0:42", "3:20", "2:05:00"; as format_duration() from four days on, and if negative or not finite.
 std::string format_clock(double seconds);
 
 /// A loss over a split: "1.6912", or "≈1.6912" unless every token of the split was scored.
 std::string format_nats(double nats, bool exact);
 
-/// The same and what it amounts to: "1.6912 (2.440 bits, ppl 5.43)"; a loss that is not finite is printed alone.
+/// A loss with bits and perplexity: "1.6912 (2.440 bits, ppl 5.43)"; only the loss if it is not finite.
 std::string format_loss(double nats, bool exact = true);
 
 /// The label beside every loss of a model that sees its own targets.
 inline constexpr const char* leaks_label = "leaks: sees its own targets";
 
-/// The document, and `end`; `indent` -1: on one line. Bytes that are not UTF-8 become U+FFFD, so that a path with such
-/// bytes does not fail the whole document.
+/// Serializes `json`, followed by `end`; `indent` -1: on one line. Bytes that are not UTF-8 become U+FFFD, so that a
+/// path with such bytes does not make the call fail.
 std::string json_text(const nlohmann::ordered_json& json, int indent = 2, const char* end = "\n");
 
-/// What a file says that anything may have written; is_discarded() where it is not JSON, or nests deeper than 16
-/// levels: to copy JSON of any depth takes a stack of any size.
+/// Parses untrusted text. Returns a value with is_discarded() if it is not JSON or nests deeper than 16 levels: copying
+/// deep JSON could overflow the stack.
 nlohmann::ordered_json foreign_json(std::string_view text);
 
 }  // namespace chargpt

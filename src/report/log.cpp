@@ -33,7 +33,7 @@ std::unique_ptr<spdlog::logger>& logger() {
 }
 
 std::size_t columns_of_terminal = 0;
-bool line_is_unfinished = false;  ///< a progress line stands on the terminal
+bool line_is_unfinished = false;  ///< the terminal shows an unfinished progress line
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Lines for people on stderr, by level. The only door to spdlog, which cannot be included together with LibTorch and so
-// does not show here.
+// Log lines on stderr, by level. The only user of spdlog's logger, which cannot be included together with LibTorch, so
+// this header does not include it.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@ enum class LogLevel {
   verbose,  ///< also details
 };
 
-/// Sets level and colour for all later lines, and the columns of the terminal that they are broken at, between words
-/// (0: nowhere); before the first call: normal, without colour, one line each.
+/// Sets level and colour of later lines, and the terminal columns at which they wrap between words (0: no wrapping).
+/// Before the first call: level normal, no colour, no wrapping.
 void start_log(LogLevel level, bool color, std::size_t columns = 0);
 
 inline constexpr std::string_view clear_line = "\r\x1b[K";
 
-/// Writes `text` to stderr as it is: a line that repaints itself, clear_line, or whole lines. If it leaves a line
-/// without an end on the terminal, the next log line clears that first.
+/// Writes `text` to stderr unchanged: a repainted line, clear_line, or whole lines. If `text` ends inside a line, the
+/// next log line clears that line first.
 void write_progress(std::string_view text);
 
 enum class LogLine { error, warning, note, hint, detail };
-/// Writes one line, "chargpt: …", its control characters escaped.
+/// Writes one line, "chargpt: …", with control characters escaped.
 void log_line(LogLine kind, std::string_view line);
 
-/// The same of a line's parts; see line_of().
+/// Calls log_line() with the concatenation of its arguments; see line_of().
 template <LogLine kind>
 struct LogOfParts {
   template <class... Parts>

@@ -16,13 +16,13 @@ namespace {
 
 constexpr const char* green = "32";
 constexpr const char* yellow = "33";
-constexpr double seconds_before_work_is_shown = 0.5;  ///< most work is done sooner, and would only flicker
+constexpr double seconds_before_work_is_shown = 0.5;  ///< shorter work would only flicker
 
 std::string in_parentheses(const std::string& text) {
   return " (" + text + ")";
 }
 
-/// "step   250 of 2,000": `text` with its count made as wide as max_iters, so that lines stand under one another.
+/// "step   250 of 2,000": pads the count in `text` to the width of max_iters, so that lines align.
 std::string aligned(std::string text, std::int64_t step, std::int64_t max_iters) {
   const std::size_t width = format_count(max_iters).size(), used = format_count(step).size();
   return text.insert(std::string_view("step ").size(), width > used ? width - used : 0, ' ');
@@ -112,7 +112,7 @@ void ProgressPrinter::on(const StepEvent& event) {
   if (shows_status() && line_.is_due(event.seconds)) line_.show(status_.parts(), event.seconds);
 }
 
-/// Each figure is under that of the line before.
+/// Aligns each figure with that of the line above.
 void ProgressPrinter::on(const EvalEvent& event) {
   status_.on(event);
   if (options_.brief) return;

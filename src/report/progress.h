@@ -1,5 +1,5 @@
-// What a person watching a run sees: a plan, a status line, a line for each evaluation. Time is that of the events.
-// Independent of streams and clocks.
+// The progress of a run on the terminal: its plan, a status line, and a line per evaluation. Takes the time from the
+// events. Independent of streams and clocks.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@
 namespace chargpt {
 
 struct ProgressOptions {
-  std::size_t columns = 0;  ///< of a terminal, whose last line is repainted; 0: plain lines
+  std::size_t columns = 0;  ///< terminal width: the last line is repainted; 0: plain lines
   bool color = false;
-  bool quiet = false;    ///< nothing at all, or if `brief` the repainted line: errors go through the log
+  bool quiet = false;    ///< prints nothing, or with `brief` only the repainted line; errors are logged
   bool brief = false;    ///< only the repainted line and notices
   bool verbose = false;  ///< also checkpoints, samples and details
 };
 
-/// Mean of the last values, newer ones counting more: weight `rate` (1 - rate)^age, corrected for the short start as in
-/// Adam. Values that are not finite are left out.
+/// Exponential moving average: weight `rate` (1 - rate)^age, with bias correction as in Adam. Ignores values that are
+/// not finite.
 class SmoothedValue {
  public:
   explicit SmoothedValue(double rate) : rate_(rate) {}
@@ -36,19 +36,19 @@ class SmoothedValue {
   double rate_, sum_ = 0, weight_ = 0;
 };
 
-/// Where a run is, by its events.
+/// The current state of a run, from its events.
 struct RunStatus {
-  /// `rate`: how much the newest step counts in loss and speed.
+  /// `rate`: weight of the newest step in the averages of loss and speed.
   explicit RunStatus(double rate) : loss(rate), tokens_per_second(rate) {}
-  /// A process starts, or continues, the run; `of` 0: its number of steps is unknown.
+  /// Call when a process starts or continues the run. `of` 0: the number of steps is unknown.
   void begin(std::int64_t at, std::int64_t of, bool sees_targets);
   void on(const StepEvent& event);
   void on(const EvalEvent& event);
-  /// Step, loss, time left or, of an ended run, time used, best validation loss, speed: those that are known, for a
-  /// status line.
+  /// Parts of a status line: step, loss, time left (of an ended run: time used), best validation loss, speed. Unknown
+  /// parts are empty.
   std::vector<std::string> parts(bool ended = false) const;
-  /// By what passed since this process's first step, evaluations and saving included; NaN or infinite before the
-  /// second.
+  /// Extrapolates from the time since this process's first step, evaluations and saving included. NaN or infinite
+  /// before the second step.
   double seconds_left() const { return (seconds - first_seconds) * (1 - share) / (share - first_share); }
 
   std::int64_t step = 0, max_iters = 0;
@@ -86,8 +86,8 @@ class ProgressPrinter : public Listener {
   double work_begun_ = 0;  ///< seconds
 };
 
-/// The plan as a block of aligned lines, broken between words at `width` columns (0: nowhere); also what `--dry-run`
-/// shows.
+/// Formats the plan as aligned lines, wrapped between words at `width` columns (0: no wrapping). `--dry-run` prints it
+/// too.
 std::string plan_text(const PlanEvent& plan, std::size_t width = 0);
 
 }  // namespace chargpt

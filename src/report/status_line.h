@@ -1,5 +1,5 @@
-// One line about work under way: repainted on a terminal, elsewhere a plain line every few seconds. Independent of
-// streams and clocks: it writes to a sink, and is told the time.
+// A progress line: repainted on a terminal, elsewhere a new line every few seconds. Independent of streams and clocks:
+// the caller passes a sink and the time.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace chargpt {
 
-/// As many of the first parts as fit into `columns` (0: all), two spaces apart, without empty parts and spaces at the
-/// end. If not even the first part fits, it is cut.
+/// Joins as many leading parts as fit into `columns` (0: all), two spaces apart, without empty parts and trailing
+/// spaces. Cuts the first part if it does not fit.
 std::string fitting_parts(const std::vector<std::string>& parts, std::size_t columns);
 
 /// "34%"
@@ -30,12 +30,12 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  /// Whether it is time for show(); `now` and `until` in seconds.
+  /// Whether show() is due. `now` and `until`: seconds.
   bool is_due(double now) const { return now >= next_; }
   void delay(double until) { next_ = std::max(next_, until); }
-  /// Shows the parts, the most important first, as far as they fit.
+  /// Shows as many of the parts, most important first, as fit.
   void show(const std::vector<std::string>& parts, double now);
-  /// Writes whole lines in place of the status line, which on a terminal is due again.
+  /// Replaces the status line by whole lines; on a terminal show() is then due at once.
   void print(std::string_view lines);
   void clear();
 

@@ -19,18 +19,18 @@ struct Table::Column {
 
 namespace {
 
-constexpr std::size_t widest_word = 20;  ///< longer ones are cut where there is no room
+constexpr std::size_t widest_word = 20;  ///< longer words may be cut
 
-constexpr std::size_t widest_figure = 15;  ///< "1.4961 ± 0.0051", "1 min 50 s"; what is longer has words to break at
+constexpr std::size_t widest_figure = 15;  ///< "1.4961 ± 0.0051", "1 min 50 s"; longer cells wrap between words
 
-/// Begins like a number: "-1.5", "45.2k", "99 %", "±0.01", "≈1.49"; or there is none.
+/// Whether a cell starts like a number ("-1.5", "45.2k", "99 %", "±0.01", "≈1.49") or has no value.
 bool is_figure(const std::string& cell) {
   if (cell.empty() || cell == missing || cell == "nan" || cell == "inf" || cell == "-inf") return true;
   const std::size_t i = cell.find_first_not_of("+-<>~±≈");
   return i < cell.size() && std::isdigit(static_cast<unsigned char>(cell[i])) != 0;
 }
 
-constexpr std::string_view ends_of_words = " ,/";  ///< that a cell may be broken after
+constexpr std::string_view ends_of_words = " ,/";  ///< a cell may wrap after these
 
 std::size_t longest_word(const std::string& cell) {
   std::size_t longest = 0;
@@ -39,7 +39,7 @@ std::size_t longest_word(const std::string& cell) {
   return longest;
 }
 
-/// The cell in lines of at most `width`; a longer word is cut.
+/// Wraps the cell into lines of at most `width` columns; cuts longer words.
 std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
   if (display_width(cell) <= width) return {cell};
   std::vector<std::string> lines(1);
@@ -48,7 +48,7 @@ std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
       lines.emplace_back();
     while (display_width(without_end_spaces(word)) > width) {
       const std::string fits(first_columns(word, width));
-      if (fits.empty()) break;  // a symbol of two columns in one
+      if (fits.empty()) break;  // a symbol of two columns does not fit into one
       lines.back() += fits;
       word.erase(0, fits.size());
       lines.emplace_back();
@@ -102,7 +102,7 @@ std::size_t whole_width(const std::vector<Table::Column>& columns) {
   return width;
 }
 
-/// Takes from the widest column that may still give, until all fit or none may.
+/// Narrows the widest column that is above its minimum, until all columns fit or none is.
 void shrink(std::vector<Table::Column>& columns, std::size_t limit) {
   const auto width_to_give = [](const Table::Column& column) {
     return column.shown && column.width > column.least ? column.width : 0;

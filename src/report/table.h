@@ -1,4 +1,4 @@
-// Rows of cells as aligned plain text, or as Markdown. Does not know what the cells mean.
+// Formats rows of cells as aligned plain text or as Markdown. Independent of their meaning.
 #pragma once
 
 #include <cstddef>
@@ -8,31 +8,31 @@
 
 namespace chargpt {
 
-/// The cell of a value that is not there.
+/// The cell text of an absent value.
 inline constexpr const char* missing = "–";
 
-/// Columns two spaces apart under a line of headings; a column of numbers is aligned to the right.
-/// Cells are UTF-8 on one line, wide symbols counted as a terminal shows them; control characters, which a name from a
-/// foreign file may hold, are shown escaped.
+/// Columns two spaces apart below a line of headings; columns of numbers are right-aligned.
+/// Cells are single lines of UTF-8, measured in terminal columns. Control characters, which a name from a foreign file
+/// may contain, are escaped.
 class Table {
  public:
-  /// Without headings there is no first line, and there are as many columns as in the longest row.
+  /// Without headings the heading line is left out, and the longest row sets the number of columns.
   explicit Table(std::vector<std::string> headings = {});
-  /// Missing cells at the end are empty.
+  /// Adds a row; missing cells at its end are empty.
   void add(std::vector<std::string> cells);
-  /// A paragraph below the last row, indented.
+  /// Adds an indented paragraph below the last row.
   void add_remark(std::string text);
-  /// Columns of these headings are left out if no cell has a value, and, the first of them first, until a row fits on
-  /// the terminal.
+  /// Columns with these headings are dropped if all their cells are empty, and, in this order, until a row fits on the
+  /// terminal.
   void may_leave_out(std::vector<std::string> headings) { optional_ = std::move(headings); }
-  /// Each line ends with a newline and has no spaces at its end. Wider than `limit` columns (0: none), headings and
-  /// cells are broken at spaces, commas and slashes, words of more than 20 columns anywhere, the widest column first;
-  /// figures of up to 15 columns stay whole.
+  /// Plain text; each line ends with a newline, without trailing spaces. If a row is wider than `limit` columns (0: no
+  /// limit), cells wrap after spaces, commas and slashes, and words above 20 columns anywhere, the widest column first.
+  /// Numbers of up to 15 columns stay whole.
   std::string text(std::size_t limit = 0) const;
-  /// As Markdown, numbers aligned to the right; a bar within a cell is escaped. Remarks are left out.
+  /// Markdown with right-aligned numbers; `|` in a cell is escaped. Leaves out the remarks.
   std::string markdown() const;
 
-  struct Column;  ///< as text() lays it out
+  struct Column;  ///< layout of one column in text()
 
  private:
   struct Row {

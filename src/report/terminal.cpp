@@ -12,7 +12,7 @@
 namespace chargpt {
 namespace {
 
-/// The columns of the first symbol, which `text` loses.
+/// Removes the first symbol from `text` and returns its columns.
 std::size_t take_symbol(std::string_view& text) {
   const DecodedCharacter symbol = decode_character(text);
   text.remove_prefix(symbol.length);
@@ -23,11 +23,11 @@ bool is_open(const std::string& text, char quote) {
   return std::ranges::count(text, quote) % 2 != 0;
 }
 
-/// The words of a text; what must not be broken is one: whatever stands in `...`, and a command as messages advise it,
-/// "chargpt", a subcommand and its argument, then options, each with its value.
+/// Splits a text into words. Text in `...` is one word, and so is a command in a message: "chargpt", a subcommand and
+/// its argument, then options, each with its value.
 std::vector<std::string> unbroken_words(const std::string& text) {
   std::vector<std::string> words;
-  int left = 0;  // words that the command, or its option, still takes
+  int left = 0;  // words still to add to the command or its option
   const auto goes_on = [&left](const std::string& before, const std::string& next) {
     if (before == "chargpt") left = 2;
     if (is_open(before, '`')) return true;
@@ -81,7 +81,7 @@ std::string escape_for_terminal(std::string_view text) {
   while (!text.empty()) {
     const DecodedCharacter symbol = decode_character(text);
     const char32_t code_point = symbol.code_point;
-    // Line ends and tabs are a text's own.
+    // Line ends and tabs are kept.
     if (text.starts_with("\r\n")) {
       text.remove_prefix(1);
       continue;

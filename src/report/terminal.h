@@ -1,6 +1,6 @@
-// Text on a terminal: whether it is coloured and may be more than ASCII, the columns it takes, foreign text, which is
-// shown as it is but never obeyed, and text broken between words to fit. Pure functions of text, options and
-// environment, independent of any terminal's state.
+// Text for terminals: colours, width in columns, escaping of untrusted text (a terminal must not execute its control
+// sequences), and wrapping between words. Pure functions of text, options and environment, independent of a terminal's
+// state.
 #pragma once
 
 #include <cstddef>
@@ -10,48 +10,48 @@
 
 namespace chargpt {
 
-/// `flag` is --color's value: "always" and "never" decide; otherwise ("auto") colour goes to a terminal unless the
-/// environment's NO_COLOR is set and not empty (no-color.org). `no_color`: its value, nullptr if it is not set.
+/// Whether to use colour. `flag`: the value of --color; "auto" means a terminal, unless the environment sets NO_COLOR
+/// to a non-empty value (no-color.org). `no_color`: that value, or nullptr.
 bool choose_color(std::string_view flag, const char* no_color, bool is_terminal);
 
-/// Whether the value of TERM, null if it is not set, is that of a terminal that obeys no escape sequence.
+/// Whether `term`, the value of TERM or nullptr, names a terminal without escape sequences.
 bool is_dumb(const char* term);
 
-/// `code` is that of an ANSI escape: "36"; empty: `text` as it is.
+/// Wraps `text` in the ANSI colour `code` ("36"); returns it unchanged if `code` is empty.
 std::string colored(const std::string& text, std::string_view code);
 
-/// Columns of a terminal: the columns_of() its characters (base/characters.h), and 1 for a byte that is not
-/// UTF-8.
+/// Width in terminal columns: the sum of columns_of() (base/characters.h) over its characters, and 1 for each byte that
+/// is not UTF-8.
 std::size_t display_width(std::string_view text);
 
 /// The longest prefix of `text` that fits into `columns`.
 std::string_view first_columns(std::string_view text, std::size_t columns);
 
-/// `text` with control characters (except \n and \t), bytes that are not UTF-8 as \x1b, and C1 controls, line
-/// separators and direction overrides as \u202e, so that a text can neither move the cursor nor retitle the window nor
-/// disguise its order. A symbol cut by the end of `text` counts as bytes that are not UTF-8.
+/// Escapes control characters (except \n and \t) and bytes that are not UTF-8 as \x1b, and C1 controls, line separators
+/// and direction overrides as \u202e. The text then cannot move the cursor, change the window title or hide its order.
+/// A symbol cut by the end of `text` counts as bytes that are not UTF-8.
 std::string escape_for_terminal(std::string_view text);
-/// The same as one line: \n too.
+/// Like escape_for_terminal(), but escapes \n too.
 std::string line_for_terminal(std::string_view text);
 
-/// Text between tags of HTML or SVG, escaped as for a terminal: nothing in it is markup.
+/// Escapes `text` for a terminal and for HTML or SVG, so that none of it is markup.
 std::string text_in_markup(std::string_view text);
 
 std::string without_end_spaces(std::string text);
 
-/// Cut after each character that is one of `ends`: "[relu|gelu]" as "[relu|" and "gelu]".
+/// Cuts `text` after each character in `ends`: "[relu|gelu]" gives "[relu|" and "gelu]".
 std::vector<std::string> cut_after(std::string_view text, std::string_view ends);
 
-/// One paragraph in lines of at most `width` columns (0: one line), each after the first indented; the first begins at
-/// column `indent`, where something else stands before it. Ends with a newline. A command (chargpt resume RUN --threads
-/// 2, or what stands in `...`) is never broken, another word wider than a line only behind '|' and ','.
+/// Wraps one paragraph into lines of at most `width` columns (0: one line). The first line starts at column `indent`,
+/// after other text; the others are indented. Ends with a newline. Never breaks a command (chargpt resume RUN --threads
+/// 2, or text in `...`); breaks other words wider than a line only after '|' and ','.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width);
 
-/// `text` as it is where it fits into `width` columns from column `indent` on (0: always), else wrapped(); without a
-/// newline at its end.
+/// Returns `text` unchanged if it fits into `width` columns from column `indent` on (0: always), else wrapped() without
+/// the final newline.
 std::string fitted(const std::string& text, std::size_t indent, std::size_t width);
 
-/// The same of every line of `text` by itself, which keeps its line end and its indentation.
+/// Applies fitted() to each line of `text`, keeping its indentation and line end.
 std::string wrapped_lines(const std::string& text, std::size_t width);
 
 }  // namespace chargpt

@@ -18,7 +18,7 @@ EndEvent end_by(Ending ending) {
 
 TEST_CASE("why a run ended is one line, and the command that continues it another") {
   CHECK(why_ended(end_by(Ending::patience)) ==
-        "ended by patience after 440 of 600 steps: no better validation loss in the last 2 evaluations");
+        "ended by patience after 440 of 600 steps: validation loss did not improve in the last 2 evaluations");
   CHECK(why_ended(end_by(Ending::seconds)) == "used its 10 s: ended after 440 steps");
   CHECK(why_ended({.ended = Ending::finished, .step = 600, .max_iters = 600}) == "finished after 600 steps");
   CHECK(why_ended({.ended = Ending::finished, .step = 1, .max_iters = 1}) == "finished after 1 step");

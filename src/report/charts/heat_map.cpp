@@ -17,7 +17,7 @@ namespace chargpt {
 namespace {
 
 constexpr std::array levels{0.7, 1.6, 3.0, 5.0};
-/// Of the 256-colour palette, readable under black.
+/// Colours of the 256-colour palette on which black text is readable.
 constexpr std::array backgrounds{229, 222, 215, 203};
 
 /// 0 to 4: how many of the levels are reached.
@@ -25,7 +25,7 @@ std::size_t level_of(double loss) {
   return static_cast<std::size_t>(std::ranges::count_if(levels, [&](double level) { return loss >= level; }));
 }
 
-/// For a page or a terminal; nothing for the CR of a line end.
+/// A symbol, escaped for page or terminal; empty for the CR of a CRLF.
 std::string shown(const std::vector<ScoredSymbol>& symbols, std::size_t i) {
   const bool line_end = symbols[i].symbol == "\r" && i + 1 < symbols.size() && symbols[i + 1].symbol == "\n";
   return line_end ? "" : escape_for_terminal(symbols[i].symbol);
@@ -54,7 +54,7 @@ std::string bars(std::span<const float> weights, std::span<const std::string> sy
 }
 
 std::string heads_text(std::span<const float> weights, const std::vector<std::string>& symbols) {
-  constexpr std::size_t most = 48;  // columns: with the rest a line of 80
+  constexpr std::size_t most = 48;  // columns; with the other text a line of 80
   const std::size_t T = symbols.size();
   std::size_t first = T;
   for (std::size_t width = 0; first > 0 && (width += display_width(symbols[first - 1])) <= most;) --first;

@@ -1,5 +1,5 @@
-// Values as blocks in one line of text, weights between 0 and 1 as squares in a picture, losses as colours of a text.
-// Knows no model.
+// Charts of numbers: values as blocks in a line of text, weights between 0 and 1 as squares in an SVG, losses as
+// colours of a text. Independent of models.
 #pragma once
 
 #include <cstdint>
@@ -10,43 +10,43 @@
 
 namespace chargpt {
 
-/// A symbol by itself, one or two columns wide: ␣ for a space, ↵ for a line end, → for a tab, a mark on ◌, · for what
-/// cannot be seen.
+/// Shows one symbol in one or two columns: ␣ for a space, ↵ for a line end, → for a tab, a combining mark on ◌, · for
+/// other invisible symbols.
 std::string visible_symbol(const std::string& symbol);
 
-/// One block for each weight, of a height by its share of the largest (a space for next to nothing), as wide as the
-/// symbol above it.
+/// One block per weight, as wide as its symbol in the line above. Height: the weight relative to the largest one (a
+/// space if near 0).
 std::string bars(std::span<const float> weights, std::span<const std::string> symbols);
 
-/// Weights (heads, T), a line for each head under the last of the T symbols: bars, and the largest weight.
+/// Weights (heads, T) as one line of bars per head, below the last of the T symbols, with the largest weight.
 std::string heads_text(std::span<const float> weights, const std::vector<std::string>& symbols);
 
-/// A square matrix, and what it is.
+/// A square matrix with its title.
 struct HeatMap {
   std::string title;
   std::span<const float> values;  ///< (T, T)
 };
 
-/// A whole SVG document: the maps, `columns` in a row, with the T symbols along both edges where there is room.
+/// An SVG document of the maps, `columns` per row. The T symbols label both edges if the squares are large enough.
 std::string heat_maps_svg(const std::vector<HeatMap>& maps, std::span<const std::string> symbols, std::int64_t columns);
 
-/// A block as high as `share` (0 to 1) of a line; a space for next to nothing.
+/// A block character of height `share` (0 to 1 of a line); a space if near 0.
 std::string_view block_of(double share);
 
 /// One block for each value, ▁ for the lowest one and █ from `top` on; a space for a value that is not finite.
 std::string sparkline(std::span<const double> values, double top);
 
-/// A symbol of a text, and how much it surprised a model.
+/// A symbol of a text and the model's loss on it.
 struct ScoredSymbol {
   std::string symbol;  ///< UTF-8
   double loss = 0;     ///< nats
 };
 
-/// For a terminal: black on yellow to red from 0.7 nats on (half as likely as not), below that as it is. What a
-/// terminal would obey is shown escaped.
+/// Colours a text for a terminal: black on yellow to red from 0.7 nats (probability 1/2) upwards; below that no colour.
+/// Control characters are escaped.
 std::string colored_by_surprise(const std::vector<ScoredSymbol>& symbols);
 
-/// Elements of HTML, each symbol escaped; classes s1 to s4 from 0.7, 1.6, 3 and 5 nats on.
+/// The text as HTML with escaped symbols; classes s1 to s4 mark losses from 0.7, 1.6, 3 and 5 nats upwards.
 std::string marked_by_surprise(const std::vector<ScoredSymbol>& symbols);
 
 }  // namespace chargpt

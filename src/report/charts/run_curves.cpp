@@ -12,7 +12,7 @@ namespace {
 
 using Row = nlohmann::ordered_json;
 
-/// -1 for a count that no run has.
+/// A count, or -1 if it is not plausible.
 std::int64_t count(const Row& row, const char* key) {
   const double value = number_in(row, key);
   return value >= 0 && value <= 1e15 ? static_cast<std::int64_t>(value) : -1;
@@ -21,7 +21,7 @@ std::int64_t count(const Row& row, const char* key) {
 }  // namespace
 
 void RunCurves::add(const Row& row) {
-  constexpr double largest = 1e9;  // a loss above it, of a run that diverges, would flatten the curve
+  constexpr double largest = 1e9;  // larger losses, of a diverging run, would flatten the curve
   const std::string kind = row.value("kind", std::string());
   const auto number = [&row](const char* key) { return number_in(row, key); };
   const auto is = [&row](const char* key) { return row.value(key, Row()) == true; };

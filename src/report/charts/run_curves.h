@@ -1,5 +1,5 @@
-// A run's course as metrics.jsonl records it: its curves, of any length in bounded memory, and where it is. Independent
-// of files and terminals.
+// The curves and the current state of a run, from the rows of metrics.jsonl. Memory is bounded for runs of any length.
+// Independent of files and terminals.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace chargpt {
 
-/// At most `most` items, an even number: all that were added, or else the last of each group of 2, 4, 8, … neighbours.
+/// Keeps at most `most` (even) items: all that were added, or the last of each group of 2, 4, 8, … neighbours.
 template <class Item>
 class Thinned {
  public:
@@ -38,7 +38,7 @@ class Thinned {
 };
 
 struct RunCurves {
-  /// Adds a row of metrics.jsonl; one of an unknown kind, or without a step, changes nothing.
+  /// Adds a row of metrics.jsonl. Ignores rows of an unknown kind or without a step.
   void add(const nlohmann::ordered_json& row);
 
   Thinned<std::pair<double, double>> train{4096}, val{4096};  ///< losses by step

@@ -24,7 +24,7 @@ struct Range {
     high = std::max(high, value);
   }
   double size() const { return high - low; }
-  /// A range without size, or with one that is only rounding, gets room too.
+  /// Also widens a range that is empty or only rounding.
   void widen(double part) {
     const double largest = std::max(std::abs(low), std::abs(high));
     const double room = size() > 1e-9 * largest ? size() * part : std::max(largest, 1.0) * 0.1;
@@ -77,7 +77,7 @@ class Drawing {
   Cell& cell(std::size_t row, std::size_t column) { return cells_[row * columns_ + column]; }
 
   void find_ranges(const Chart& chart) {
-    constexpr std::size_t part = 20;  // the beginning that need not fit
+    constexpr std::size_t part = 20;  // the first 1/20 of a curve need not fit
     const double from = chart.train.size() < part ? -infinity : chart.train[chart.train.size() / part].first;
     for (const Points* points : {&chart.train, &chart.val})
       for (const auto& [x, y] : *points) {
@@ -91,7 +91,7 @@ class Drawing {
     x_.widen(0);
   }
 
-  /// Columns of dots, two in a character, from the left, and rows of dots, four in a character, from the top.
+  /// Dot column from the left (two dots per character) and dot row from the top (four dots per character).
   std::size_t across(double x) const { return dots((x - x_.low) / x_.size(), 2 * columns_); }
   std::size_t down(double y) const { return dots((y_.high - y) / y_.size(), 4 * rows_); }
   static std::size_t dots(double share, std::size_t count) {
@@ -117,7 +117,7 @@ class Drawing {
     }
   }
 
-  /// Behind the curve; its name at the right, or at the left if the curve is there.
+  /// Draws a level behind the curve; its name is at the right, or at the left if the curve is there.
   void draw_level(const std::string& name, std::size_t row) {
     std::u32string symbols = U" ";
     decode_utf8(name, [&symbols](char32_t symbol) { symbols += symbol; });
@@ -143,7 +143,7 @@ class Drawing {
     return without_end_spaces(std::move(line)) + (now == plain ? "" : "\x1b[0m");
   }
 
-  /// The line below the axis, which gets its ticks.
+  /// Returns the line of numbers below the axis, and draws the ticks of the axis.
   std::string x_numbers() {
     std::string line(margin_ + columns_, ' ');
     for (const double tick : round_ticks(x_, columns_ / 12)) {

@@ -12,23 +12,23 @@ namespace chargpt {
 using Points = std::vector<std::pair<double, double>>;
 
 struct Chart {
-  Points train = {};  ///< x rising; joined
-  Points val = {};    ///< x rising; a mark each
+  Points train = {};  ///< sorted by x; drawn as a line
+  Points val = {};    ///< sorted by x; drawn as marks
   std::vector<std::pair<std::string, double>> levels = {};
 };
 
 struct Canvas {
-  std::size_t columns = 80, rows = 20;  ///< of characters, axes and their labels among them; at least 40 and 6
+  std::size_t columns = 80, rows = 20;  ///< in characters, axes and labels included; at least 40 and 6
   bool color = false;
 };
 
-/// Each point's y as the mean of its neighbourhood, a fifteenth of all points wide. It is narrower towards the
-/// beginning, where losses fall fast, and one-sided at the end, so that the last point is not one batch alone.
+/// Replaces each y by the mean over a window of a fifteenth of all points. The window is narrower near the beginning,
+/// where losses fall fast, and one-sided at the end, so that the last point is not a single batch.
 Points smoothed(const Points& points);
 
-/// The chart, its title and its axes in exactly canvas.rows lines, none wider than the canvas. A long curve may leave
-/// it at the top in its first twentieth, so that the rest has height. A level far below the curves, or above them, is
-/// left out. Without a point: empty.
+/// Draws chart, title and axes in exactly canvas.rows lines, none wider than the canvas. The first twentieth of a long
+/// curve may be cut off at the top, so that the rest is not flat. Leaves out levels above the curves or far below them.
+/// Returns "" if there are no points.
 std::string terminal_chart(const Chart& chart, const Canvas& canvas);
 
 }  // namespace chargpt

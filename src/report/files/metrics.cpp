@@ -24,7 +24,7 @@ Row figure(const std::optional<Value>& value) {
   return value ? Row(*value) : Row(nullptr);
 }
 
-/// Texts may hold bytes that are not UTF-8 (a path); they become U+FFFD. Figures that are not finite become null.
+/// Text bytes that are not UTF-8 (in a path) become U+FFFD; numbers that are not finite become null.
 std::string line(const Row& row) {
   return json_text(row, -1);
 }
@@ -36,7 +36,7 @@ bool is_kept(std::string_view line, std::int64_t step) {
   return found == row.end() || !found->is_number() || found->get<double>() <= static_cast<double>(step);
 }
 
-/// Prepares `path` for appending: emptied, or cut back to `resume_step`.
+/// Prepares `path` for appending: empties it or, with `resume_step`, removes later rows.
 std::filesystem::path cut_back(std::filesystem::path path, std::optional<std::int64_t> resume_step) {
   const bool has_rows = resume_step && std::filesystem::exists(path);
   write_file_atomically(path, has_rows ? rows_up_to(read_regular_file(path), *resume_step) : std::string());
@@ -161,7 +161,7 @@ void MetricsWriter::on(const EndEvent& event) {
 }
 
 void SampleFileWriter::on(const SampleEvent& event) {
-  if (!is_at(run_, folder_)) return;  // the next save says so and ends the run
+  if (!is_at(run_, folder_)) return;  // the folder was replaced: the next save ends the run
   try {
     make_folder(run_ / "samples");
     write_file_atomically(run_ / "samples" / formatted("step-%08" PRId64 ".txt", event.step), event.text);
@@ -202,7 +202,7 @@ void MetricsReader::read(const std::function<void()>& begin, const Visit& visit)
     unfinished_.erase(0, from);
     if (unfinished_.size() > longest_line)
       throw Error(ExitCode::data, printable_path(path_), ": line ", lines_ + 1, " is longer than ", longest_line,
-                  " bytes, so it is not a file of metrics");
+                  " bytes, so it is not a metrics file");
   }
 }
 

@@ -1,5 +1,5 @@
-// RUN/metrics.jsonl: what happened, one JSON object a line, for programs; written as a run goes on, and read as it
-// grows. RUN/samples/step-00000500.txt: what the model wrote at each evaluation, byte for byte. Knows no terminal.
+// RUN/metrics.jsonl: the events of a run, one JSON object per line, written during training.
+// RUN/samples/step-00000500.txt: the sample of each evaluation, byte for byte. Independent of terminals.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace chargpt {
 
-/// Rows by "kind": "plan", "train", "eval", "checkpoint", "notice", "end"; every row has "step". Each is in the file
-/// when the event's call returns, unless the disk fails: then `complain` is told and the rows wait (without it, Error
-/// io). A number that is not finite is null: JSON has no name for it, and plotting programs skip null. Errors: io if
-/// the file cannot be opened.
+/// Writes rows with "kind" ("plan", "train", "eval", "checkpoint", "notice", "end") and "step". A row is in the file
+/// when the event's call returns. If the disk fails, calls `complain` and keeps the rows for later; without `complain`
+/// throws Error io. Numbers that are not finite become null: JSON lacks them, and plotting programs skip null. Throws
+/// Error io if the file cannot be opened.
 class MetricsWriter : public Listener {
  public:
-  /// A new file; or, with `resume_step`, the old one without the rows after that step (and without a row cut short by a
-  /// crash), as those steps will be made again. Train rows: step 1, every `log_interval`-th, and the last.
+  /// Starts a new file; with `resume_step` keeps the old one up to that step (without a row cut short by a crash), as
+  /// later steps are trained again. Train rows: step 1, every `log_interval`-th, and the last.
   explicit MetricsWriter(std::filesystem::path path, std::optional<std::int64_t> resume_step = std::nullopt,
                          std::int64_t log_interval = 1, Complaint complain = {});
   void on(const PlanEvent& event) override;
@@ -35,36 +35,36 @@ class MetricsWriter : public Listener {
 
  private:
   std::int64_t log_interval_;
-  std::int64_t step_ = 0;  ///< of the newest event; the step of rows that have none of their own
+  std::int64_t step_ = 0;  ///< of the newest event; used for events without a step
   PatientFile file_;
 };
 
 class SampleFileWriter : public Listener {
  public:
-  /// Makes samples/ in `run` with the first sample. A sample that cannot be written is left out and `complain` told
-  /// (without it, Error io).
+  /// Creates samples/ in `run` with the first sample. If a sample cannot be written, skips it and calls `complain`;
+  /// without `complain` throws Error io.
   explicit SampleFileWriter(const std::filesystem::path& run, Complaint complain = {})
       : run_(run), folder_(open_folder(run)), complain_(std::move(complain)) {}
-  /// A sample of the same step is replaced.
+  /// Replaces an existing sample of the same step.
   void on(const SampleEvent& event) override;
 
  private:
   std::filesystem::path run_;
-  Descriptor folder_;  ///< of run_, which another run may have replaced
+  Descriptor folder_;  ///< of run_; shows whether another run has replaced it
   Complaint complain_;
 };
 
-/// A plan as its row of metrics.
+/// The plan as a row of metrics.jsonl, without "kind".
 nlohmann::ordered_json to_json(const PlanEvent& plan);
 
-/// How the run in folder `run` ended, by the last row of its metrics.jsonl; unknown if that row is of another kind or
-/// there is none.
+/// Reads from the last row of metrics.jsonl how the run in folder `run` ended. Returns `unknown` if that row is of
+/// another kind or missing.
 Ending ending_in_metrics(const std::filesystem::path& run);
 
-/// The whole lines of a metrics.jsonl that are JSON objects and whose "step", if any, is at most `step`.
+/// Returns the complete lines of a metrics.jsonl that are JSON objects and whose "step", if any, is at most `step`.
 std::string rows_up_to(const std::string& metrics, std::int64_t step);
 
-/// The number of that key; NaN where there is none.
+/// The number at `key`; NaN if it is absent or not a number.
 double number_in(const nlohmann::ordered_json& row, const char* key);
 
 class MetricsReader {
@@ -72,21 +72,21 @@ class MetricsReader {
   using Visit = std::function<void(const nlohmann::ordered_json& row)>;
   explicit MetricsReader(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Calls `begin` if what was told so far no longer counts (at first, and where the file was written anew, as a
-  /// resumed run does), then `visit` for each row that is new. A last line without its end is left for the next call:
-  /// it is being written. No file holds no rows. Errors: io and data as read_regular_file.
+  /// Calls `begin` if earlier rows are no longer valid (on the first call, and after a resumed run has rewritten the
+  /// file), then `visit` for each new row. Leaves an unfinished last line for the next call. A missing file has no
+  /// rows. Errors: io and data as read_regular_file().
   void read(const std::function<void()>& begin, const Visit& visit);
 
-  /// One line for people on those that are no JSON object, or without a "kind"; empty if there are none.
+  /// Describes the lines that are not JSON objects with a "kind"; empty if there are none.
   std::string complaint() const;
 
  private:
   void take(const std::string& line, const Visit& visit);
 
   std::filesystem::path path_;
-  std::optional<std::uint64_t> identity_;  ///< of the file; none before the first look at it
+  std::optional<std::uint64_t> identity_;  ///< of the file; nullopt before the first read
   std::uint64_t offset_ = 0;
-  std::string unfinished_;  ///< the beginning of a line
+  std::string unfinished_;  ///< start of a line that is not complete
   std::int64_t lines_ = 0, broken_ = 0, first_broken_ = 0;
 };
 

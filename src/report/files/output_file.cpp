@@ -39,7 +39,7 @@ void OutputFile::sync_and_close() {
 
 void OutputFile::fail(int reason) const {
   const std::string advice = reason == ENOSPC || reason == EDQUOT ? "; free some space"
-                             : reason == EEXIST                   ? "; move whatever has that name elsewhere"
+                             : reason == EEXIST                   ? "; rename or remove the existing file"
                                                                   : "";
   throw Error(ExitCode::io, "cannot write ", printable_path(path_), ": ", std::generic_category().message(reason),
               advice);

@@ -1,5 +1,5 @@
-// A file written from front to back: each call hands its bytes to the system at once, so a reader never sees less than
-// what the last call wrote. Knows no format. For files that must be whole or absent see base/files.h.
+// A file written sequentially: each call passes its bytes to the system at once, so readers see everything that the
+// last call wrote. Independent of formats. For files that must be complete or absent see base/files.h.
 #pragma once
 
 #include <filesystem>
@@ -12,23 +12,23 @@
 
 namespace chargpt {
 
-/// Every failure is an Error io naming the path and the system's reason (disk full, quota, permissions).
+/// Every failure throws Error io with the path and the system's reason (disk full, quota, permissions).
 class OutputFile {
  public:
   enum class Start {
-    fresh,  ///< an Error if anything has that name, even a link
-    append  ///< never through a link
+    fresh,  ///< throws Error io if the name exists, even as a link
+    append  ///< refuses a symbolic link
   };
   OutputFile(std::filesystem::path path, Start start);
-  /// A file just opened, or errno where it could not be. `shown` names it in messages.
+  /// Takes a file just opened; throws Error io with errno if opening failed. `shown`: its name in messages.
   OutputFile(Descriptor file, std::filesystem::path shown);
 
-  /// After an Error, unwritten() knows which of its bytes are not in the file.
+  /// After an Error, unwritten() is the number of bytes that are not in the file.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view bytes) { write(std::as_bytes(std::span(bytes))); }
-  /// The bytes of the last write() that did not reach the file.
+  /// Number of bytes of the last write() that did not reach the file.
   std::size_t unwritten() const { return unwritten_; }
-  /// Waits until the bytes are on the disk, then closes; failures that only close() could report are lost without it.
+  /// Waits until the bytes are on the disk, then closes the file. The destructor ignores errors of close().
   void sync_and_close();
 
  private:
@@ -38,16 +38,16 @@ class OutputFile {
   std::size_t unwritten_ = 0;
 };
 
-/// Called with a line for people, once each time writing begins to fail.
+/// Called with a message once each time writing starts to fail.
 using Complaint = std::function<void(const std::string&)>;
 
-/// Records that a run appends: a disk that is full for an hour must not end the training. What cannot be written is
-/// kept in memory, in order, and tried again with each later record, from the byte where it broke off.
+/// Appends records and tolerates write errors: a full disk must not end the training. Keeps unwritten records in
+/// memory, in order, and retries from the first unwritten byte with each later record.
 class PatientFile {
  public:
-  /// Errors: io if the file cannot be opened.
+  /// Throws Error io if the file cannot be opened.
   PatientFile(std::filesystem::path path, OutputFile::Start start, Complaint complain);
-  /// Complains in place of throwing an Error io; throws it if there is nobody to complain to.
+  /// Calls the complaint instead of throwing Error io; throws it if there is no complaint.
   void write(std::string_view record);
 
  private:

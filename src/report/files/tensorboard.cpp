@@ -29,13 +29,13 @@ std::string little_endian(std::uint64_t value, int bytes) {
   return out;
 }
 
-/// A CRC of data that holds CRCs is weak; TensorFlow therefore stores them rotated and shifted.
+/// CRCs of data that contains CRCs are weak, so TensorFlow stores them rotated and shifted.
 std::string masked_crc32c(std::string_view bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return little_endian((crc >> 15 | crc << 17) + 0xA282EAD8U, 4);
 }
 
-/// An event as it stands in the file.
+/// An event in the file's record format.
 std::string record(std::string_view event) {
   const std::string length = little_endian(event.size(), 8);
   return length + masked_crc32c(length) + std::string(event) + masked_crc32c(event);
