@@ -32,7 +32,7 @@ bool was_given(const fs::path& run, const Strings& text) {
   }
 }
 
-/// The text where the config names it; if it is gone, that of a run of this comparison which was given the same names.
+/// Loads the text that the config names; if it is missing, the copy in a run of this comparison with the same names.
 Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgress& reading) {
   try {
     return load_corpus(data, std::nullopt, reading);
@@ -45,7 +45,7 @@ Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgr
   }
 }
 
-/// "20.5k tokens in 40 steps", or "7.0 s" where the clock decides.
+/// "20.5k tokens in 40 steps", or "7.0 s" if max_seconds limits the run.
 std::string length_of(const Config& config, std::int64_t train_tokens) {
   const std::string time = config.train.max_seconds > 0 ? format_duration(config.train.max_seconds) : "";
   const auto steps = most_steps(config, train_tokens);
@@ -95,7 +95,7 @@ Corpus common_text(const std::vector<Variant>& variants, const fs::path& out, co
     const std::vector<std::string> changed = changed_options(first, config, "data");
     if (!changed.empty() && !same_text(corpus, load_text(config.data, out, reading)))
       throw Error(ExitCode::usage, "configs ", first.name, " and ", config.name, " differ in their text (",
-                  changed.front(), "); losses compare only on one text, in the same units and split");
+                  changed.front(), "); losses can be compared only on the same text, units and split");
     check_model_config(config.model);
     check_splits(corpus, config.model.block_size);
   }
@@ -108,8 +108,8 @@ void check_target(const std::vector<Variant>& variants, const Corpus& corpus) {
     const std::int64_t interval = evaluation_interval(config, most_steps(config, corpus.train().size())),
                        all = WindowCut(corpus.val(), config.model.block_size).count(), batch = config.train.batch_size;
     if (windows_to_score(config, corpus.val().size(), interval) < all)
-      throw Error(ExitCode::usage, "--target needs evaluations of the whole split, and those of ", config.name,
-                  " score a part of it; add --eval_iters ", (all + batch - 1) / batch);
+      throw Error(ExitCode::usage, "--target needs evaluations of the whole split, but ", config.name,
+                  " evaluates only a part of it; add --eval_iters ", (all + batch - 1) / batch);
   }
 }
 
@@ -120,8 +120,8 @@ std::string length_difference(const std::vector<Variant>& variants, std::int64_t
   if (std::ranges::count(lengths, lengths.front()) == std::ssize(lengths)) return "";
   for (std::size_t i = 0; i < std::min(variants.size(), most_listed); ++i)
     listed.push_back(variants[i].name() + " " + lengths[i]);
-  return "not trained alike: " + joined(listed, ", ") + (variants.size() > most_listed ? ", …" : "") +
-         "; --max_iters makes steps equal, --max_epochs tokens, --max_seconds time";
+  return "different training lengths: " + joined(listed, ", ") + (variants.size() > most_listed ? ", …" : "") +
+         "; to make them equal: --max_iters (steps), --max_epochs (tokens) or --max_seconds (time)";
 }
 
 }  // namespace chargpt

@@ -1,8 +1,8 @@
-// A comparison before it is scored: every config with every seed, each in a folder of its own, and the one text that
-// all train on. Independent of the command line; trains nothing (runs.h does).
+// Plans a comparison: one run folder per config and seed, and the text that all runs train on. Independent of the
+// command line. Training is in runs.h.
 //
-// Seed k is the first config's train.seed + k, for every config: configs of equal batch_size and block_size see the
-// same windows in the same order.
+// Seed k is train.seed of the first config + k, for every config. Configs with the same batch_size and block_size thus
+// see the same windows in the same order.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@
 
 namespace chargpt {
 
-/// Seed by seed, all configs with the first seed first, in OUT/<config>-seed<seed>. Under max_seconds runs of later
-/// seeds replay the shares of time of the config's first.
+/// Returns the runs seed by seed: first all configs with the first seed. Folders: OUT/<config>-seed<seed>. Under
+/// max_seconds, runs of later seeds replay the time shares of the config's first run.
 std::vector<PlannedRun> planned_runs(const std::vector<Variant>& variants, std::int64_t seeds,
                                      const std::filesystem::path& out);
 
-/// Error usage for several jobs beside max_seconds: a machine that is shared makes fewer steps in the same seconds, and
-/// not equally fewer.
+/// Throws Error usage if jobs > 1 and a config sets max_seconds: runs that share a machine would complete different
+/// numbers of steps.
 void check_jobs(const std::vector<Variant>& variants, std::int64_t jobs);
 
-/// The text that all configs train on: where the config names it, or where a run in `out` keeps it. Error usage where
-/// the configs' texts, units or splits differ, or a model does not fit; else as load_corpus.
+/// Loads the text of all configs: from the path in the config, else from a run in `out` that kept it. Throws Error
+/// usage if texts, units or splits differ or a model does not fit the text; other errors as load_corpus().
 Corpus common_text(const std::vector<Variant>& variants, const std::filesystem::path& out,
                    const ReadingProgress& reading);
 
-/// Error usage unless the evaluations of every config score the whole validation split, as a target needs.
+/// Throws Error usage unless every config evaluates on the whole validation split, which --target needs.
 void check_target(const std::vector<Variant>& variants, const Corpus& corpus);
 
-/// "not trained alike: a 1.20M tokens in 100 steps, b …", with what makes them equal; empty where they are.
-/// `train_tokens`: of the train split, for lengths in epochs. Error usage as steps_of_epochs.
+/// "different training lengths: a 1.20M tokens in 100 steps, b …", with the options that make them equal; empty if they
+/// are equal. `train_tokens`: of the train split, for lengths in epochs. Errors: usage as steps_of_epochs().
 std::string length_difference(const std::vector<Variant>& variants, std::int64_t train_tokens);
 
 }  // namespace chargpt

@@ -13,9 +13,9 @@
 namespace chargpt {
 namespace {
 
-constexpr double speed_tolerance = 0.1;  ///< of equal conditions under a clock
+constexpr double speed_tolerance = 0.1;  ///< relative; allowed difference under max_seconds
 
-/// Over the seeds after the first `skipped` that have not failed; nullopt if all have.
+/// Mean over the seeds after the first `skipped` that have not failed; nullopt if all failed.
 template <class Figure>
 std::optional<double> mean_over(const ConfigRuns& runs, Figure SeedRun::*figure, std::size_t skipped = 0) {
   double sum = 0, count = 0;
@@ -57,18 +57,18 @@ Json seed_json(const SeedRun& run, bool has_target) {
     json["ended"] = enum_name(run.ended);
     if (std::isfinite(run.lowest_loss)) json["lowest"] = {{"loss", run.lowest_loss}, {"step", run.lowest_step}};
   }
-  if (has_target)  // null where the run never came so far
+  if (has_target)  // null if the run never reached it
     json["reached"] = run.reached ? Json{{"step", run.reached->step}, {"seconds", run.reached->seconds}} : Json();
   return json;
 }
 
-/// Tenths of the text in which the second of a difference has the lower loss.
+/// Number of tenths of the text in which the second config of a difference has the lower loss.
 int tenths_above_zero(const MeanEstimate& difference) {
   return static_cast<int>(std::ranges::count_if(difference.tenths, [](double tenth) { return tenth > 0; }));
 }
 
-/// The seeds that reached the target, and the mean of their steps and seconds: null unless all did, since that of a
-/// part would flatter.
+/// Adds the number of seeds that reached the target, and the mean of their steps and seconds: null unless all did, as
+/// the mean of some would be too low.
 void add_target(Json& json, const ConfigRuns& runs) {
   double reached = 0, steps = 0, seconds = 0;
   for (const SeedRun& run : runs.seeds) {
@@ -111,7 +111,7 @@ Json result_json(const ConfigResult& result, const Comparison& comparison) {
   return json;
 }
 
-/// Of each varied option its levels, the best first.
+/// The levels of each varied option, best first.
 Json effects_json(const Comparison& comparison) {
   Json effects = Json::array();
   for (const std::vector<LevelMean>& effect : comparison.effects) {
@@ -123,7 +123,7 @@ Json effects_json(const Comparison& comparison) {
   return effects;
 }
 
-/// Length of "quick " where every name begins with that word, as variants of one config do; else 0.
+/// Length of "quick " if every name starts with that word, as for variants of one config; else 0.
 std::size_t common_beginning(const std::vector<ConfigResult>& results) {
   if (results.empty()) return 0;
   const std::string& first = results.front().runs.config;
@@ -141,7 +141,7 @@ std::string rank_cell(const Json& result) {
   return !result["rank"].is_null() ? result["rank"].dump() : result.contains("leaks") ? "leaks" : "failed";
 }
 
-/// "0.0123 ± 0.0045", half of a 95 % interval, or the first alone.
+/// "0.0123 ± 0.0045" (half of a 95 % interval), or with one seed only the difference.
 std::string difference_cell(const Json& row) {
   const Json& difference = row["versus_best"];
   if (difference.is_null()) return "";
@@ -156,7 +156,7 @@ std::string p_cell(const Json& row) {
   return difference.is_null() || difference["p"].is_null() ? "" : p_text(difference["p"]);
 }
 
-/// With a star where runs trained at once: such times compare with nothing.
+/// Adds a star if runs trained at once: such times are not comparable.
 Cell starred(const Cell& cell) {
   return [cell](const Json& row) {
     const bool shared = std::ranges::any_of(row["seeds"], [](const Json& seed) { return seed.contains("jobs"); });
@@ -168,7 +168,7 @@ std::string whole(const Json& value) {
   return format_count(std::llround(value.get<double>()));
 }
 
-/// Whether two configs made another number of steps, or saw another number of tokens.
+/// Whether configs differ in their number of steps or tokens.
 bool trained_unalike(const Json& results) {
   return std::ranges::any_of(results, [&](const Json& one) {
     const auto differ = [&](const char* what) {
@@ -185,7 +185,7 @@ std::string training_remark(const Json& results) {
     if (!result["steps"].is_null())
       each.push_back(fmt::format("{} {} tokens in {} steps", result["config"].get<std::string>(),
                                  format_short(result["trained_tokens"]), whole(result["steps"])));
-  return "not trained alike: " + joined(each, ", ");
+  return "different training lengths: " + joined(each, ", ");
 }
 
 std::int64_t most_jobs(const ConfigRuns& runs) {
@@ -194,8 +194,8 @@ std::int64_t most_jobs(const ConfigRuns& runs) {
   return jobs;
 }
 
-/// The clock gave the config's first run its number of steps, and the later ones repeat it. Empty if all trained at
-/// about the same speed, or there is nothing to compare.
+/// Under max_seconds the config's first run sets the number of steps, and the others repeat it. Describes a difference
+/// in speed; empty if the speed was about the same.
 std::string clock_remark(const ConfigRuns& runs) {
   if (!runs.by_clock || runs.seeds.size() < 2 || runs.seeds.front().failed()) return "";
   const double first = runs.seeds.front().tokens_per_second;
@@ -203,7 +203,7 @@ std::string clock_remark(const ConfigRuns& runs) {
   if (std::abs(first / others - 1) <= speed_tolerance) return "";
   return fmt::format(
       "{}: its first run, which set the number of steps, trained {} tokens/s and the others {}; the "
-      "machine was not equally fast",
+      "speed of the machine changed",
       runs.config, format_short(first), format_short(others));
 }
 
@@ -213,17 +213,17 @@ double training_seconds(const ConfigRuns& runs) {
   return tokens && speed && *speed > 0 ? *tokens / *speed : 0;
 }
 
-/// Two configs under a clock that gave one of them clearly more steps than its speed explains; else empty.
+/// Reports that max_seconds gave one config clearly more training than its speed explains; else empty.
 std::string unequal_time(const ConfigRuns& one, const ConfigRuns& other) {
   const double first = training_seconds(one), second = training_seconds(other);
   if (!one.by_clock || !other.by_clock || first <= 0 || second <= 0) return "";
   const double ratio = first / second;
   if (std::max(ratio, 1 / ratio) <= 1 + speed_tolerance) return "";
-  return fmt::format("the clock gave {} {:.2f} times the training of {}, speeds taken into account", one.config, ratio,
+  return fmt::format("max_seconds gave {} {:.2f} times the training of {}, relative to their speeds", one.config, ratio,
                      other.config);
 }
 
-/// Why the best two had no equal conditions under a clock: one line each.
+/// Why max_seconds did not give the best two configs equal conditions: one line per reason.
 std::vector<std::string> clock_remarks(const std::vector<ConfigResult>& results) {
   std::vector<std::string> lines;
   for (const ConfigResult& result : results)
@@ -233,11 +233,11 @@ std::vector<std::string> clock_remarks(const std::vector<ConfigResult>& results)
   return lines;
 }
 
-/// "default: 2 of 3 seeds stopped early by patience": such runs have not gone through their schedule.
+/// "default: 2 of 3 seeds stopped early by patience": such runs did not complete their schedule.
 std::string patience_remark(const ConfigRuns& runs) {
   const auto count = std::ranges::count(runs.seeds, Ending::patience, &SeedRun::ended);
   if (count == 0) return "";
-  return fmt::format("{}: {} of {} stopped early by patience, which this split decided", runs.config, count,
+  return fmt::format("{}: {} of {} stopped early by patience, judged on this split", runs.config, count,
                      format_count(std::ssize(runs.seeds), "seed"));
 }
 
@@ -250,9 +250,9 @@ void add_run_remarks(std::vector<std::string>& lines, const ConfigRuns& runs) {
     else if (run.step != run.steps)
       lines.push_back(fmt::format("{} is scored at step {}, not at its end", name, format_count(run.step)));
     else if (run.lowest_loss < run.loss - clearly)
-      lines.push_back(
-          fmt::format("{} overfitted: its loss rose from {:.4f} (step {}) to {:.4f} at the end, which is scored", name,
-                      run.lowest_loss, format_count(run.lowest_step), run.loss));
+      lines.push_back(fmt::format(
+          "{} overfitted: its loss rose from {:.4f} (step {}) to {:.4f} at the end; the final weights are scored", name,
+          run.lowest_loss, format_count(run.lowest_step), run.loss));
     if (!run.failed() && !run.caution.empty()) lines.push_back(name + ": " + run.caution);
   }
 }
@@ -260,13 +260,13 @@ void add_run_remarks(std::vector<std::string>& lines, const ConfigRuns& runs) {
 std::string look_remark(const Look& look, bool several_seeds) {
   if (!several_seeds) return "";
   if (look.number == 0)
-    return "chargpt cannot know how often these runs were compared before: each comparison with more seeds raises "
+    return "it is unknown how often these runs were compared before: each comparison with more seeds raises "
            "the rate of false positives";
   if (look.number == 1) return "";
   return fmt::format("this is look {} at this comparison, so \"is ahead\" needs p ≤ {}", look.number, look.level);
 }
 
-/// "in both seeds", "in 2 of 3 seeds": where the best has the lower loss.
+/// "in both seeds", "in 2 of 3 seeds": the seeds in which the best has the lower loss.
 std::string seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
   const std::size_t seeds = best.runs.seeds.size();
   std::size_t ahead = 0;
@@ -276,7 +276,7 @@ std::string seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
   return seeds == 2 ? "in both seeds" : fmt::format("in all {} seeds", seeds);
 }
 
-/// What it would take to decide; figures only from five seeds on.
+/// Advice on how many seeds would decide; with numbers only from five seeds on.
 std::string advice(const Comparison& comparison, const MeanEstimate& difference, std::int64_t seeds) {
   if (comparison.look.number == 0) return "";
   const double later = level_of_look(comparison.look.number + 1);
@@ -363,15 +363,14 @@ std::string verdict(const Comparison& comparison) {
   const std::string by = format_fixed(difference.mean, 4), lower = name + " has a lower loss than " + other;
   if (by == "0.0000") return name + " and " + other + " are equal (within 0.0001)";
   if (!difference.p)
-    return fmt::format("{}, by {}; one seed cannot show whether that is luck: train several of each (--seeds)", lower,
-                       by);
+    return fmt::format("{}, by {}; one seed cannot rule out chance: train several of each (--seeds)", lower, by);
   const std::string test = fmt::format("p = {}, level {}", p_text(*difference.p), comparison.look.level);
   if (*difference.p > comparison.look.level)
     return fmt::format("{} {}, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next), by, test,
                        advice(comparison, difference, std::ssize(best.runs.seeds)));
   if (!clock_remarks(results).empty())
     return fmt::format(
-        "{}, by {} ({}), but the clock did not give both equal conditions (below), so neither is called "
+        "{}, by {} ({}), but max_seconds did not give both equal conditions (below), so neither is called "
         "ahead",
         lower, by, test);
   return fmt::format("{} is ahead of {} by {} ({}), in {} of {} tenths of the text", name, other, by, test,
@@ -380,7 +379,7 @@ std::string verdict(const Comparison& comparison) {
 
 namespace {
 
-/// What limits the verdict: unequal training, a disturbed clock, overfitting, shared text, earlier looks, failures.
+/// Limits of the verdict: unequal training, unequal speed, overfitting, shared text, earlier looks, failures.
 std::vector<std::string> limits(const Comparison& comparison, const Json& rows) {
   std::vector<std::string> lines = comparison.notes;
   if (comparison.results.empty()) return lines;
@@ -397,7 +396,7 @@ std::vector<std::string> limits(const Comparison& comparison, const Json& rows) 
     add_run_remarks(lines, result.runs);
   }
   const std::string undecided = undecided_text(differences, comparison.look.level);
-  if (!undecided.empty() && undecided != comparison.results[1].runs.config)  // of which the verdict speaks
+  if (!undecided.empty() && undecided != comparison.results[1].runs.config)  // in the verdict already
     lines.push_back("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided);
   if (jobs > 1)
     lines.push_back(
@@ -407,7 +406,7 @@ std::vector<std::string> limits(const Comparison& comparison, const Json& rows) 
   return lines;
 }
 
-/// What the columns and figures mean.
+/// Explanations of columns and figures.
 std::vector<std::string> explanations(const Comparison& comparison) {
   if (comparison.results.empty()) return {};
   std::vector<std::string> lines = {

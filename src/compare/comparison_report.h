@@ -1,4 +1,4 @@
-// How a comparison reads as JSON, as tables and in words. Pure functions.
+// Formats a comparison as JSON, tables and sentences. Pure functions.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ namespace chargpt {
 Json difference_json(const std::optional<MeanEstimate>& difference);
 
 using NamedDifference = std::pair<std::string, MeanEstimate>;
-/// Names of the differences whose p is above `level`, of several seeds: "a, b".
+/// Names of the differences, of several seeds, whose p is above `level`: "a, b".
 std::string undecided_text(const std::vector<NamedDifference>& differences, double level);
 
-/// The best against the next best: "a is ahead of b by 0.0123 (p = 0.002, level 0.04), in 9 of 10 tenths of the text",
-/// or why that cannot be said. Empty where fewer than two configs are ranked.
+/// Compares the two best configs: "a is ahead of b by 0.0123 (p = 0.002, level 0.04), in 9 of 10 tenths of the text",
+/// or why neither is ahead. Empty if fewer than two configs are ranked.
 std::string verdict(const Comparison& comparison);
 
-/// What `compare ladder` shows in place of the ranks (ladder.h).
+/// The table of `compare ladder`, shown instead of the ranks (ladder.h).
 struct LadderTable {
   Table table;
   std::vector<std::string> remarks;
@@ -30,10 +30,10 @@ struct LadderTable {
 };
 
 /// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}…],"mean","ci95","rank",
-/// "versus_best":{"difference","ci95","p"}}…],"verdict","remarks",…}. "ci95" and "p" are over other seeds on this text,
-/// corrected for all pairs, null with one seed; "level": what p may have at most for "is ahead"; "remarks": what limits
-/// the verdict, then what the columns mean. For people: a row per config, variants of one config under its name; the
-/// verdict and its limits; main effects and the target, if there are any.
+/// "versus_best":{"difference","ci95","p"}}…],"verdict","remarks",…}. "ci95" and "p" are over seeds on this text,
+/// corrected for all pairs, null with one seed. "level": the largest p that counts as "is ahead". "remarks": limits of
+/// the verdict, then explanations of the columns. For people: a row per config, the verdict with its limits, and the
+/// main effects and the target, if any.
 Report report_of(const Comparison& comparison, const std::optional<LadderTable>& ladder = {});
 
 }  // namespace chargpt

@@ -63,7 +63,7 @@ LadderTable ladder_table(const Comparison& comparison, const std::vector<Counted
   if (const std::string undecided = undecided_text(steps, first_look_level); !undecided.empty())
     ladder.remarks.push_back("steps that may be chance: " + undecided);
   if (std::ranges::any_of(steps, [](const NamedDifference& step) { return !step.second.p; }))
-    ladder.remarks.emplace_back("one seed cannot show which steps are luck: compare ladder --seeds 3");
+    ladder.remarks.emplace_back("one seed cannot rule out chance: compare ladder --seeds 3");
   return ladder;
 }
 

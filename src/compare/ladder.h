@@ -1,5 +1,5 @@
-// `compare ladder`: the teaching ladder climbed from a table of pairs to a transformer, and what each rung adds to the
-// one below. Pure functions over a comparison; trains nothing.
+// `compare ladder`: the teaching presets (rungs) from a bigram table to a transformer, and what each one adds to the
+// one below. Pure functions over a comparison.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace chargpt {
 
-/// What the command line says for all rungs.
+/// The argument of `compare` that means all rungs.
 inline constexpr std::string_view ladder_word = "ladder";
 
 struct Rung {
@@ -19,7 +19,7 @@ struct Rung {
   std::string_view lesson;  ///< at most 42 columns
 };
 
-/// In the order of the lesson.
+/// In teaching order.
 inline constexpr Rung ladder[] = {
     {"ladder/bigram", "the last character alone: a table of pairs"},
     {"ladder/average", "sees its own target: low, but meaningless"},
@@ -31,28 +31,28 @@ inline constexpr Rung ladder[] = {
     {"ladder/post-norm", "the original block: norm after each sum"},
 };
 
-/// A loss that needs no training, to measure the rungs by.
+/// The loss of a counting baseline, for comparison with the rungs.
 struct Counted {
   std::string name, about;
   double loss = 0;  ///< nats per token
 };
 
-/// A rung as it was trained.
+/// A rung with the result of its training.
 struct ClimbedRung {
   Rung rung;
   const ConfigResult* result = nullptr;
-  /// Its loss minus that of the rung below that has one and does not leak, paired, at 95 % for all steps together;
-  /// absent for the first, and for a rung that leaks or failed.
+  /// Paired difference to the next lower ranked rung, with a joint 95 % interval over all steps. Absent for the first
+  /// ranked rung, and for rungs that leak or failed.
   std::optional<MeanEstimate> step = {};
   std::string_view below = {};  ///< that rung's preset
 };
 
-/// The rungs among the results, which must outlive them, from the lowest.
+/// Finds the rungs in the results, lowest first. `comparison` must outlive them.
 std::vector<ClimbedRung> climb(const Comparison& comparison);
 
-/// Within 80 columns: rung, loss, step, lesson; then what counting reaches. Its remarks say what a step is and which
-/// steps cannot be told from none. {"rungs":[{"config","loss","leaks","versus_below":{"below","difference","ci95","p"}
-/// or null,"lesson"}],"counted":[{"name","loss"}]}
+/// Within 80 columns: rung, loss, step, lesson; then the counting baselines. Remarks explain the steps and list those
+/// that may be chance. {"rungs":[{"config","loss","leaks","versus_below":{"below","difference","ci95","p"} or
+/// null,"lesson"}],"counted":[{"name","loss"}]}
 LadderTable ladder_table(const Comparison& comparison, const std::vector<Counted>& counted);
 
 }  // namespace chargpt

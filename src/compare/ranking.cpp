@@ -19,16 +19,16 @@
 namespace chargpt {
 namespace {
 
-/// Nats per token of an evaluation, of trained or averaged weights, whichever is better. Error usage for an estimate.
+/// Nats per token of an evaluation, the better of trained and averaged weights. Throws Error usage for an estimate.
 double whole_split_loss(const nlohmann::ordered_json& evaluation) {
   if (!evaluation.value("exact", true))
     throw Error(ExitCode::usage,
-                "an evaluation of a part of the windows cannot tell when the whole split's loss is reached; train by "
-                "steps, and set eval.eval_iters so that each evaluation scores the whole split");
+                "--target needs evaluations of the whole split, but this run evaluated only a part of it; train by "
+                "steps and set eval.eval_iters so that each evaluation scores the whole split");
   return std::fmin(number_in(evaluation, "val_loss"), number_in(evaluation, "averaged_val_loss"));
 }
 
-/// Runs of one config, each of another seed, in order of the seeds.
+/// Runs of one config with different seeds, sorted by seed.
 using Group = std::vector<TrainedRun>;
 
 bool has_seed(const Group& group, std::int64_t seed) {
@@ -55,7 +55,7 @@ std::set<std::int64_t> common_seeds(const std::vector<Group>& groups) {
   return common;
 }
 
-/// Takes all but the common seeds, or all but the first ones, out of every group: only as many as all have pair.
+/// Keeps the common seeds of every group or, without any, the first ones: all groups then have equally many.
 void keep_what_pairs(std::vector<Group>& groups, std::vector<std::string>& remarks) {
   const std::set<std::int64_t> common = common_seeds(groups);
   std::size_t fewest = groups.front().size();
@@ -73,11 +73,11 @@ void keep_what_pairs(std::vector<Group>& groups, std::vector<std::string>& remar
     group = std::move(kept);
   }
   if (!left_out.empty())
-    remarks.push_back("left out, since not every config has a run with their seed: " + joined(left_out, ", "));
+    remarks.push_back("left out, because not every config has a run with the same seed: " + joined(left_out, ", "));
   if (common.empty()) remarks.emplace_back("no seed is common to all runs: they are paired in order of their seeds");
 }
 
-/// The config's, where several runs are its seeds and no other group has that name.
+/// The config's name if the group has several runs and the name is free, else that of the run.
 std::string name_of(const Group& group, std::set<std::string>& taken) {
   const std::string& config = group.front().config.config.name;
   if (group.size() > 1 && taken.insert(config).second) return config;
@@ -91,7 +91,7 @@ std::string members(const std::string& name, const Group& group) {
   return name + ": " + joined(runs, ", ");
 }
 
-/// Of a value of the varied option at `option`: the mean over its configs, seed by seed.
+/// Mean loss, for each seed, over the configs with value `level` of the varied option at index `option`.
 std::vector<double> means_of_level(const std::vector<ConfigResult>& results, std::size_t option,
                                    const std::string& level) {
   std::vector<double> means(results.front().runs.seeds.size());
@@ -126,7 +126,7 @@ std::int64_t pairs_of_levels(const std::vector<ConfigResult>& results, std::size
   return std::ssize(levels) * (std::ssize(levels) - 1) / 2;
 }
 
-/// None where fewer than two options vary, or a config cannot be ranked.
+/// Empty if fewer than two options vary or a config cannot be ranked.
 std::vector<std::vector<LevelMean>> main_effects(const std::vector<ConfigResult>& results) {
   const std::size_t options = results.empty() ? 0 : results.front().runs.levels.size();
   if (options < 2 || !std::ranges::all_of(results, can_be_ranked)) return {};
@@ -201,10 +201,9 @@ std::optional<ReachedTarget> reached_by(const SeedRun& run, double target) {
                     reached = {.step = row.value("step", std::int64_t{0}), .seconds = number_in(row, "seconds")};
                 });
   } catch (const nlohmann::json::exception&) {
-    throw Error(
-        ExitCode::data, path,
-        " has an evaluation whose step is not a number, or whose exact is not true or false; leave out --target, "
-        "or train that run again");
+    throw Error(ExitCode::data, path,
+                " has an evaluation whose step is not a number, or whose exact is not true or false; remove --target, "
+                "or train that run again");
   }
   if (const std::string line = reader.complaint(); !line.empty()) throw Error(ExitCode::data, line);
   return reached;

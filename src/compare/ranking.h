@@ -1,5 +1,5 @@
-// What several configs, each trained with the same seeds on the same text, say about each other: means, intervals,
-// ranks, main effects of varied options, and when each first reached a target loss. Pure functions over scored runs.
+// Statistics over configs trained with the same seeds on the same text: means, intervals, ranks, main effects of varied
+// options, and the step at which each first reached a target loss. Pure functions over scored runs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace chargpt {
 
-/// The first evaluation that found a loss at or under a target.
+/// The first evaluation with a loss at or below a target.
 struct ReachedTarget {
   std::int64_t step = 0;
   double seconds = 0;
@@ -27,16 +27,16 @@ struct SeedRun {
   std::int64_t seed = 0;
   double loss = std::numeric_limits<double>::quiet_NaN();  ///< nats per token
   double seconds = 0;
-  double tokens_per_second = 0;  ///< while it trained: without start-up, evaluations and saves
+  double tokens_per_second = 0;  ///< in steps, without start-up, evaluations and saves
   std::int64_t step = 0;         ///< of the weights scored
-  std::int64_t steps = 0;        ///< of the whole run; 0 for one that failed
+  std::int64_t steps = 0;        ///< of the whole run; 0 if it failed
   Ending ended = Ending::unknown;
   double lowest_loss = std::numeric_limits<double>::infinity();  ///< of the run's exact evaluations; infinite: unknown
   std::int64_t lowest_step = 0;                                  ///< of that evaluation
-  std::int64_t jobs = 1;     ///< runs that trained at once; above 1 times compare with nothing
+  std::int64_t jobs = 1;     ///< runs trained at once; above 1 their times are not comparable
   std::string caution = {};  ///< why its loss may be too low
   std::filesystem::path run = {};
-  std::string failure = {};        ///< of a run without a loss: what went wrong
+  std::string failure = {};        ///< why the run has no loss; empty if it has one
   std::vector<float> losses = {};  ///< of every token, in the order of the text
   std::optional<ReachedTarget> reached = {};
 
@@ -47,36 +47,36 @@ struct SeedRun {
 struct ConfigRuns {
   std::string config;
   std::int64_t params = 0, block_size = 0, tokens_per_step = 0;
-  bool leaks = false;                    ///< it sees its own targets: listed, never ranked
-  bool by_clock = false;                 ///< train.max_seconds ends it
+  bool leaks = false;                    ///< it sees its own targets: listed, not ranked
+  bool by_clock = false;                 ///< limited by train.max_seconds
   std::vector<std::string> levels = {};  ///< of each varied option: "n_head=2"
   std::vector<SeedRun> seeds = {};
 };
 
-/// Without its runs.
+/// Makes a ConfigRuns without runs.
 ConfigRuns config_runs(const std::string& name, const Config& config, std::int64_t params);
 
 struct ConfigResult {
   ConfigRuns runs;
-  MeanEstimate mean;                        ///< of this config alone; NaN where a seed failed
+  MeanEstimate mean;                        ///< of this config; NaN if a seed failed
   std::int64_t rank = 0;                    ///< 1 is the lowest mean; 0: not ranked (leaks, or a seed failed)
-  std::optional<MeanEstimate> versus_best;  ///< its loss minus that of rank 1, paired, at 95 % for all pairs together;
-                                            ///< absent for rank 1 and where rank is 0
+  std::optional<MeanEstimate> versus_best;  ///< its loss minus that of rank 1, paired, with a joint 95 % interval over
+                                            ///< all pairs; absent for ranks 0 and 1
 };
 
-/// False for one that leaks, or of which a seed failed.
+/// False if the config leaks or one of its seeds failed.
 bool can_be_ranked(const ConfigResult& result);
-/// Of each seed, every token's.
+/// The losses of all tokens, for each seed.
 std::vector<std::vector<float>> losses_of(const ConfigRuns& runs);
 
-/// A value of a varied option: the mean over all configs that have it.
+/// A value of a varied option, with the mean loss over all configs that have it.
 struct LevelMean {
   std::string level;  ///< "n_head=2"
   double mean = 0;
-  std::optional<MeanEstimate> versus_best = {};  ///< minus the option's best level, paired by seeds; absent for that
+  std::optional<MeanEstimate> versus_best = {};  ///< minus the best level's, paired by seeds; absent for the best level
 };
 
-/// A test of the same comparison with more seeds is another look: `number` counts them from 1, 0 where that is unknown.
+/// Each test of the same comparison with more seeds is a look. `number` counts looks from 1; 0: unknown.
 struct Look {
   std::int64_t number = 1;
   double level = first_look_level;  ///< "is ahead" needs p at or below it
@@ -84,26 +84,26 @@ struct Look {
 Look look_of(std::int64_t number);
 
 struct Comparison {
-  std::vector<ConfigResult> results = {};            ///< by rank, then those without one in the order they were given
-  std::vector<std::vector<LevelMean>> effects = {};  ///< of each varied option, best level first; empty below two
+  std::vector<ConfigResult> results = {};            ///< by rank, then those without a rank in the given order
+  std::vector<std::vector<LevelMean>> effects = {};  ///< by varied option, best level first; empty if only one varies
   std::string split = "val";
   std::int64_t tokens = 0;        ///< scored by each run
   std::int64_t train_tokens = 0;  ///< 0: unknown
   std::int64_t pairs = 0;         ///< of ranked configs
   Look look = {};
-  std::vector<std::string> notes = {};  ///< what else a reader of the verdict must know
-  std::optional<double> target = {};    ///< loss whose time is asked for
+  std::vector<std::string> notes = {};  ///< other remarks on the verdict
+  std::optional<double> target = {};    ///< the loss of --target
 };
 
-/// Every config must have the same seeds in the same order, and losses of the same tokens. The best is chosen by these
-/// very losses, so each comparison with it is corrected for all pairs that there are (see evaluate/paired.h). `text`:
+/// Ranks the configs. All must have the same seeds in the same order and losses of the same tokens. The best one is
+/// chosen by the same losses, so each comparison with it is corrected for all pairs (see evaluate/paired.h). `text`:
 /// the split, so that tenths contain whole documents.
 Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text = {});
 
-/// The first evaluation of a run at or under the target, by its metrics.jsonl. Errors: usage for evaluations that are
-/// estimates, data for malformed lines.
+/// Reads the first evaluation at or below the target from the run's metrics.jsonl. Throws Error usage if evaluations
+/// are estimates, data if lines are malformed.
 std::optional<ReachedTarget> reached_by(const SeedRun& run, double target);
-/// Sets `target`, and `reached` of every run. Errors as above.
+/// Sets `target` and each run's `reached`. Errors: as reached_by().
 void find_target(Comparison& comparison, double target);
 
 /// A run and its score.
@@ -114,14 +114,14 @@ struct TrainedRun {
   SeedRun seed;
 };
 
-/// "model.n_embd 64 -> 128", …: options that two runs' training does not share, but for the seed. Empty: they are seeds
-/// of one config.
+/// "model.n_embd 64 -> 128", …: training options other than the seed in which two runs differ. Empty: they are seeds of
+/// one config.
 std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b);
 
-/// Runs of equal configs but for the seed become seeds of one ConfigRuns, named by the config, or by the run where it
-/// is alone; the second run of one seed begins another. All come out with as many seeds: those that every config has,
-/// or else as many as the config with the fewest, in order. A line in `remarks` says which runs are one config's, and
-/// which are left out.
+/// Groups runs whose configs differ only in the seed into one ConfigRuns, named after
+/// the config, or after the run if it is alone. A second run of the same seed starts
+/// another group. All groups get equally many seeds: the common ones or, without any,
+/// the first ones. Adds lines to `remarks` on the groups and the runs left out.
 std::vector<ConfigRuns> group_by_config(std::vector<TrainedRun> runs, std::vector<std::string>& remarks);
 
 }  // namespace chargpt

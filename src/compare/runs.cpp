@@ -26,9 +26,9 @@ namespace fs = std::filesystem;
 
 void refuse_other_options(const PlannedRun& run) {
   std::vector<std::string> lines = changed_options(config_of_run_folder(run.folder).config, run.options.config);
-  leave_out(lines, {"data.text"});  // whose contents count, not their names
+  leave_out(lines, {"data.text"});  // contents are compared, not names
   if (!lines.empty())
-    throw Error(ExitCode::busy, run.folder.string(), " contains a run of other options (", lines.front(),
+    throw Error(ExitCode::busy, run.folder.string(), " contains a run with other options (", lines.front(),
                 "); choose another --out, or remove that folder");
 }
 
@@ -39,7 +39,7 @@ void refuse_other_text(const PlannedRun& run, const Corpus& corpus) {
                 difference_of(then, corpus.fingerprint()), "); choose another --out");
 }
 
-/// Error busy unless the folder is free for this run, or has it.
+/// Throws Error busy unless the folder is free or contains this run.
 void refuse_another_run(const PlannedRun& run, const Corpus& corpus) {
   is_run(run.folder) ? refuse_replaced(run.folder) : refuse_strangers(run.folder, "--out DIR");
   const bool begun = !list_checkpoints(run.folder).empty();
@@ -50,7 +50,7 @@ void refuse_another_run(const PlannedRun& run, const Corpus& corpus) {
   if (begun) refuse_other_text(run, corpus);
 }
 
-/// Makes the run's folder and locks it; empty if another process holds the lock.
+/// Makes the run's folder and locks it; nullopt if another process holds the lock.
 std::optional<RunLock> lock_of(const fs::path& run) {
   std::error_code failed;
   fs::create_directories(run, failed);
@@ -63,17 +63,17 @@ std::optional<RunLock> lock_of(const fs::path& run) {
   }
 }
 
-/// Gives the run its folder, config and text, unless it has begun. False where another process works in the folder: it
-/// may be about to remove what is half-written there.
+/// Writes folder, config and text of the run unless it has started. Returns false if another process works in the
+/// folder: it may remove unfinished files.
 bool prepare(const PlannedRun& run, const Corpus& corpus) {
   const auto begun = [&run] { return !list_checkpoints(run.folder).empty(); };
   refuse_another_run(run, corpus);
   std::optional<RunLock> lock;
   if (!begun() && !(lock = lock_of(run.folder))) return false;
   mark_run(run.folder);
-  if (begun()) return true;  // by another process in the meantime, perhaps
+  if (begun()) return true;  // another process may have started it
   if (const std::string line = keep_text(run.folder, corpus, Keep::shared); !line.empty())
-    throw Error(ExitCode::usage, line, "; write it into a file and give that");
+    throw Error(ExitCode::usage, line, "; write it to a file and pass that file");
   write_file_atomically(run.folder / "config.json", json_text(to_json(run.options)));
   return true;
 }
@@ -83,7 +83,7 @@ struct Running {
   std::unique_ptr<ChildProcess> process;
 };
 
-/// All runs under way.
+/// Starts the runs and collects their results.
 class Runner {
  public:
   Runner(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsOptions& options, const RunsHooks& hooks)
@@ -103,7 +103,7 @@ class Runner {
  private:
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
 
-  /// Takes or starts the first waiting run that no process has locked. False if there is none, or all jobs are busy.
+  /// Takes or starts the first waiting run that is not locked. Returns false if there is none or all jobs are busy.
   bool begin_next() {
     if (std::ssize(running_) >= options_.jobs) return false;
     const auto next = std::ranges::find_if_not(waiting_, [](const PlannedRun* run) { return is_locked(run->folder); });
@@ -168,7 +168,7 @@ Ending ending_of_run(const fs::path& run) {
   const std::vector<fs::path> checkpoints = list_checkpoints(run);
   if (checkpoints.empty()) return Ending::unknown;
   try {
-    const Ending ending = load_checkpoint(checkpoints.back(), "last").state.ended;  // and no earlier one
+    const Ending ending = load_checkpoint(checkpoints.back(), "last").state.ended;  // only the last one
     return ending == Ending::stopped ? Ending::unknown : ending;
   } catch (const Error& error) {
     if (error.code() == ExitCode::data) return Ending::unknown;  // damaged: resume uses the one before it
@@ -180,7 +180,7 @@ ResolvedConfig config_of_run_folder(const fs::path& run) {
   const fs::path path = run / "config.json";
   const std::string text = read_regular_file(path);
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || json.contains("extends"))  // which could name any file
+  if (!json.is_object() || json.contains("extends"))  // "extends" could name any file
     throw Error(ExitCode::busy, path.string(), " was not written by a run; choose another --out");
   return parse_config(text, path.string(), run);
 }

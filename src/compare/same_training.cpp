@@ -22,10 +22,10 @@ using Json = nlohmann::ordered_json;
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr double allowed_of_first_steps = 1e-4;
 
-/// Losses by step and name: NaN for one that is null, as those that are not finite are.
+/// Losses by step and name; NaN for null, which means a loss that is not finite.
 using Losses = std::map<std::pair<std::int64_t, std::string>, double>;
 
-/// Up to step `last`.
+/// Reads the losses up to step `last`.
 Losses losses_of(const fs::path& run, std::int64_t last, std::string& complaint) {
   Losses losses;
   MetricsReader reader(run / "metrics.jsonl");
@@ -62,7 +62,7 @@ bool same_bits(const Difference& loss) {
   return loss.then == loss.now || (std::isnan(loss.then) && std::isnan(loss.now));
 }
 
-/// Losses of steps after the first ones may go anywhere once one bit differs.
+/// Once one bit differs, losses after the first steps may differ by any amount.
 bool within_rounding(const Difference& loss) {
   constexpr std::int64_t first_steps = 20;
   constexpr double allowed_of_evaluations = 0.02;
@@ -72,7 +72,7 @@ bool within_rounding(const Difference& loss) {
          (loss.step > first_steps || distance <= allowed_of_first_steps * std::abs(loss.then));
 }
 
-/// Of the checkpoints that both have, the steps with equal tensors go to `same`; the first other one is returned.
+/// Compares the checkpoints that both runs have: adds equal steps to `same`, returns the first different one.
 std::optional<Difference> compare_weights(const fs::path& run, const fs::path& again, std::vector<std::int64_t>& same) {
   std::optional<Difference> first;
   const std::vector<fs::path> now = list_checkpoints(again);
@@ -104,8 +104,8 @@ std::string check_losses(const fs::path& run, std::int64_t last) {
   return complaint;
 }
 
-/// Weights that differ where no loss does are not rounding: the losses would show it. Nor is a loss that differs before
-/// weights that do not: it was changed in the file.
+/// Different weights with equal losses are not rounding: the losses would differ too. Nor is a different loss before
+/// equal weights: metrics.jsonl was edited.
 SameTraining compare_trainings(const fs::path& run, const fs::path& again, std::int64_t last) {
   SameTraining same;
   std::string ignored;

@@ -1,5 +1,5 @@
-// Whether two run folders contain the same training: their losses step by step, and the weights of the steps that both
-// have saved. For `reproduce` and `inspect A B`. Independent of text, engine and command line.
+// Checks whether two run folders contain the same training: their losses step by step, and the weights of steps that
+// both saved. For `reproduce` and `inspect A B`. Independent of text, engine and command line.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 
 namespace chargpt {
 
-/// bits: all losses and weights are the same. rounding: losses of the first 20 steps differ by at most 1e-4
-/// (relatively), and those of all evaluations by at most 0.02.
+/// bits: all losses and weights are bitwise equal. rounding: losses of the first 20 steps differ by at most 1e-4
+/// (relative), those of all evaluations by at most 0.02.
 CHARGPT_ENUM(Verdict, bits, rounding, differs);
 
 struct Difference {
   std::int64_t step = 0;
   std::string what;          ///< "loss", "val_loss", …, as metrics.jsonl calls it; "weights"
-  double then = 0, now = 0;  ///< NaN: none, or of "weights"
+  double then = 0, now = 0;  ///< NaN: absent, or weights
 };
 
 struct SameTraining {
   Verdict verdict = Verdict::bits;
-  /// The first that is not the same bits; if the verdict is `differs`, the first that shows it.
+  /// The first difference in bits; if the verdict is `differs`, the first one that shows it.
   std::optional<Difference> difference = {};
-  std::int64_t losses = 0;                      ///< compared
-  std::vector<std::int64_t> same_weights = {};  ///< steps whose weights are the same bits
+  std::int64_t losses = 0;                      ///< number compared
+  std::vector<std::int64_t> same_weights = {};  ///< steps with bitwise equal weights
   std::string complaint = {};                   ///< on lines of `run`'s metrics.jsonl that are not JSON
 };
 
-/// The complaint on `run`'s metrics.jsonl that compare_trainings() would have. Error data if it has no losses up to
+/// Returns the `complaint` that compare_trainings() would set for `run`. Throws Error data if `run` has no losses up to
 /// step `last`.
 std::string check_losses(const std::filesystem::path& run, std::int64_t last);
 
-/// Compares up to step `last` of `run` with the training in `again`. Errors: data if `run` has no losses there; those
-/// of load_checkpoint.
+/// Compares `run` up to step `last` with the training in `again`. Throws Error data if `run` has no losses there; other
+/// errors as load_checkpoint().
 SameTraining compare_trainings(const std::filesystem::path& run, const std::filesystem::path& again, std::int64_t last);
 
 /// "the same bits: 21 losses, and the weights of steps 20, 40", "different: step 10, loss 3.0 then and 2.5 now"

@@ -26,7 +26,7 @@ TokenView split_of(const Corpus& corpus, bool test) {
   return test ? corpus.test() : corpus.val();
 }
 
-/// The jobs that trained beside the run; 1 where nothing says so.
+/// Number of runs that trained at once; 1 if it was not recorded.
 std::int64_t jobs_of(const fs::path& run) {
   const nlohmann::ordered_json jobs = run.empty() ? nlohmann::ordered_json() : run_fact(run, "jobs");
   return jobs.is_number_integer() ? jobs.get<std::int64_t>() : 1;
@@ -39,7 +39,7 @@ TrainedRun score_run(const std::string& name, const fs::path& place, const Corpu
   const auto [run, checkpoint] = run_place(place, "");
   const std::vector<fs::path> all =
       checkpoint.empty() && !run.empty() ? list_checkpoints(run) : std::vector<fs::path>();
-  const Checkpoint scored = load_checkpoint(all.empty() ? place : all.back(), "last");  // and no earlier one
+  const Checkpoint scored = load_checkpoint(all.empty() ? place : all.back(), "last");  // only the last one
   const RunState last = run.empty() || checkpoint.empty() ? scored.state : load_checkpoint(run, "last").state;
   const Config& config = scored.config.config;
   const InferenceModel model(scored, scored.averaged.empty() ? Weights::trained : Weights::averaged);

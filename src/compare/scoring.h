@@ -18,13 +18,13 @@ struct ScoringOptions {
   Heartbeat heartbeat = {};
 };
 
-/// `place`: a run folder, whose last checkpoint is scored, or the file of a checkpoint; averaged weights where there
-/// are some. Errors: diverged for a loss that is not finite; data for a damaged checkpoint, whatever is before it;
-/// those of load_checkpoint and split_loss.
+/// Scores a run, with averaged weights if present. `place`: a run folder (its last checkpoint is scored) or a
+/// checkpoint file. Throws Error diverged if the loss is not finite, data if that checkpoint is damaged, even if an
+/// earlier one is not; other errors as load_checkpoint() and split_loss().
 TrainedRun score_run(const std::string& name, const std::filesystem::path& place, const Corpus& corpus,
                      const ScoringOptions& options);
 
-/// Tokens of the scored split that also occur in the train split, as a sentence; empty for few or none.
+/// A sentence on how much of the scored split also occurs in the train split; empty if less than 1 %.
 std::string shared_text_remark(const Corpus& corpus, bool test);
 
 }  // namespace chargpt

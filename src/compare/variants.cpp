@@ -47,7 +47,7 @@ std::string short_key(const std::string& key) {
   return option == nullptr ? key : option->name;
 }
 
-/// ["mlp", "norm"] and "mlp" without their brackets and quotation marks; empty where it would not do in a name.
+/// Removes brackets and quotation marks: ["mlp", "norm"] -> mlp,norm. Empty if the value does not fit into a name.
 std::string value_in_name(std::string value) {
   std::erase_if(value, [](char c) { return c == '[' || c == ']' || c == '"' || c == ' '; });
   const bool plain = std::ranges::all_of(value, [](unsigned char c) {
@@ -56,7 +56,7 @@ std::string value_in_name(std::string value) {
   return plain && !value.empty() && value.size() <= longest_value_in_name ? value : "";
 }
 
-/// "n_head=2", for the value at `index`; values that would read alike stand by their place.
+/// "n_head=2", for the value at `index`; "n_head=#2" if the value does not fit or two would look equal.
 std::string in_name(const VariedOption& option, std::size_t index) {
   const std::string value = value_in_name(option.values[index]);
   const auto alike = std::ranges::count_if(
@@ -67,14 +67,14 @@ std::string in_name(const VariedOption& option, std::size_t index) {
 std::size_t combinations_of(const std::vector<VariedOption>& varied, std::size_t configs) {
   std::size_t count = 1;
   for (const VariedOption& option : varied)
-    count = std::min(count, std::size_t{1'000'000}) * option.values.size();  // one option holds far fewer values
+    count = std::min(count, std::size_t{1'000'000}) * option.values.size();  // one option has far fewer values
   if (!varied.empty() && count * configs > most_variants)
     throw Error(ExitCode::usage, "--vary makes ", format_count(static_cast<std::int64_t>(count * configs)),
                 " variants, above the limit of ", format_count(most_variants), "; give fewer values or fewer configs");
   return count;
 }
 
-/// Combination `number` of `count`.
+/// Loads combination `number` of `count`.
 Variant load_variant(const std::string& config, const std::vector<VariedOption>& varied, std::size_t number,
                      std::size_t count, std::span<const Override> overrides) {
   std::vector<Override> all(overrides.begin(), overrides.end());
@@ -94,7 +94,7 @@ Variant load_variant(const std::string& config, const std::vector<VariedOption>&
   return variant;
 }
 
-/// "1e-3" and "0.001".
+/// Throws Error usage if two values mean the same, as "1e-3" and "0.001".
 void refuse_same(const Variant& variant, std::map<std::string, std::string>& seen) {
   nlohmann::ordered_json options = to_json(variant.options.config);
   options.erase("name");
@@ -104,7 +104,7 @@ void refuse_same(const Variant& variant, std::map<std::string, std::string>& see
                 "\" are the same config; give each value of --vary once");
 }
 
-/// Becomes NAME-2, and so on, where a variant before it has the name, or one that gives the same folder.
+/// Appends "-2", "-3", … if an earlier variant has the name or the same folder name.
 void make_distinct(std::string& name, std::set<std::string>& taken) {
   const std::string wanted = name;
   for (int n = 2; !taken.insert(one_word(name)).second; ++n) name = wanted + "-" + std::to_string(n);
@@ -120,7 +120,7 @@ VariedOption parse_varied(const std::string& given) {
   VariedOption option{given.substr(0, equals), split_outside_brackets(given.substr(equals + 1))};
   const OptionInfo* named = find_option(option.key);
   if (option.key == "name")
-    throw Error(ExitCode::usage, said, ": the name cannot vary; variants are named by what differs");
+    throw Error(ExitCode::usage, said, ": the name cannot vary; variants are named after their values");
   if (named != nullptr && named->key() == "train.seed")
     throw Error(ExitCode::usage, said, ": a seed is not a variant; --seeds ", option.values.size(),
                 " trains each config with that many seeds");

@@ -1,5 +1,5 @@
-// `--vary KEY=VALUE,VALUE`: the combinations of options that a comparison goes through, each a config of its own that
-// is named by what it differs in. Trains nothing.
+// `--vary KEY=VALUE,VALUE`: expands configs into one variant per combination of option values, named after these
+// values. Does not train.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace chargpt {
 
-/// An option and the values that it takes in turn, as they were given.
+/// An option and the values to try, as given.
 struct VariedOption {
   std::string key;
   std::vector<std::string> values;
 };
 
-/// "model.n_head=1,2,4". Commas within brackets, braces and quotation marks separate nothing, so that a value may be
-/// JSON. Error usage: no key, an empty value, a value given twice, the name or train.seed as key.
+/// Parses "model.n_head=1,2,4". Commas inside brackets, braces and quotation marks do not separate, so a value may be
+/// JSON. Throws Error usage if the key is missing, name or train.seed, or a value is empty or given twice.
 VariedOption parse_varied(const std::string& given);
 
 /// A config of a comparison.
@@ -28,14 +28,14 @@ struct Variant {
   const std::string& name() const { return options.config.name; }
 };
 
-/// A folder's name that a shell takes as one word: "default n_head=2" -> "default-n_head=2".
+/// Makes a folder name that a shell reads as one word: "default n_head=2" -> "default-n_head=2".
 std::string one_word(std::string name);
 
-/// Each of `configs` (presets or paths) with every combination of the values of `varied`, the last option changing
-/// fastest; each of them alone where nothing is varied. Named "default n_head=2 dropout=0.1"; a value that is long or
-/// not fit for a folder's name is given by its number, "groups=#2"; a second config of one name becomes NAME-2. Errors:
-/// as load_config, for `overrides` and values alike; usage for more than 1,000 variants, two values that mean the same,
-/// and a name above 100 bytes.
+/// Loads each of `configs` (presets or paths) with every combination of the values of `varied`, the last option
+/// changing fastest; the configs alone if `varied` is empty. Names: "default n_head=2 dropout=0.1"; a value that is
+/// long or unfit for a folder name becomes its number, "groups=#2"; a repeated name becomes NAME-2. Errors: as
+/// load_config(), for `overrides` and values; usage for more than 1,000 variants, two values with the same meaning, and
+/// a name above 100 bytes.
 std::vector<Variant> load_variants(const std::vector<std::string>& configs, const std::vector<VariedOption>& varied,
                                    std::span<const Override> overrides);
 

@@ -139,7 +139,7 @@ class RunsTest(CompareTest):
 class FormsTest(CompareTest):
     def test_a_run_that_ended_early_is_a_remark(self):
         outcome = self.succeed(*last_wins(["compare", "ladder/bigram", *TINY, "--learning_rate", "0", "--patience", "1", "--eval_interval", "2"]))
-        self.assertIn("ladder/bigram: 1 of 1 seed stopped early by patience, which this split decided", outcome.out)
+        self.assertIn("ladder/bigram: 1 of 1 seed stopped early by patience, judged on this split", outcome.out)
 
     def test_the_test_split_is_scored_with_the_same_weights(self):
         command = ["compare", "ladder/bigram", "--test_fraction", "0.1", "--seeds", "2", "--out", "out", *TINY]
@@ -173,7 +173,7 @@ class FormsTest(CompareTest):
             self.assertEqual(seed["reached"], {"step": first["step"], "seconds": first["seconds"]})
             self.assertEqual((seed["updates"], seed["ended"]), (30, "finished"))  # it goes on
         self.assertEqual([seed["reached"] for seed in report["results"][1]["seeds"]], [None, None])
-        self.assertRegex(self.fail_with(2, *command, "--eval_iters", "2"), r"score a part of it; add --eval_iters \d+")
+        self.assertRegex(self.fail_with(2, *command, "--eval_iters", "2"), r"evaluates only a part of it; add --eval_iters \d+")
         lines = self.lines_at(80, *command)
         self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
         self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2 +– +–$")

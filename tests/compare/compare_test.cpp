@@ -69,13 +69,14 @@ TEST_CASE_METHOD(Configs, "what differs in length is named, with what makes it e
   CHECK(difference(R"("max_iters": 30)", R"("max_iters": 30, "max_epochs": 9)").empty());
   CHECK(difference(R"("max_seconds": 7)", R"("max_seconds": 7)").empty());
   CHECK(difference(R"("max_iters": 10)", R"("max_iters": 10, "gradient_accumulation_steps": 2)") ==
-        "not trained alike: a 1.28k tokens in 10 steps, b 2.56k tokens in 10 steps; --max_iters makes steps equal, "
-        "--max_epochs tokens, --max_seconds time");
+        "different training lengths: a 1.28k tokens in 10 steps, b 2.56k tokens in 10 steps; to make them equal: "
+        "--max_iters (steps), --max_epochs (tokens) or --max_seconds (time)");
   CHECK_THAT(difference(R"("max_seconds": 7)", R"("max_iters": 10)"),
-             Catch::StartsWith("not trained alike: a 7.0 s, b 1.28k tokens in 10 steps; "));
+             Catch::StartsWith("different training lengths: a 7.0 s, b 1.28k tokens in 10 steps; "));
   std::vector<Variant> many(6, variant("a", R"("max_iters": 10)"));
   many.back() = variant("f", R"("max_iters": 20)");
-  CHECK_THAT(length_difference(many, 1280), Catch::Contains("a 1.28k tokens in 10 steps, …; --max_iters"));
+  CHECK_THAT(length_difference(many, 1280),
+             Catch::Contains("a 1.28k tokens in 10 steps, …; to make them equal: --max_iters"));
 }
 
 TEST_CASE_METHOD(Configs, "a folder that no run wrote is not a config to go on with") {

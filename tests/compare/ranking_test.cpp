@@ -124,10 +124,9 @@ std::string verdict_of(std::vector<ConfigRuns> configs, std::int64_t look = 1) {
 
 TEST_CASE("the verdict says who is ahead, at which level, or that it may be chance") {
   CHECK(verdict_of({config_of("a", {1.0f})}).empty());
-  CHECK(
-      verdict_of({config_of("quick rate=1e-3", {1.0f}), config_of("quick rate=3e-3", {1.5f})}) ==
-      "rate=1e-3 has a lower loss than rate=3e-3, by 0.5000; one seed cannot show whether that is luck: train several "
-      "of each (--seeds)");
+  CHECK(verdict_of({config_of("quick rate=1e-3", {1.0f}), config_of("quick rate=3e-3", {1.5f})}) ==
+        "rate=1e-3 has a lower loss than rate=3e-3, by 0.5000; one seed cannot rule out chance: train several "
+        "of each (--seeds)");
   CHECK(
       verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.2f, 0.9f, 1.01f})}) ==
       "a has a lower loss than b in 2 of 3 seeds, by 0.0367, which may be chance (p = 0.7163, level 0.04); more seeds "
@@ -152,7 +151,7 @@ TEST_CASE("a later look needs a lower p, and a comparison whose looks are unknow
   comparison.look = look_of(3);
   CHECK(any_has(remarks(comparison), "this is look 3 at this comparison, so \"is ahead\" needs p ≤ 0.0025"));
   comparison.look = look_of(0);
-  CHECK(any_has(remarks(comparison), "cannot know how often these runs were compared before"));
+  CHECK(any_has(remarks(comparison), "it is unknown how often these runs were compared before"));
   CHECK(report_of(comparison).json["look"].is_null());
 }
 
@@ -178,7 +177,7 @@ TEST_CASE("a clock that was disturbed withholds the verdict") {
   CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));
   for (SeedRun& run : b.seeds) run.steps = run.step = 80;
   CHECK_THAT(verdict_of({a, b}), Catch::EndsWith("so neither is called ahead"));
-  CHECK(any_has(remarks(rank_configs({a, b})), "the clock gave a 1.25 times the training of b"));
+  CHECK(any_has(remarks(rank_configs({a, b})), "max_seconds gave a 1.25 times the training of b"));
   for (SeedRun& run : b.seeds) run.tokens_per_second = 4000;  // its steps are slower
   CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));
   b.by_clock = false;  // steps are given
@@ -230,7 +229,7 @@ TEST_CASE("a run is said to have overfitted, to have lost patience, or to be sco
   const std::vector<std::string> lines = remarks(comparison);
   CHECK(any_has(lines, "a with seed 1337 overfitted: its loss rose from 0.9000 (step 60) to 1.0000 at the end"));
   CHECK_FALSE(any_has(lines, "seed 1338 overfitted"));
-  CHECK(any_has(lines, "a: 1 of 3 seeds stopped early by patience, which this split decided"));
+  CHECK(any_has(lines, "a: 1 of 3 seeds stopped early by patience, judged on this split"));
   CHECK(any_has(lines, "a with seed 1339 is scored at step 40, not at its end"));
   const Json seeds = report_of(comparison).json["results"][0]["seeds"];
   CHECK(seeds[0]["lowest"]["step"] == 60);
@@ -249,10 +248,10 @@ TEST_CASE("unequal training is a remark, a column and a figure; a failed seed co
   failed.seeds[1] = {.seed = 1338, .failure = "was killed"};
   Comparison comparison = rank_configs({fast, slow, failed});
   comparison.train_tokens = 4000;
-  CHECK(any_has(
-      remarks(comparison),
-      "not trained alike: fast 12.0k tokens in 1,200 steps, slow 9.25k tokens in 925 steps, failed 7.00k tokens "
-      "in 700 steps"));
+  CHECK(any_has(remarks(comparison),
+                "different training lengths: fast 12.0k tokens in 1,200 steps, slow 9.25k tokens in 925 steps, failed "
+                "7.00k tokens "
+                "in 700 steps"));
   const Json results = report_of(comparison).json["results"];
   CHECK(results[0]["passes"] == 3);
   CHECK(results[1]["steps"] == 925);

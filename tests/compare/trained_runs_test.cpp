@@ -32,7 +32,7 @@ TEST_CASE("a run whose seed not every config has is left out, and a lone run kee
   CHECK(configs[0].config == "runs/a");
   CHECK(seeds_of(configs[0]) == Seeds{1});
   CHECK(configs[1].config == "runs/c");
-  CHECK(remarks == Names{"left out, since not every config has a run with their seed: runs/b"});
+  CHECK(remarks == Names{"left out, because not every config has a run with the same seed: runs/b"});
 }
 
 TEST_CASE("equal seeds of two configs pair whatever their order") {
