@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What transformers computes is in its files models/{gpt2,llama,qwen3}/modeling_*.py: its Conv1D has weights (in, out),
-// its rotary pairs are halves as ours are, and Qwen3 normalises queries and keys before it turns them, as we do.
+// Source: transformers, models/{gpt2,llama,qwen3}/modeling_*.py. Its Conv1D has weights (in, out). As here, rotary
+// pairs are halves of a head, and Qwen3 normalises queries and keys before rotating them.
 
 const Places everywhere = ModelConfig().bias_places;
 const std::vector<std::pair<Json, Json>> only_false = {{nullptr, false}};
@@ -65,8 +65,8 @@ constexpr LayerNames llama_layers[] = {{"wte", {"model.embed_tokens"}},
                                        {"ln_f", {"model.norm"}},
                                        {"lm_head", {"lm_head"}}};
 
-/// A feed-forward layer computes down(f(gate) up); relu2 is relu with one matrix as gate and up, as relu(u) u =
-/// relu(u)^2. RMS norm has no bias, so a model is the same with and without the option.
+/// The feed-forward layer computes down(f(gate) up). relu2 is f = relu with gate = up, because relu(u) u = relu(u)^2.
+/// RMS norm has no bias, so that option has no effect.
 ForeignModel llama() {
   return {.what = "Llama of transformers",
           .class_name = "LlamaForCausalLM",
@@ -110,7 +110,7 @@ ForeignModel qwen3() {
 
 const std::set<std::string> initial_weights = {"init", "init_std", "residual_init", "decay"};
 
-/// All options under their own names, but those that only training needs.
+/// All model options under their own names, except those used only in training.
 ForeignModel own() {
   ForeignModel model = {
       .what = "a model of chargpt", .class_name = "ChargptForCausalLM", .prefix = "", .fields = {}, .tensors = {}};
@@ -122,7 +122,7 @@ ForeignModel own() {
   return model;
 }
 
-/// Sizes that follow from others are given, and places are in order, so that equal models have equal options.
+/// Fills in derived sizes and sorts places, so that equal models have equal options.
 Config settled(const ModelConfig& model) {
   Config config;
   config.model = model;
@@ -137,7 +137,7 @@ Json options_of(const ModelConfig& model) {
   return to_json(settled(model));
 }
 
-/// The value at the field's places: the rate or `true` if the option acts at one of them.
+/// The value at the field's places: the rate or `true` if the option acts at one of them, else 0 or `false`.
 Json at_places(const Json& ours, const Field& field) {
   const Json& value = ours[field.ours];
   for (const Place place : field.places)
@@ -146,7 +146,7 @@ Json at_places(const Json& ours, const Field& field) {
   return value.is_boolean() ? Json(false) : Json(0.0);
 }
 
-/// Base of the rotary angles, wherever this version of transformers keeps it.
+/// Base of the rotary angles; its field depends on the version of transformers.
 Json rope_base(const ForeignConfig& config, const Json& otherwise) {
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
     const Json rope = config.value(name, Json::object());
@@ -159,7 +159,7 @@ Json rope_base(const ForeignConfig& config, const Json& otherwise) {
   return config.value("rope_theta", otherwise);
 }
 
-/// The field's value as ours.
+/// Converts the field's value to ours.
 Json value_as_ours(const ForeignConfig& config, const Field& field) {
   if (field.theirs.empty()) return field.otherwise;
   if (field.theirs == "rope_theta") return rope_base(config, field.otherwise);
@@ -170,10 +170,10 @@ Json value_as_ours(const ForeignConfig& config, const Field& field) {
     if (theirs == value) return ours;
     known.push_back(theirs.dump());
   }
-  config.refuse(field.theirs, "chargpt's models have " + joined(known, ", "));
+  config.refuse(field.theirs, "chargpt supports " + joined(known, ", "));
 }
 
-/// With one matrix as gate and up.
+/// Adds rows that use the up matrix also as gate.
 void add_equal_gates(std::vector<LayoutRow>& rows) {
   const std::vector<LayoutRow> known = rows;
   for (LayoutRow row : known)
@@ -183,7 +183,7 @@ void add_equal_gates(std::vector<LayoutRow>& rows) {
     }
 }
 
-/// For the first option that has an effect and another value in `theirs`.
+/// Describes the first effective option whose value differs in `theirs`.
 std::optional<std::string> first_difference(const ModelConfig& ours, const ModelConfig& theirs, std::string_view as) {
   for (const auto& [key, values] : differing_options({settled(ours), settled(theirs)}, "model"))
     if (!initial_weights.contains(key.substr(key.find('.') + 1)))

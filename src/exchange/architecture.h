@@ -1,5 +1,5 @@
-// How transformers describes and stores each architecture that chargpt's models can have: one table of the fields of
-// its config.json and one of its tensors, which export and import both read. Independent of weights and formats.
+// How transformers describes and stores each architecture that chargpt supports: a table of config.json fields and a
+// table of tensors, used by export and import. Independent of weights and file formats.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +15,39 @@
 
 namespace chargpt {
 
-/// gpt2: learned positions and layer norm. llama: rotary positions, RMS norm and a gated feed-forward layer. qwen3: the
-/// same with normalised queries and keys. chargpt: every gpt, by code of ours (transformers/modeling_chargpt.py).
+/// gpt2: learned positions and layer norm. llama: rotary positions, RMS norm and a gated feed-forward layer. qwen3:
+/// llama with normalised queries and keys. chargpt: every gpt model, with our code (transformers/modeling_chargpt.py).
 CHARGPT_ENUM(Architecture, gpt2, llama, qwen3, chargpt);
 
-/// A field of config.json and the option of ours that it is.
+/// A field of config.json and the chargpt option that it corresponds to.
 struct Field {
   using Json = nlohmann::ordered_json;
-  std::string ours;    ///< option of the section "model"; empty: none, so only `values` can be read
-  std::string theirs;  ///< empty: the architecture knows only the value `otherwise` of ours
-  Json otherwise{};    ///< what an absent field means, transformers' default; null: our default
+  std::string ours;                             ///< option of section "model"; empty: none, only `values` are accepted
+  std::string theirs;                           ///< empty: the architecture has only the value `otherwise`
+  Json otherwise{};                             ///< transformers' default for an absent field; null: our default
   std::vector<std::pair<Json, Json>> values{};  ///< ours and theirs; empty: any value, the same in both
-  Places places{};                              ///< bias and dropout: where this field says that they act
+  Places places{};                              ///< bias and dropout: the places where this field applies them
 };
 
-/// What transformers has under a name.
+/// An architecture of transformers.
 struct ForeignModel {
   const char *what, *class_name;  ///< "GPT-2 of transformers", "GPT2LMHeadModel"
-  std::string prefix;             ///< of the names of tensors; a model that was saved without its head lacks it
+  std::string prefix;             ///< of tensor names; absent in a model saved without its head
   std::vector<Field> fields;
   Layout tensors;
 };
 const ForeignModel& foreign_model(Architecture architecture);
 
-/// config.json that transformers saved. Untrusted input.
+/// config.json written by transformers. Untrusted input.
 class ForeignConfig {
  public:
-  /// Error data unless it is an object.
+  /// Throws Error data unless `json` is an object.
   ForeignConfig(nlohmann::json json, std::string source);
 
   const std::string& source() const { return source_; }
-  /// `otherwise` where the field is absent or null.
+  /// Returns `otherwise` if the field is absent or null.
   nlohmann::ordered_json value(const std::string& name, const nlohmann::ordered_json& otherwise = nullptr) const;
-  /// A whole number from 1 to `most`; anything else is Error data.
+  /// Returns a whole number from 1 to `most`; throws Error data for anything else.
   std::int64_t size(const std::string& name, std::int64_t most,
                     const nlohmann::ordered_json& otherwise = nullptr) const;
   [[noreturn]] void refuse(const std::string& name, const std::string& why) const;
@@ -57,22 +57,22 @@ class ForeignConfig {
   std::string source_;
 };
 
-/// The fields of config.json that describe the model, as far as the architecture has them.
+/// Converts model options to fields of config.json; leaves out options that the architecture lacks.
 nlohmann::ordered_json to_theirs(const ModelConfig& model, Architecture architecture);
-/// Options of the section "model". They have biases and gains wherever the architecture has them. Error data for values
-/// that chargpt's models cannot have.
+/// Converts config.json to options of section "model", with biases and gains wherever the architecture has them. Throws
+/// Error data for values that chargpt does not support.
 nlohmann::ordered_json to_ours(const ForeignConfig& config, Architecture architecture);
-/// to_theirs(), then to_ours(): our model that has a parameter wherever theirs has one.
+/// to_theirs(), then to_ours(): our model with a parameter wherever theirs has one.
 ModelConfig as_theirs(const ModelConfig& model, Architecture architecture);
 
-/// 'model.norm = "rmsnorm" cannot be stored as gpt2 (it would become "layernorm")': the first option that the
-/// architecture cannot express, dropout and options of the initial weights aside.
+/// 'model.norm = "rmsnorm" cannot be stored as gpt2 (it would become "layernorm")': describes the first option that the
+/// architecture cannot express, except dropout and initial-weight options; nullopt if there is none.
 std::optional<std::string> obstacle_to(const ModelConfig& model, Architecture architecture);
 
-/// The architecture of transformers that has the model's kind of positions if nothing prevents it, else chargpt.
+/// Chooses the architecture with the model's kind of positions if it can express the model, else chargpt.
 Architecture architecture_of(const ModelConfig& model);
 
-/// Their tensors of a model `theirs` of as_theirs().
+/// The tensors that transformers expects for `theirs`, a result of as_theirs().
 std::vector<LayoutRow> rows_in_transformers(const ModelConfig& theirs, Architecture architecture, std::int64_t symbols);
 
 }  // namespace chargpt

@@ -21,8 +21,8 @@ using Json = nlohmann::json;
 constexpr std::size_t byte_symbols = 256;
 constexpr const char* any_character = "[\\s\\S]";  // Oniguruma has no (?s)
 
-/// How ByteLevel writes a byte: its own where that is printable, else the next one
-/// from U+0100 on (Radford et al., GPT-2, 2019).
+/// How ByteLevel writes a byte: as its own character if printable, else as the next one from U+0100 on (Radford et al.,
+/// GPT-2, 2019).
 std::vector<char32_t> byte_characters() {
   std::vector<char32_t> characters;
   char32_t next = 0x100;
@@ -41,7 +41,7 @@ std::vector<char32_t> byte_characters() {
       "; chargpt reads text one character at a time, and imports models whose tokens are single characters or bytes");
 }
 
-/// "type" of a part of the pipeline; empty without such a part.
+/// "type" of a part of the pipeline; empty if the part is absent.
 std::string type_of(const Json& json, const std::string& part) {
   if (!json.is_object() || !json.contains(part) || json[part].is_null()) return "";
   const Json& one = json[part];
@@ -56,7 +56,7 @@ bool splits_into_characters(const Json& split) {
   return text.is_string() && patterns.contains(text.get<std::string>());
 }
 
-/// What the text is cut into before tokens are looked up.
+/// The units that the pipeline splits a text into.
 struct Cuts {
   bool characters = false, bytes = false;
 };
@@ -75,7 +75,7 @@ void read_cut(const Json& step, const std::string& source, Cuts& cuts) {
   }
 }
 
-/// Templates of transformers' own tokenizers may hold nothing but the text.
+/// Whether the post-processor adds tokens; a template may contain only the text.
 bool adds_tokens(const Json& json) {
   const std::string type = type_of(json, "post_processor");
   if (type.empty() || type == "ByteLevel") return false;
@@ -96,7 +96,7 @@ Cuts read_pipeline(const Json& json, const std::string& source) {
   if (model != "WordLevel" && model != "BPE") refuse(source, "its model is " + printable(model, 30));
   const Json merges = json["model"].value("merges", Json::array());
   if (!merges.is_array() || !merges.empty()) refuse(source, "it merges characters into longer tokens");
-  if (model == "WordLevel" && !cuts.characters) refuse(source, "nothing cuts a text into characters");
+  if (model == "WordLevel" && !cuts.characters) refuse(source, "it does not cut a text into characters");
   return cuts;
 }
 
@@ -111,10 +111,10 @@ void put_token(Tokens& tokens, const std::string& token, const Json& id, const s
   const std::int64_t number = id.is_number_integer() ? id.get<std::int64_t>() : -1;
   if (number < 0 || number >= std::ssize(tokens.by_id))
     throw Error(ExitCode::data, source, ": token '", printable(token, 20), "' has id ", printable(id.dump(), 20),
-                ", and the model's go from 0 to ", tokens.by_id.size() - 1);
+                ", but the ids of the model range from 0 to ", tokens.by_id.size() - 1);
   auto& place = tokens.by_id[static_cast<std::size_t>(number)];
   if (place && *place != token)
-    throw Error(ExitCode::data, source, ": id ", number, " is that of '", printable(*place, 20), "' and of '",
+    throw Error(ExitCode::data, source, ": id ", number, " belongs to both '", printable(*place, 20), "' and '",
                 printable(token, 20), "'");
   const auto [known, is_new] = tokens.ids.emplace(token, number);
   if (!is_new && known->second != number)
@@ -135,14 +135,14 @@ Tokens read_tokens(const Json& json, std::int64_t ids, const std::string& source
   if (!added.is_array()) refuse(source, "added_tokens is not a list");
   for (const Json& one : added) {
     if (!one.is_object() || !one.contains("content") || !one["content"].is_string() || !one.contains("id"))
-      refuse(source, "added_tokens holds something else than tokens");
+      refuse(source, "added_tokens contains an entry that is not a token");
     put_token(tokens, one["content"].get<std::string>(), one["id"], source);
     tokens.special.insert(one["content"].get<std::string>());
   }
   return tokens;
 }
 
-/// The bytes that 256 tokens stand for, as ids of theirs by byte; none for other tokens.
+/// Their id for each byte if the tokens are the 256 bytes, else nullopt.
 std::optional<std::vector<std::int64_t>> rows_of_bytes(const Tokens& tokens) {
   const auto characters = byte_characters();
   std::vector<std::int64_t> rows;
@@ -153,7 +153,7 @@ std::optional<std::vector<std::int64_t>> rows_of_bytes(const Tokens& tokens) {
   return rows;
 }
 
-/// One character for each id: the token itself, or one of private use for a special or missing token.
+/// One character for each id: the token itself, or a private-use one for a special or missing token.
 std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& source,
                                     std::vector<std::string>& notices) {
   constexpr char32_t private_use = 0xF0000, private_end = 0xFFFFE;
@@ -182,7 +182,7 @@ std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& sou
   return characters;
 }
 
-/// Of different characters, by their ids.
+/// Makes a vocabulary of distinct characters, given by id.
 ImportedSymbols symbols_of(const std::vector<char32_t>& characters) {
   std::vector<std::int64_t> rows(characters.size());
   std::iota(rows.begin(), rows.end(), 0);
@@ -205,7 +205,7 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
     vocab[utf8_of(character)] = id++;
   Ordered before;
   if (document >= 0) {
-    vocab[document_token] = document;  // not an added token, which would be looked for in texts
+    vocab[document_token] = document;  // not an added token: those are matched in texts
     const Ordered begin = {{"SpecialToken", {{"id", document_token}, {"type_id", 0}}}};
     const Ordered text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
     const Ordered other = {{"Sequence", {{"id", "B"}, {"type_id", 0}}}};
@@ -237,7 +237,7 @@ ImportedSymbols read_tokenizer(const Json& json, std::int64_t ids, const std::st
   const Tokens tokens = read_tokens(json, ids, source);
   if (cuts.bytes) {
     if (const auto rows = rows_of_bytes(tokens)) return {Vocabulary::of_bytes(), *rows, {}};
-    refuse(source, "it reads bytes, and its tokens are not the 256 of them");
+    refuse(source, "it reads bytes, but its tokens are not the 256 bytes");
   }
   std::vector<std::string> notices;
   ImportedSymbols imported = symbols_of(characters_of(tokens, source, notices));

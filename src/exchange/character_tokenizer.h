@@ -1,4 +1,4 @@
-// A vocabulary of characters or bytes as tokenizer.json of the `tokenizers` library, and back.
+// Converts a vocabulary of characters or bytes to tokenizer.json of the `tokenizers` library, and back.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace chargpt {
 
-/// Each symbol is a word of its own: nothing is normalised, merged or cleaned up, and a character that is not in the
-/// vocabulary is an error ("Missing [UNK] token"). The id between documents, document_token, is put before each text;
-/// no text contains it, as texts are cut into single characters.
+/// Each symbol is one token, without normalising or merging. A character outside the vocabulary is an error ("Missing
+/// [UNK] token"). The id between documents, document_token, is added before each text. A text cannot contain it, as
+/// texts are split into single characters.
 nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary);
 
-/// What other programs call the id between documents, which begins and ends a text.
+/// Name of the id between documents in other programs; it begins and ends a text.
 inline constexpr const char* document_token = "<|endoftext|>";
 
 struct ImportedSymbols {
   Vocabulary vocabulary;
-  std::vector<std::int64_t> rows;  ///< by our id: theirs, as ours are in code-point order
+  std::vector<std::int64_t> rows;  ///< their id for each of our ids, which are in code-point order
   std::vector<std::string> notices{};
 };
 
-/// Of untrusted input. `ids`: how many the model has. Error data, naming `source`, where it is not a tokenizer of
-/// single characters or bytes, or its ids are not those of the model. Special tokens, and ids without a token, become
-/// characters of Unicode's private use: they keep their place in the model.
+/// Reads untrusted input. `ids`: number of ids of the model. Throws Error data, naming `source`, if it is not a
+/// tokenizer of single characters or bytes, or its ids do not match the model. Special tokens and ids without a token
+/// become Unicode private-use characters and keep their rows in the model.
 ImportedSymbols read_tokenizer(const nlohmann::json& json, std::int64_t ids, const std::string& source);
 
 }  // namespace chargpt

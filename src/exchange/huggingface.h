@@ -1,6 +1,6 @@
-// Folders that transformers loads and saves, with config.json, model.safetensors, tokenizer.json: models of GPT-2's,
-// Llama's and Qwen3's layout, all others of type gpt by code that the folder brings along, and tokenizers of single
-// characters.
+// Folders that transformers loads and saves (config.json, model.safetensors,
+// tokenizer.json): models with the layout of GPT-2, Llama or Qwen3, other
+// gpt models with code in the folder, and tokenizers of single characters.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace chargpt {
 /// A model to export.
 struct ExportedModel {
   const Checkpoint& checkpoint;
-  const InferenceModel& model;  ///< with the weights that were chosen
+  const InferenceModel& model;  ///< with the chosen weights
   std::string license;          ///< of the model, as Hugging Face names licenses: "unknown"
 
   const Config& config() const { return checkpoint.config.config; }
@@ -36,33 +36,33 @@ struct ExportedFolder {
   std::vector<std::string> notices;  ///< for people
 };
 
-/// Error usage, in one line that names the first option that transformers cannot express.
+/// Converts the model. Throws Error usage naming the first option that transformers cannot express.
 ExportedFolder as_huggingface(const ExportedModel& model);
 
-/// Error busy if anything has that path; io.
+/// Throws Error busy if `path` exists, io if it cannot be checked.
 void refuse_existing(const std::filesystem::path& path);
 
-/// Writes OUT.partial, which gets the name `out` when it is whole. Error busy where one of them exists; io.
+/// Writes OUT.partial, then renames it to `out`. Throws Error busy if either exists, io if writing fails.
 void write_folder(const std::filesystem::path& out, const std::vector<ExportedFile>& files);
 
-/// A model that another program wrote.
+/// A model read from another program's files.
 struct ImportedModel {
   ResolvedConfig config;
   Vocabulary vocabulary;
   std::vector<OwnTensor> parameters;   ///< by our names, in our shapes
-  Fingerprint text{};                  ///< of the text that it was trained on, where that is known
+  Fingerprint text{};                  ///< of its training text, if known
   std::string what{};                  ///< "GPT-2 of transformers", for people
-  std::vector<std::string> notices{};  ///< for people: what was changed or left out
+  std::vector<std::string> notices{};  ///< for people: changes and omissions
 };
 
-/// A folder with config.json and tokenizer.json, and no run.
+/// Whether `path` is a folder with config.json and tokenizer.json that is not a run.
 bool is_huggingface(const std::filesystem::path& path);
 
-/// Errors: data, missing, io, naming the file and what is wrong with it.
+/// Reads such a folder. Throws Error data, missing or io, naming the file and the problem.
 ImportedModel read_huggingface(const std::filesystem::path& path);
 
-/// Writes config and checkpoint of an imported model into the folder of a run that has begun. sample, eval, inspect and
-/// train --init_from take such a run.
+/// Writes config and checkpoint of an imported model into the folder of a new run, for sample, eval, inspect and train
+/// --init_from.
 void write_imported_run(const std::filesystem::path& run, const ImportedModel& model,
                         const std::string& program_version);
 

@@ -1,4 +1,4 @@
-// Folders are untrusted input: nothing is allocated by the sizes of config.json before a tensor of the file has them.
+// Folders are untrusted input: sizes in config.json are allocated only after a tensor of the file confirms them.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -33,12 +33,12 @@ nlohmann::json json_at(const fs::path& path, std::uint64_t most) {
   return parse_strict_json(read_regular_file(path, most, Links::follow), printable_path(path));
 }
 
-/// Leaves out what is the same without it: biases of a place that are all 0, gains that are all 1, sizes that follow
-/// from others.
+/// Removes parameters and options without effect: biases of a place that are all 0, gains that are all 1, and derived
+/// sizes.
 void leave_out_idle(std::vector<OwnTensor>& parameters, const ModelConfig& theirs, Json& options) {
   std::map<std::string, Parameter> list;
   for (Parameter& info : parameter_list(theirs, /*vocab_size=*/1)) list[info.name] = std::move(info);
-  /// Whether there were none but idle ones.
+  /// Removes these parameters if all have the value `idle`; returns whether it did.
   const auto leave_out = [&](ParameterRole role, Place place, float idle) {
     const auto chosen = [&](const OwnTensor& tensor) {
       const Parameter& info = list.at(tensor.name);
@@ -60,14 +60,14 @@ void leave_out_idle(std::vector<OwnTensor>& parameters, const ModelConfig& their
   if (theirs.mlp_size == 4 * theirs.n_embd) options.erase("mlp_size");
 }
 
-/// The config of a run with these options, the name of `folder`, where a config can have that, and a text that is not
-/// known. Error data where an option is out of range or options do not fit together.
+/// A config with these options, an unknown text and, if valid, the name of `folder`. Throws Error data if an option is
+/// out of range or options do not fit together.
 ResolvedConfig imported_config(const Json& options, const fs::path& folder, const std::string& source) {
   Json sections = {{"model", options}};
   const std::string name = name_of_path(folder);
   const bool usable = !name.empty() && name.size() <= max_name_bytes && printable(name, 4 * max_name_bytes) == name;
   sections["name"] = usable ? name : "imported";
-  sections["data"] = {{"text", "unknown:imported"}};  // no file, so that it is asked for where one is needed
+  sections["data"] = {{"text", "unknown:imported"}};  // not a file, so commands that need a text ask for it
   try {
     ResolvedConfig config = parse_config(sections.dump(), source, {});
     check_model_config(config.config.model);
@@ -99,7 +99,7 @@ Architecture architecture_in(const ForeignConfig& config) {
   return *known;
 }
 
-/// Heads that have keys and values of their own.
+/// Number of key and value heads.
 std::int64_t read_shared_heads(const ForeignConfig& config, std::int64_t heads) {
   const std::int64_t shared = config.size("num_key_value_heads", heads, heads);
   if (heads % shared != 0)
@@ -107,7 +107,7 @@ std::int64_t read_shared_heads(const ForeignConfig& config, std::int64_t heads) 
   return shared;
 }
 
-/// The file of weights. No pickle is read, because reading one can run code.
+/// The file of weights. Never reads a pickle, because that can run code.
 fs::path weights_of(const fs::path& folder) {
   const fs::path weights = folder / "model.safetensors";
   if (is_there(weights)) return weights;

@@ -53,7 +53,7 @@ Json config_json(const ExportedModel& model) {
   return json;
 }
 
-/// What `sample` does by itself; top_k 0 is theirs for all symbols too.
+/// The run's sampling options; top_k 0 means all symbols there too.
 Json generation_json(const ExportedModel& model) {
   const SampleConfig& sample = model.config().sample;
   Json json = {{"do_sample", sample.temperature > 0}, {"use_cache", true}};
@@ -71,7 +71,7 @@ Json tokenizer_config_json(const ExportedModel& model) {
   Json json = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                {"clean_up_tokenization_spaces", false},
                {"model_max_length", model.options().block_size}};
-  if (model.vocabulary().document() >= 0)  // a text that has the token's name has its characters
+  if (model.vocabulary().document() >= 0)  // a text with the token's name is split into characters
     json.update({{"bos_token", document_token}, {"eos_token", document_token}, {"split_special_tokens", true}});
   return json;
 }
@@ -87,7 +87,7 @@ void add_loss(Table& table, const std::string& name, const Json& loss) {
     table.add({name, format_fixed(loss, 4), format_fixed(loss.get<double>() / std::numbers::ln2, 3)});
 }
 
-/// The model's loss and its rivals': "| this model | 1.4949 | 2.157 |"; empty where nobody has measured any.
+/// Losses of the model and its baselines: "| this model | 1.4949 | 2.157 |"; empty if none was measured.
 std::string losses(const ExportedModel& model) {
   const Weights weights = model.model.weights();
   const Json figures = kept_figures(model.checkpoint);  // of the better weights
@@ -98,7 +98,7 @@ std::string losses(const ExportedModel& model) {
   add_loss(table, "this model", measured ? figures.value("loss", Json()) : Json(evaluated));
   const Json baselines = figures.is_object() ? figures.value("baselines", Json()) : Json();
   for (const auto& [name, rival] : baselines.items()) {
-    const bool several = rival.is_object();  // its best is shown
+    const bool several = rival.is_object();  // the best one is shown
     const std::string order = several && rival.contains("order") ? " (order " + rival["order"].dump() + ")" : "";
     if (!name.ends_with("_tokens")) add_loss(table, name + order, several ? rival.value("loss", Json()) : rival);
   }
@@ -110,7 +110,7 @@ std::string losses(const ExportedModel& model) {
   return text;
 }
 
-// The folders above a text or a teacher are private.
+// Leaves out the folders of texts and teachers, which are private.
 
 std::string training(const ExportedModel& model) {
   std::string names, options;
@@ -138,17 +138,17 @@ std::string use(const ExportedModel& model) {
          "print(tokenizer.decode(model.generate(**ids, " +
          (placed ? line_of("max_length=", model.options().block_size) : "max_new_tokens=100") + ")[0]))\n```\n\n" +
          (own_code ? "The model's code is `modeling_chargpt.py` of this folder.\n" : "") +
-         "A character that is not among its symbols is an error of the tokenizer.\n" +
+         "The tokenizer raises an error for a character outside the vocabulary.\n" +
          (model.vocabulary().document() >= 0
               ? line_of("`", document_token, "` begins and ends each text; the tokenizer puts it before a prompt.\n")
               : "") +
-         (placed ? "Prompt and continuation together fit its context: it has no positions beyond.\n"
-                 : "Beyond its context it goes on with positions that it was never trained on.\n");
+         (placed ? "Prompt and continuation together must fit into its context: it has no positions beyond.\n"
+                 : "Beyond its context it continues with positions that it was never trained on.\n");
 }
 
-/// As Hugging Face's model cards are: what the model is, what it was trained on, how good it is beside counting and
-/// compressing (by the final figures of the run, if they are of this checkpoint), and the command that trains with its
-/// options. Names no path of this machine.
+/// A Hugging Face model card: the model, its training text, its loss beside counting and compression baselines (from
+/// the run's final figures, if they are of this checkpoint), and the command that trains with its options. Contains no
+/// local paths.
 std::string model_card(const ExportedModel& model) {
   return "---\nlicense: " + printable(model.license) +
          "\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n# " + printable(model.config().name) +
@@ -159,8 +159,8 @@ std::string model_card(const ExportedModel& model) {
          (model.state().data != Fingerprint{} ? training(model) + "\n" : "") + use(model);
 }
 
-/// The config that the card's command trains, with names in place of paths. Its origins tell defaults from options that
-/// were set, which must have an effect.
+/// The config for the card's command, with names instead of paths. Keeps the origins, because options that were set
+/// (unlike defaults) must have an effect.
 Json config_to_train(const ExportedModel& model) {
   ResolvedConfig config = model.checkpoint.config;
   config.config.data.text = names_of_paths(config.config.data.text);
@@ -200,12 +200,12 @@ ExportedFolder as_huggingface(const ExportedModel& model) {
   folder.files.push_back(
       {"modeling_chargpt.py", std::string(embedded_file("src/exchange/transformers/modeling_chargpt.py"))});
   folder.notices.emplace_back(
-      "transformers has no class for this model: the folder brings its own, modeling_chargpt.py, so loading it takes "
+      "transformers has no class for this model: the folder contains one, modeling_chargpt.py; load it with "
       "trust_remote_code=True");
   return folder;
 }
 
-// A link that leads nowhere exists too.
+// A broken symbolic link also counts as existing.
 void refuse_existing(const fs::path& path) {
   if (type_at(path) != fs::file_type::not_found)
     throw Error(ExitCode::busy, path, " already exists; choose another path or remove it");

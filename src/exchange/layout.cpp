@@ -35,7 +35,7 @@ void convert(std::span<const std::byte> bytes, std::span<float> to, Convert&& to
   }
 }
 
-/// A matrix (a, b) as (b, a).
+/// Transposes a matrix (a, b) to (b, a).
 OwnTensor transposed(const OwnTensor& matrix) {
   const std::int64_t rows = matrix.shape.at(0), columns = matrix.shape.at(1);
   OwnTensor turned = float_tensor(matrix.name, {columns, rows});
@@ -47,7 +47,7 @@ OwnTensor transposed(const OwnTensor& matrix) {
   return turned;
 }
 
-/// These rows of a matrix or vector, in this order.
+/// Selects rows of a matrix or vector, in this order.
 OwnTensor in_order(const OwnTensor& matrix, std::span<const std::int64_t> rows) {
   OwnTensor ordered{matrix.name, matrix.dtype, matrix.shape, {}};
   const std::size_t width = matrix.bytes.size() / static_cast<std::size_t>(matrix.shape.front());
@@ -60,7 +60,7 @@ OwnTensor in_order(const OwnTensor& matrix, std::span<const std::int64_t> rows) 
   return ordered;
 }
 
-/// Of "transformer.h.3.attn.c_attn.weight": the names of layer attn.c_attn in block 3, each with ".weight".
+/// Their names for "transformer.h.3.attn.c_attn.weight": those of layer attn.c_attn in block 3, each with ".weight".
 std::vector<std::string> their_names(const Layout& layout, const std::string& ours) {
   if (layout.layers.empty()) return {ours};
   constexpr std::string_view outside = "transformer.", blocks = "transformer.h.";
@@ -78,7 +78,7 @@ std::vector<std::string> their_names(const Layout& layout, const std::string& ou
   return names;
 }
 
-/// As theirs, before it is turned.
+/// The shape of their tensor, before transposing.
 std::vector<std::int64_t> shape_of(const LayoutRow& row) {
   std::vector<std::int64_t> shape = row.ours.shape;
   shape[0] /= row.parts;
@@ -105,7 +105,7 @@ OwnTensor as_ours(ForeignTensors& tensors, const LayoutRow& row, const ReadingOr
   if (row.ours.counts_symbols) return in_order(tensors.read(row.theirs, shape, row.ours.name), order.symbols);
   if (row.turned) return transposed(tensors.read(row.theirs, {shape[1], shape[0]}, row.ours.name));
   if (row.part == 0 || order.shared_heads == order.heads) return tensors.read(row.theirs, shape, row.ours.name);
-  // Where several heads share keys and values, each gets a copy.
+  // If several heads share keys and values, each gets a copy.
   const std::int64_t rows = shape[0], head = rows / order.heads, sharing = order.heads / order.shared_heads;
   std::vector<std::int64_t> copies;
   for (std::int64_t row_of_ours = 0; row_of_ours < rows; ++row_of_ours)
@@ -153,11 +153,10 @@ const TensorView* ForeignTensors::find(const std::string& name) const {
 OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::int64_t>& shape,
                                const std::string& ours) {
   const TensorView* const found = find(name);
-  if (found == nullptr)
-    throw Error(ExitCode::data, source_, " has no tensor ", name, ", which its config.json asks for");
+  if (found == nullptr) throw Error(ExitCode::data, source_, " has no tensor ", name, ", which config.json requires");
   if (found->shape != shape)
     throw Error(ExitCode::data, source_, ": tensor ", name, " has shape ", printable(shape_text(found->shape)),
-                ", and its config.json asks for ", shape_text(shape));
+                ", but config.json requires ", shape_text(shape));
   if (found->dtype != "F32" && found->dtype != "F16" && found->dtype != "BF16")
     throw Error(ExitCode::data, source_, ": tensor ", name, " is of type ", printable(found->dtype, 20),
                 "; chargpt reads F32, F16 and BF16");
@@ -168,7 +167,7 @@ OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::i
   if (found->dtype == "BF16") convert(found->bytes, floats(tensor), from_bfloat16);
   if (const auto bad = std::ranges::find_if(floats(tensor), [](float value) { return !std::isfinite(value); });
       bad != floats(tensor).end())
-    throw Error(ExitCode::diverged, source_, ": tensor ", name, " holds ", std::isnan(*bad) ? "NaN" : "infinity",
+    throw Error(ExitCode::diverged, source_, ": tensor ", name, " contains ", std::isnan(*bad) ? "NaN" : "infinity",
                 ", so the model cannot be used");
   return tensor;
 }
@@ -221,7 +220,7 @@ std::vector<OwnTensor> tensors_as_ours(ForeignTensors& tensors, const std::vecto
     if (row.ours.name.empty()) {
       if (!all_equal(tensor, 1))
         throw Error(ExitCode::data, tensors.source(), ": ", row.theirs,
-                    " is not all ones; chargpt has no gain there, so it cannot hold this model");
+                    " is not all ones; chargpt has no gain there, so it cannot represent this model");
     } else if (row.part > 0) {
       known->shape.front() += tensor.shape.front();
       known->bytes.insert(known->bytes.end(), tensor.bytes.begin(), tensor.bytes.end());
@@ -230,7 +229,7 @@ std::vector<OwnTensor> tensors_as_ours(ForeignTensors& tensors, const std::vecto
     } else if (known->bytes != tensor.bytes) {
       throw Error(ExitCode::data, tensors.source(), ": ", row.theirs, " differs from ",
                   std::ranges::find(rows, row.ours.name, [](const LayoutRow& one) { return one.ours.name; })->theirs,
-                  ", and config.json asks for a model that has one for both");
+                  ", but the model of config.json has one parameter for both");
     }
   }
   return all;

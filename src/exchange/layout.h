@@ -1,5 +1,5 @@
-// Where another program keeps each of our parameters: one table for each layout, read in both directions; and the
-// tensors of its safetensors file as float32 of ours.
+// Maps our parameters to the tensors of another program: one table per layout, used in both directions. Also converts
+// the tensors of its safetensors file to our float32.
 #pragma once
 
 #include <array>
@@ -18,60 +18,60 @@
 
 namespace chargpt {
 
-/// A tensor and its values.
+/// A tensor that owns its values.
 struct OwnTensor {
   std::string name, dtype = "F32";
   std::vector<std::int64_t> shape;
   std::vector<std::byte> bytes;  ///< row-major, little-endian
 };
-/// A tensor of zeros of that shape.
+/// A tensor of zeros with that shape.
 OwnTensor float_tensor(std::string name, std::vector<std::int64_t> shape);
 std::span<float> floats(OwnTensor& tensor);
 std::span<const float> floats(const OwnTensor& tensor);
 std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors);
 
-/// A layer of ours and its name there; queries, keys and values may have three.
+/// The names of a layer: ours and theirs; queries, keys and values may have three names there.
 struct LayerNames {
   std::string_view ours;  ///< "attn.c_proj"
   std::array<std::string_view, 3> theirs;
 };
 
 struct Layout {
-  std::string_view block{};                      ///< "model.layers.": what precedes the number of a block
-  std::span<const LayerNames> layers{};          ///< empty: all have the names they have here
-  std::vector<std::string_view> buffers{};       ///< of each block, in files of older versions: no parameters
+  std::string_view block{};                      ///< "model.layers.": the prefix of the number of a block
+  std::span<const LayerNames> layers{};          ///< empty: all names are the same as ours
+  std::vector<std::string_view> buffers{};       ///< per block, in files of older versions; not parameters
   bool turned = false;                           ///< linear layers have weights (in, out)
-  std::array<std::string_view, 2> head_gains{};  ///< of each block, over the features of a head, where ours are 1
+  std::array<std::string_view, 2> head_gains{};  ///< per block, over the features of a head; ours are 1
 };
 
-/// A tensor of theirs and the parameter of ours that it is, or is a part of.
+/// A tensor of theirs and the parameter of ours that contains it.
 struct LayoutRow {
   std::string theirs;
-  Parameter ours;  ///< without a name: a gain that is 1, for which we have no parameter
+  Parameter ours;  ///< empty name: a gain that must be 1, as we lack that parameter
   std::int64_t part = 0, parts = 1;
   bool turned = false;
 };
 
-/// `theirs`: the options of our model that has a parameter wherever theirs has one.
+/// All rows of a model. `theirs`: options of our model with a parameter wherever theirs has one.
 std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, std::int64_t symbols);
 
-/// What is to be written, row by row. Where the model lacks a gain or a bias, the 1 or 0 that does the same.
+/// Makes the tensors to write, one per row. Gains and biases that our model lacks become 1 and 0.
 std::vector<OwnTensor> tensors_as_theirs(const InferenceModel& model, const std::vector<LayoutRow>& rows);
 
 class ForeignTensors {
  public:
-  /// Reads the file; errors as SafetensorsFile. Every name that is asked for begins with `prefix`, where the file's do.
+  /// Opens the file; errors as SafetensorsFile. `prefix`: the start of tensor names, which the file may omit.
   explicit ForeignTensors(const std::filesystem::path& path, std::string prefix = "");
 
-  /// Error data where the file has fewer tensors: so many layers are not to be believed.
+  /// Throws Error data if the file has fewer tensors: a guard against a wrong number of layers.
   void expect_at_least(std::int64_t count) const;
   bool has(const std::string& name) const { return find(name) != nullptr; }
-  /// Values of a tensor of F32, F16 or BF16, by the name `ours`. Error data unless it is there, of that shape and type,
-  /// every number finite.
+  /// Reads a tensor of F32, F16 or BF16 and names it `ours`. Throws Error data if it is absent or has another shape or
+  /// type, diverged if a number is not finite.
   OwnTensor read(const std::string& name, const std::vector<std::int64_t>& shape, const std::string& ours);
-  /// Named, but not used: buffers, and what is tied to another tensor.
+  /// Marks a tensor as known but unused, such as a buffer.
   void ignore(const std::string& name);
-  /// After the last. Error data where the file has another tensor.
+  /// Call after the last read. Throws Error data if the file has another tensor.
   void expect_no_more() const;
   const std::string& source() const { return source_; }
 
@@ -85,13 +85,13 @@ class ForeignTensors {
 /// Whether every number is `value`.
 bool all_equal(const OwnTensor& tensor, float value);
 
-/// How to read: symbols are `symbols[id]` there for our id; `shared_heads` of keys and values belong to `heads`.
+/// Our symbol `id` is their row `symbols[id]`; `heads` query heads share `shared_heads` heads of keys and values.
 struct ReadingOrder {
   std::span<const std::int64_t> symbols;
   std::int64_t heads = 1, shared_heads = 1;
 };
-/// The parameters that the rows make. Error data where two rows that are one parameter differ, or a constant is not 1;
-/// else as ForeignTensors::read.
+/// Reads the parameters of all rows. Throws Error data if two rows of one parameter differ or a constant gain is not 1;
+/// other errors as ForeignTensors::read().
 std::vector<OwnTensor> tensors_as_ours(ForeignTensors& tensors, const std::vector<LayoutRow>& rows,
                                        const ReadingOrder& order);
 

@@ -66,7 +66,7 @@ class Convolution(nn.Module):
 
     def forward(self, x, visible, cache):
         if visible is not None:
-            x = x * visible[:, -x.shape[1]:, None]  # padding counts as zeros, as what precedes the first token does
+            x = x * visible[:, -x.shape[1]:, None]  # padding counts as zeros, like the positions before the first token
         rows = x
         if cache is not None:  # as keys of one head, without values
             cache.layers += [DynamicLayer() for _ in range(self.cache_index + 1 - len(cache.layers))]
@@ -185,7 +185,7 @@ class ChargptForCausalLM(PreTrainedModel, GenerationMixin):
         if cache is None and (self.config.use_cache if use_cache is None else use_cache):
             cache = DynamicCache()
         T, past = input_ids.shape[1], cache.get_seq_length() if cache is not None else 0
-        # Each token sees itself and those before; where no token is left out, that needs no mask.
+        # Each token sees itself and earlier ones; without past or padding that needs no mask.
         seen = torch.ones(T, past + T, dtype=torch.bool, device=input_ids.device).tril(past)
         mask = None if past == 0 and attention_mask is None else seen
         if attention_mask is not None:  # (B, S); padding sees itself, or it would see nothing
