@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What every page of this program begins with.
+/// The first lines of every page of this program.
 constexpr std::string_view page_mark = "<!DOCTYPE html>\n<!-- chargpt page -->\n";
 
 constexpr const char* plain_style = R"(:root { color-scheme: light dark; --line: #8884 }
@@ -65,7 +65,7 @@ bool is_page(const fs::path& path) {
   return file.gcount() == std::ssize(begin) && begin == page_mark;
 }
 
-/// `body` begins after the heading, which is the title. `policy`: what else than styles in the page it may load.
+/// Makes a page with `title` as heading, then `body`. `policy`: what it may load besides inline styles.
 std::string page_of(const std::string& title, std::string_view style, std::string_view policy,
                     const std::string& body) {
   const std::string heading = text_in_markup(title);
@@ -87,7 +87,7 @@ std::string number(double value) {
   return format_fixed(value, std::abs(value) < 10 ? 3 : 1);
 }
 
-/// A byte for each, 128 for zero, 1 and 255 for the farthest from it.
+/// One byte per value: 128 is zero, 1 and 255 are the largest magnitude.
 std::string bytes_of(std::span<const float> values) {
   float largest = 0;
   for (const float value : values)
@@ -102,7 +102,7 @@ std::string bytes_of(std::span<const float> values) {
 
 std::string picture(const WalkStep& step) {
   const std::int64_t rows = std::ssize(step.rows), columns = std::ssize(step.values) / rows;
-  const std::int64_t width = std::min<std::int64_t>(columns * row_height, 840);  // square cells where there are few
+  const std::int64_t width = std::min<std::int64_t>(columns * row_height, 840);  // square cells if there are few
   const auto [smallest, largest] = std::ranges::minmax(step.values);
   const std::string range = number(smallest) + " to " + number(largest);
   std::string html = "<div class=scroll><table>";
@@ -138,7 +138,7 @@ std::string page_html(const nlohmann::ordered_json& data) {
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols) {
   return page_of(title, plain_style, "",
                  "<p>Surprise in nats: <b class=s1>from 0.7</b> <b class=s2>1.6</b> <b class=s3>3</b> <b "
-                 "class=s4>5</b>.</p>\n<pre>\n" +  // of which browsers drop that line end
+                 "class=s4>5</b>.</p>\n<pre>\n" +  // browsers drop this line end
                      marked_by_surprise(symbols) +
                      "</pre>\n");
 }

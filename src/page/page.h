@@ -1,5 +1,5 @@
-// HTML files for any browser, without server and network: of runs and a model, of a text, of a walk through a model.
-// What a page of runs shows comes as JSON (page_data.h), and the files of browser/ draw it.
+// HTML pages that need no server or network: runs with a model, a scored text, a walk through a model. The data of a
+// page of runs is JSON (page_data.h); the files of browser/ draw it.
 #pragma once
 
 #include <filesystem>
@@ -13,26 +13,26 @@
 
 namespace chargpt {
 
-/// `data`: {"title", "subtitle", "version", "runs", "baselines", "verdict", "model" or null}. No text in it can end the
-/// element that holds it.
+/// Makes the page of runs. `data`: {"title", "subtitle", "version", "runs", "baselines", "verdict", "model" or null},
+/// escaped so that its texts cannot end the script element.
 std::string page_html(const nlohmann::ordered_json& data);
 
-/// A page of one text, coloured by surprise, light and dark, without scripts; pointing at a character shows its loss.
+/// A page of one text, coloured by loss, light and dark, without scripts; pointing at a character shows its loss.
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols);
 
 struct WalkStep {
-  std::string part;  ///< "layer 1"; a heading where it changes
+  std::string part;  ///< "layer 1"; a heading when it changes
   std::string name, formula, sizes, remark;
-  std::vector<std::string> rows, columns;  ///< labels; no columns: they have none
+  std::vector<std::string> rows, columns;  ///< labels; `columns` may be empty
   std::span<const float> values;           ///< (rows, any number of columns)
-  std::string attention;                   ///< SVG of who looks at whom; empty: none
+  std::string attention;                   ///< SVG of the attention weights; empty: none
 };
 
-/// A page that walks a window through a model, one operation under the other, its matrix as a picture; light and dark.
+/// A page of the operations of a model on one window, each with its matrix as a picture; light and dark.
 std::string walk_page(const std::string& title, const std::string& introduction, const std::vector<WalkStep>& steps);
 
-/// Writes it whole, in place of a page that this program wrote before. Errors: busy where something else has the name;
-/// io.
+/// Writes the page atomically and replaces an earlier page of this program. Throws Error busy if `path` is another
+/// file, io if writing fails.
 void write_page(const std::filesystem::path& path, std::string_view html);
 
 }  // namespace chargpt

@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_points = 1000, most_samples = 30;
 constexpr std::uint64_t largest_sample = 1 << 20;
 
-/// At most `most` of them, evenly spaced, the last among them.
+/// At most `most` rows, evenly spaced, including the last.
 template <class Rows>
 Json thinned(const Rows& rows, std::size_t most) {
   if (rows.size() <= most) return rows;
@@ -39,7 +39,7 @@ Json thinned(const Rows& rows, std::size_t most) {
   return kept;
 }
 
-/// A number, or true or false; null for anything else.
+/// The value if it is a number or a boolean, else null.
 Json number_or_null(const Json& row, const char* key) {
   const auto found = row.find(key);
   return found != row.end() && (found->is_number() || found->is_boolean()) ? *found : Json(nullptr);
@@ -60,7 +60,7 @@ struct Metrics {
 Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
   Metrics metrics;
   if (!fs::exists(fs::symlink_status(path))) {
-    notices.push_back(printable_path(path) + " is not there: the page has no curves of this run");
+    notices.push_back(printable_path(path) + " does not exist: the page has no curves of this run");
     return metrics;
   }
   MetricsReader reader(path);
@@ -78,7 +78,7 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
     reader.read(begin, visit);
   } catch (const Error& error) {
     if (error.code() != ExitCode::data) throw;
-    notices.push_back(std::string(error.what()) + "; the page has no curves of it");
+    notices.push_back(std::string(error.what()) + "; the page has no curves of this run");
   }
   if (!reader.complaint().empty()) notices.push_back(reader.complaint());
   return metrics;
@@ -105,7 +105,7 @@ Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
   return samples;
 }
 
-/// Texts and teachers without the folders that they lie in, whose names are private.
+/// Removes the folders of texts and teachers, whose names are private.
 Config without_folders(Config config) {
   config.data.text = names_of_paths(config.data.text);
   for (std::string& teacher : config.train.teacher) {  // a run, or RUN/checkpoints/step-N
@@ -116,8 +116,8 @@ Config without_folders(Config config) {
   return config;
 }
 
-/// What to type to make the run again: the preset it came from, if there is one, what was changed, and its texts. To
-/// state one limit of the length clears the others, so all are stated or none.
+/// The command that repeats the run: its preset, if any, the changed options and the texts. Setting one length limit
+/// clears the others, so the command has all of them or none.
 std::string command_of(const Config& config) {
   const auto preset = std::ranges::find(presets(), config.name, &Preset::name);
   std::string command = "chargpt train ";
@@ -142,7 +142,7 @@ std::string command_of(const Config& config) {
   return command;
 }
 
-/// Empty where there is none.
+/// The count at `key`; empty if it is absent.
 std::string count_in(const Json& row, const char* key) {
   const auto found = row.find(key);
   return found != row.end() && found->is_number_integer() ? format_count(*found) : "";
@@ -183,7 +183,7 @@ Json part_of(const Json& json, const char* key) {
   return object_or_empty(json.value(key, Json()));
 }
 
-/// The final figures of a run; empty if it has none.
+/// The final figures of a run; an empty object if it has none.
 Json figures_of(const fs::path& run) {
   return object_or_empty(run_fact(run, "figures"));
 }
@@ -206,7 +206,7 @@ std::uint16_t half_of(float value) {
 Json symbols_of(const Vocabulary& vocabulary) {
   Json symbols = Json::array();
   const bool bytes = vocabulary.units() == Units::bytes;
-  for (std::int64_t id = 0; id < vocabulary.size(); ++id)  // a byte may be half a character by itself
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id)  // a single byte may be a part of a character
     symbols.push_back(bytes && id >= 128 && id != vocabulary.document() ? "\xEF\xBF\xBD" : vocabulary.symbol(id));
   return symbols;
 }
@@ -267,8 +267,8 @@ Json model_data(const InferenceModel& model, const Vocabulary& vocabulary) {
   const std::int64_t numel = count_parameters(model.config(), model.vocab_size());
   if (numel > most_page_parameters)
     throw Error(ExitCode::usage, "the model has ", format_short(static_cast<double>(numel)),
-                " parameters, and a page holds ", format_short(static_cast<double>(most_page_parameters)),
-                "; --no-model leaves them out");
+                " parameters, but a page can contain at most ", format_short(static_cast<double>(most_page_parameters)),
+                "; leave them out with --no-model");
   std::string halves;
   Json tensors = Json::array();
   for_each_parameter(model.plan(), [&](const Parameter& parameter) {

@@ -1,5 +1,5 @@
-// Runs and a model as the page's JavaScript reads them: what a run's files tell of it (browser/page.js), curves,
-// samples, facts; a model's options, symbols and weights (browser/model.js).
+// The data for the page's JavaScript: curves, samples and facts of runs (browser/page.js), and a model's options,
+// symbols and weights (browser/model.js).
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@ namespace chargpt {
 
 /// {"name", "parameters", losses, "steps": rows of (step, seconds, loss, learning rate, gradient norm, tokens per
 /// second), "evaluations": rows of (step, seconds, train loss, validation loss), "samples", "facts", "command",
-/// "config"}; a leaking run's name says so. Folders of texts and teachers are left out. Of long runs evenly spaced
-/// steps and samples. `notices`: a line of metrics.jsonl that cannot be read, and the like. `checkpoint`: the run's
-/// last one.
+/// "config"}. The name of a leaking run ends in "(leaks)". Texts and teachers are named without their folders. Long
+/// runs get evenly spaced steps and samples. Adds problems, such as unreadable lines of metrics.jsonl, to `notices`.
+/// `checkpoint`: the run's last one.
 nlohmann::ordered_json run_data(const std::filesystem::path& run, const Checkpoint& checkpoint,
                                 std::vector<std::string>& notices);
 
-/// [{"name", "y"}]: what the strongest rival of each class reaches, and counted pairs, by the run's final figures;
-/// empty where there is none.
+/// [{"name", "y"}]: losses of the strongest baseline of each class and of counted pairs, from the run's final figures;
+/// empty if it has none.
 nlohmann::ordered_json baseline_data(const std::filesystem::path& run);
-/// Whether the run's best model, of run_data()'s "best_step", beats them, in sentences, by the same file; empty where
-/// it says nothing of that model.
+/// Sentences on whether the run's best model (step `best_step`, as in run_data()) beats the baselines, from the same
+/// figures; empty if they are of another checkpoint.
 std::string verdict_data(const std::filesystem::path& run, const nlohmann::ordered_json& best_step);
 
-/// Most numbers that a page holds, each in half precision.
+/// Maximum number of weights in a page; each is a half-precision number.
 constexpr std::int64_t most_page_parameters = 32 << 20;
 
 /// {"config", "symbols", "bytes", "vocab_size", "tensors", "values"}: base64 of half-precision numbers (little-endian),
-/// tensor after tensor. Error usage where the model has more than most_page_parameters.
+/// tensor after tensor. Throws Error usage if the model has more than most_page_parameters.
 nlohmann::ordered_json model_data(const InferenceModel& model, const Vocabulary& vocabulary);
 
 }  // namespace chargpt

@@ -171,7 +171,7 @@ class PageFileTest(ProgramTest):
 
     def test_a_model_that_is_too_large_is_refused_with_the_way_out(self):
         self.train("large", "ladder/masked", 1, "--n_embd", "65536", "--units", "bytes", "--max_val_tokens", "20", "--batch_size", "1", "--sample_tokens", "1")
-        self.assertEqual(self.fail_with(2, "page", "large"), "the model has 34.1M parameters, and a page holds 33.6M; --no-model leaves them out")
+        self.assertEqual(self.fail_with(2, "page", "large"), "the model has 34.1M parameters, but a page can contain at most 33.6M; leave them out with --no-model")
         self.assertFalse((self.folder / "large/page.html").exists())
         data = self.page_of("large", "--no-model")
         self.assertIsNone(data["model"])
@@ -339,9 +339,9 @@ class BrowserTest(ProgramTest):
         browser.run("chargpt.writings[0].prompt.value = 'The sea and the land'; chargpt.writings[0].write()")  # longer than the window
         browser.wait_for("return !chargpt.writings[0].running")
         self.assertTrue(self.seen(browser, ".text").startswith("The sea and the land"))
-        for name, value, wanted in (("temperature", "", "temperature is empty; 0 to 1000 is possible"),
-                                    ("topK", "0.5", "top-k (0: all) is 0.5; a whole number from 0 to 1000000000 is possible"),
-                                    ("seed", "4294967296", "seed is 4294967296; a whole number from 0 to 4294967295 is possible")):
+        for name, value, wanted in (("temperature", "", "temperature is empty; enter a number from 0 to 1000"),
+                                    ("topK", "0.5", "top-k (0: all) is 0.5; enter a whole number from 0 to 1000000000"),
+                                    ("seed", "4294967296", "seed is 4294967296; enter a whole number from 0 to 4294967295")):
             browser.run(f"chargpt.writings[0].{name}.value = '{value}'; chargpt.writings[0].write()")
             self.assertEqual(browser.run("return chargpt.writings[0].status.textContent"), wanted)
             browser.run(f"chargpt.writings[0].{name}.value = '1'")

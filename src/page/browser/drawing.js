@@ -1,4 +1,4 @@
-// What a page is drawn with: elements, numbers, tables and charts. Texts are set as text, never as markup.
+// Drawing functions of a page: elements, numbers, tables and charts. Texts are set as text, never as markup.
 "use strict";
 
 // ---- small helpers
@@ -14,7 +14,7 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// Of a loss over a split, "≈" unless it is exact.
+// Formats a loss; "≈" unless it is exact.
 const number = (value, digits, exact = true) =>
     value === null || value === undefined ? "" : (exact ? "" : "≈") + value.toFixed(digits);
 const count = (value) => value === null ? "" : Math.round(value).toLocaleString("en");
@@ -45,7 +45,7 @@ function table(headings, rows) {
 const names = {"": "end of document", " ": "space", "\n": "newline", "\t": "tab", "\r": "carriage return",
     "\u00a0": "no-break space"};
 
-// A symbol by itself, as a person can read it.
+// A readable name of one symbol.
 function shown(symbol) {
   if (names[symbol]) return names[symbol];
   const code = symbol.codePointAt(0);
@@ -66,12 +66,12 @@ function ticks(low, high, wanted) {
   const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
   const made = [];
-  // The count ends it where low and high are as good as equal, and adding 1 to i changes nothing.
+  // The count ends the loop if low and high are nearly equal, so that adding 1 to i has no effect.
   for (let i = Math.ceil(low / step); i * step <= high * (1 + 1e-12) && made.length <= wanted; ++i) made.push(i * step);
   return made;
 }
 
-// Each point as the mean over a fortieth of all on either side: fewer near the first, and what there is near the last.
+// Each point as the mean over a fortieth of all points on either side; fewer near both ends.
 function smoothed(points) {
   const finite = points.filter(([, y]) => Number.isFinite(y)), most = Math.ceil(finite.length / 40);
   return finite.map(([x], i) => {
@@ -89,9 +89,9 @@ function spread(wanted, gap, top, bottom) {
   return placed;
 }
 
-// curves: [{name, color (an index), faint, dots, points: [[x, y, exact (of an evaluation)], ...]}]; a faint one lies
-// behind the others and has no entry of its own. levels: [{name, y}], dashed, named in the margin. Values at the
-// pointer or finger are written below, and the arrow keys move it.
+// curves: [{name, color (an index), faint, dots, points: [[x, y, exact (of an evaluation)], ...]}]; a faint curve is
+// drawn behind the others, without a legend entry. levels: [{name, y}], dashed, named in the margin. The values at the
+// pointer are shown below; the arrow keys move it.
 function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero = false, width = 760}) {
   curves = curves.map((curve) => ({...curve, points: curve.points.filter(([x, y]) => Number.isFinite(x) &&
       Number.isFinite(y))}))

@@ -1,5 +1,5 @@
-// A trained model in plain JavaScript: weights, one step of the model, and the choice of the next character.
-// To be read along with any description of a GPT. Nothing here knows the page.
+// A trained model in plain JavaScript: weights, one step of the model, and the choice of the next character. Reads like
+// any description of a GPT. Independent of the page.
 //
 // Shapes: C channels (n_embd), V symbols, nh heads, hs features of a head, t the position of a token.
 "use strict";
@@ -20,7 +20,7 @@ function floatOfHalf(half) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-// By name, from base64 of half-precision numbers, tensor after tensor.
+// Tensors by name, from base64 of half-precision numbers, tensor after tensor.
 function readTensors(data) {
   const values = Float32Array.from(new Uint16Array(bytesOfBase64(data.values)), floatOfHalf), tensors = {};
   let at = 0;
@@ -61,7 +61,7 @@ function add(x, y) {
 
 const row = (tensor, number) => tensor.values.subarray(number * tensor.width, (number + 1) * tensor.width);
 
-// In place, over x[begin, end): divided by the root of the mean square.
+// In place: divides x[begin, end) by its root mean square.
 function rmsNorm(x, begin, end, eps) {
   let sum = 0;
   for (let i = begin; i < end; ++i) sum += x[i] * x[i];
@@ -96,7 +96,7 @@ const activations = {
 // ---- the model
 
 class Model {
-  // `data`: what the program wrote of it (config, symbols, tensors, base64 of the values).
+  // `data`: the model as written by the program (config, symbols, tensors, base64 of the values).
   constructor(data) {
     this.config = data.config;
     this.symbols = data.symbols;
@@ -113,7 +113,7 @@ class Model {
     this.scoreScale = this.projects ? 1 / Math.sqrt(divisor) : 1;
   }
 
-  // The linear layer of that name.
+  // Applies the linear layer `name`.
   linear(name, x) {
     return linear(this.tensors[name + ".weight"], this.tensors[name + ".bias"], x);
   }
@@ -132,7 +132,7 @@ class Model {
     return x;
   }
 
-  // Normalised by the gain and bias of that name: a new vector.
+  // Normalises x with the gain and bias of `name`; returns a new vector.
   norm(name, x) {
     const {norm, norm_eps} = this.config, y = Float32Array.from(x);
     if (!this.isTransformer || norm === "none") return y;
@@ -146,7 +146,7 @@ class Model {
     return y;
   }
 
-  // x + sum over j of w_j x_(t-j): what the last tokens held in each channel. `seen`: the inputs so far, x the last.
+  // x + sum over j of w_j x_(t-j), in each channel. `seen`: the inputs so far, x the last.
   convolve(name, x, seen) {
     const weight = this.tensors[name + ".weight"];
     if (!weight) return x;
@@ -175,7 +175,7 @@ class Model {
 
   // Query, key and value of a token, each (nh hs).
   queryKeyValue(name, x, t) {
-    if (!this.projects) {  // average weighs all alike, masked by how alike tokens are
+    if (!this.projects) {  // average: equal weights; masked: weights by similarity
       const own = Float32Array.from(x);
       return [this.config.type === "average" ? new Float32Array(x.length) : own, own, own];
     }
@@ -190,7 +190,7 @@ class Model {
     return [q, k, v];
   }
 
-  // What the token takes from those it sees: softmax of q . k, times v. Returns the sum, and each head's weights.
+  // Attention of one token: softmax of q . k, times v. Returns the sum and each head's weights.
   attend(q, keys, values) {
     const hs = this.headSize, out = new Float32Array(q.length), weights = [];
     for (let head = 0; head < q.length; head += hs) {
@@ -218,7 +218,7 @@ class Model {
     return [projection ? this.linear(name + "attn.c_proj", joined) : joined, weights];
   }
 
-  // The feed-forward layer: wide, bent, and narrow again.
+  // The feed-forward layer: expand, apply the activation, project back.
   mlp(name, x, cache) {
     const input = this.convolve(name + "conv_2", x, cache.convolved_2), f = activations[this.config.activation];
     const hidden = this.linear(name + "mlp.c_fc", input);
@@ -243,8 +243,8 @@ class Model {
     return weights;
   }
 
-  // One token at position t. Returns the logits of the next, (V), and attention[layer][head], the
-  // weights over the tokens whose keys the cache holds.
+  // One token at position t. Returns the logits of the next, (V), and attention[layer][head], the weights over the
+  // tokens in the cache.
   step(id, t, caches) {
     const x = this.embed(id, t);
     const attention = caches.map((cache, layer) => this.block(layer, x, t, cache));
@@ -256,9 +256,9 @@ class Model {
 
 // ---- a text that grows
 
-// What a model has read, and what it expects next. When the window of block_size tokens is full: a model that slides
-// forgets the oldest token; of others the last half is read again (below 32 tokens all but the oldest), as the program
-// does by default.
+// The window that a model has read. When its block_size tokens are full, a model with relative or no positions drops
+// the oldest token; others read the last half again (below 32 tokens all but the oldest), as the program does by
+// default.
 class Reader {
   constructor(model) {
     this.model = model;
@@ -272,10 +272,10 @@ class Reader {
     this.caches = Array.from({length: this.model.layers}, empty);
   }
 
-  // Takes one more token in. Returns what Model.step does.
+  // Reads one token. Returns the result of Model.step.
   read(id) {
     const {model} = this, block = model.config.block_size;
-    // Only distances of positions matter: old tokens may go while the others stay as they are.
+    // Only relative positions matter, so the oldest token can be dropped.
     if (model.projects && ["rope", "none"].includes(model.config.position)) {
       for (const cache of this.caches)
         if (cache.keys.length === block) cache.keys.shift(), cache.values.shift();
@@ -308,8 +308,8 @@ function randomNumbers(seed) {
   };
 }
 
-// Temperature 0 takes the most probable symbol, the first of equals. Else: logits divided by it, then the `topK` most
-// probable kept (0: all), then the fewest that hold the probability topP.
+// Temperature 0 takes the most probable symbol, the first of equals. Else: divides logits by it, keeps the `topK` most
+// probable symbols (0: all), then the fewest with a total probability of topP.
 function choose(logits, {temperature, topK, topP}, random) {
   const ranked = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
   if (temperature === 0) return ranked[0];

@@ -1,4 +1,4 @@
-// The page: what the run's files and its model say, drawn with drawing.js.
+// Draws the page from the data of runs and model, with drawing.js.
 "use strict";
 
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -13,7 +13,7 @@ function section(heading, ...children) {
 
 // ---- the model
 
-// One text being written: a reader of its own, settings, and the characters so far with what was expected of each.
+// One generated text: its own reader, settings, and the characters so far with the model's prediction for each.
 class Writing {
   constructor(model, column) {
     this.model = model;
@@ -61,12 +61,12 @@ class Writing {
     this.text.addEventListener("click", under);
   }
 
-  // Ids of the prompt; a character that the model does not know is an error that names it.
+  // Ids of the prompt; throws an error that names a character outside the vocabulary.
   promptIds() {
     if (this.model.bytes) return [...new TextEncoder().encode(this.prompt.value)];
     const units = [...this.prompt.value];
     const unknown = units.find((unit) => !this.model.idOf.has(unit));
-    if (unknown !== undefined) throw new Error(`the model has never seen ${shown(unknown)}: take it out of the prompt`);
+    if (unknown !== undefined) throw new Error(`${shown(unknown)} is not in the vocabulary; remove it from the prompt`);
     return units.map((unit) => this.model.idOf.get(unit));
   }
 
@@ -76,7 +76,7 @@ class Writing {
       const whole = input.step === "1";
       if (!(input.value !== "" && value >= least && value <= most && (!whole || Number.isInteger(value))))
         throw new Error(`${input.parentElement.firstChild.textContent} is ${input.value || "empty"}; ` +
-                        `${whole ? "a whole number from " : ""}${least} to ${most} is possible`);
+                        `enter ${whole ? "a whole number" : "a number"} from ${least} to ${most}`);
       return value;
     };
     return {temperature: read(this.temperature, 0, 1000), topK: read(this.topK, 0, 1e9), topP: read(this.topP, 0, 1),
@@ -104,10 +104,10 @@ class Writing {
     this.details.replaceChildren();
     this.characters = [];
     this.chosen = -1;
-    this.decoder = new TextDecoder();  // of models of bytes, whose characters may come in several tokens
+    this.decoder = new TextDecoder();  // for byte-level models, whose characters may span several tokens
     const reader = new Reader(this.model), random = randomNumbers(settings.seed), began = performance.now();
     const boundary = data.model.document;  // the id that begins and ends each document; undefined without documents
-    const hidden = ids.length && boundary === undefined ? 0 : 1;  // the symbol that it began from is seen but not shown
+    const hidden = ids.length && boundary === undefined ? 0 : 1;  // the start symbol is read but not shown
     const start = hidden ? [data.model.start_symbol, ...ids] : ids, block = this.model.config.block_size;
     const unread = Math.max(0, start.length - block);
     start.slice(hidden, unread).forEach((id) => this.append(id, true, null));
@@ -147,7 +147,7 @@ class Writing {
                              symbol));
   }
 
-  // Shows what was expected in place of a character, and what each head looked at.
+  // Shows what the model expected in place of a character, and what each head attended to.
   look(index) {
     if (index === this.chosen || index < 0) return;
     if (this.chosen >= 0) this.text.children[this.chosen].classList.remove("chosen");
@@ -167,7 +167,7 @@ class Writing {
                       style: `width: ${(100 * probabilities[candidate]).toFixed(1)}%`})),
                   element("span", {}, (100 * probabilities[candidate]).toFixed(1) + " %"));
     this.details.replaceChildren(
-      element("h3", {}, `What was expected in place of “${shown(this.model.symbols[id])}”`),
+      element("h3", {}, `What the model expected in place of “${shown(this.model.symbols[id])}”`),
       element("p", {class: "soft"},
           `The model gave it ${(100 * probability).toPrecision(3)} %, rank ${ranked.indexOf(id) + 1} of ` +
           `${this.model.V} symbols.`),
@@ -199,7 +199,7 @@ class Writing {
   }
 }
 
-// The beginning of what the run wrote last: characters that the model knows.
+// The beginning of the run's last sample, if all its characters are in the vocabulary.
 function promptFromSamples() {
   const last = data.runs[0].samples.at(-1);
   const line = last ? last.text.split("\n").find((one) => one.trim().length > 5) || "" : "";
@@ -290,7 +290,7 @@ function lossSection() {
     {number: number(run.best_val_loss, 4, run.exact)},
     {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])));
   const rivals = data.baselines.length ?
-      " Dashed: what rivals reach on the same text. Counts are frozen, as the model is; PPMd learns from the text " +
+      " Dashed: baselines on the same text. Counts are frozen, as the model is; PPMd learns from the text " +
       "it is measured on." : "";
   made.append(element("p", {class: "soft"},
       `Loss is how much each next ${unit} surprises the model, in nats (1 nat is 1.44 bits); lower is better. ` +
@@ -321,7 +321,7 @@ function sampleSection() {
           element("label", {}, element("span", {}, ...words(several ? run.name : "written after")), select)), text));
     }
   }
-  section("What it wrote on the way", columns);
+  section("Samples during training", columns);
 }
 
 function factsSection() {
@@ -330,7 +330,7 @@ function factsSection() {
     if (several) made.append(element("h3", {}, run.name));
     made.append(
       table([], run.facts.map(([name, value]) => [[element("b", {}, ...words(name))], value])),
-      element("p", {}, "The same options, from the start:"), element("pre", {}, run.command),
+      element("p", {}, "To train with the same options:"), element("pre", {}, run.command),
       element("details", {}, element("summary", {}, "every option"), 
           element("pre", {}, JSON.stringify(run.config, null, 2))));
   }
