@@ -1,11 +1,11 @@
-/* chargpt in other programs: trained models opened, read, sampled and scored. Plain C, for every language; C++ programs
- * include chargpt.hpp, which uses this. Nothing here trains, prints, logs or ends the process.
+/* Trained chargpt models in other programs: open, inspect, sample and score them. Plain C, for every language; C++
+ * programs include chargpt.hpp, which uses this. No function trains, prints, logs or ends the process.
  *
  * A model may be used by several threads at once. Texts are UTF-8 and come with a length in bytes; only
- * paths, names and stop strings end with a zero. Sizes of arrays are in elements.
+ * paths, names and stop strings are zero-terminated. Sizes of arrays are in elements.
  *
- * Functions return CHARGPT_OK or what was wrong, which chargpt_last_error() says in one line. Then nothing is written
- * to what their arguments point to. */
+ * Functions return CHARGPT_OK or an error status; chargpt_last_error() then returns a one-line message. On error the
+ * output arguments are unchanged. */
 #ifndef CHARGPT_H
 #define CHARGPT_H
 
@@ -25,13 +25,13 @@
 extern "C" {
 #endif
 
-/* The exit codes of the program. */
+/* Equal to the exit codes of the program. */
 enum chargpt_status {
   CHARGPT_OK = 0,
   CHARGPT_USAGE = 2,       /* a bad argument */
-  CHARGPT_DATA = 65,       /* a checkpoint is damaged; a text is not UTF-8, or has characters the model does not know */
+  CHARGPT_DATA = 65,       /* a checkpoint is damaged; a text is not UTF-8, or has characters outside the vocabulary */
   CHARGPT_MISSING = 66,    /* the run does not exist */
-  CHARGPT_INTERNAL = 70,   /* a bug of chargpt's */
+  CHARGPT_INTERNAL = 70,   /* a bug in chargpt */
   CHARGPT_IO = 74,         /* reading failed */
   CHARGPT_NOT_FINITE = 80, /* the model produced NaN or infinity */
   CHARGPT_MEMORY = 81      /* out of memory */
@@ -44,7 +44,7 @@ enum chargpt_unknown {
   CHARGPT_UNKNOWN_REPLACE = 2 /* by '?', else ' ', else the first symbol */
 };
 
-/* "0.2.0" of the library that runs, and its CHARGPT_ABI. */
+/* The version of the loaded library, "0.2.0", and its CHARGPT_ABI. */
 CHARGPT_API const char* chargpt_version(void);
 CHARGPT_API int chargpt_abi(void);
 
@@ -64,51 +64,51 @@ struct chargpt_open_options {
   int threads;            /* of each call; 0: one per core */
 };
 
-/* Best checkpoint, better weights, one thread. */
+/* Sets the defaults: best checkpoint, better weights, one thread. */
 CHARGPT_API int chargpt_open_defaults(struct chargpt_open_options* options);
 
-/* Opens the model of a run's folder, or of one checkpoint's. Its files may be changed or deleted afterwards.
+/* Opens the model of a run folder or of one checkpoint file. The files may be changed or deleted afterwards.
  * `options` NULL: the defaults. */
 CHARGPT_API int chargpt_open(const char* path, const struct chargpt_open_options* options, chargpt_model** model);
-/* The same of the bytes of a checkpoint's file, which are copied; options->checkpoint is ignored. */
+/* Opens a model from the bytes of a checkpoint file, which are copied; options->checkpoint is ignored. */
 CHARGPT_API int chargpt_open_memory(const void* bytes, size_t size, const struct chargpt_open_options* options,
                                     chargpt_model** model);
 /* Closing NULL does nothing. */
 CHARGPT_API void chargpt_close(chargpt_model* model);
 
-/* Valid while the model is open; "" or 0 for a NULL model. */
+/* Facts about a model: valid while it is open; "" or 0 if it is NULL. */
 CHARGPT_API const char* chargpt_checkpoint(const chargpt_model* model); /* its file */
 CHARGPT_API const char* chargpt_config(const chargpt_model* model);     /* of the run, as JSON */
-CHARGPT_API const char* chargpt_notices(const chargpt_model* model);    /* lines on how it was opened; mostly "" */
-CHARGPT_API int64_t chargpt_step(const chargpt_model* model);           /* updates it was trained for */
+CHARGPT_API const char* chargpt_notices(const chargpt_model* model);    /* notes from opening it; mostly "" */
+CHARGPT_API int64_t chargpt_step(const chargpt_model* model);           /* training steps */
 CHARGPT_API int64_t chargpt_parameters(const chargpt_model* model);
-CHARGPT_API int64_t chargpt_block_size(const chargpt_model* model);      /* most characters it sees at once, T */
+CHARGPT_API int64_t chargpt_block_size(const chargpt_model* model);      /* maximum context in characters, T */
 CHARGPT_API int64_t chargpt_vocabulary_size(const chargpt_model* model); /* V */
-/* The id after which a text begins: of a newline, in models of documents the one between them, else the most frequent.
- * It precedes an empty prompt, and every text of a model of documents.
+/* The id that starts a text: newline, or in models of documents the id between them, else the most frequent one.
+ * It is put before an empty prompt, and before every text of a model of documents.
  */
 CHARGPT_API int64_t chargpt_start_symbol(const chargpt_model* model);
 
-/* The UTF-8 of one id, or the byte of a model that was trained on bytes: 1 to 4 bytes into `text`; none for the id
+/* Writes the UTF-8 of one id (in a byte-level model its byte) into `text`: 1 to 4 bytes, or 0 bytes for the id
  * between documents. */
 CHARGPT_API int chargpt_symbol(const chargpt_model* model, int64_t id, char text[4], size_t* length);
 
-/* The functions below that take a `capacity` write all values or none: CHARGPT_USAGE where they exceed it. `count`, or
- * the shape, is given then too, and without a buffer (NULL) it is all that is asked for. */
+/* The functions below that take a `capacity` write all values or, if they exceed it, none, and return CHARGPT_USAGE.
+ * They set `count`, or the shape, in both cases; pass a NULL buffer to get only that. */
 
-/* The ids of a text. */
+/* Writes the ids of a text. */
 CHARGPT_API int chargpt_encode(const chargpt_model* model, const char* text, size_t length,
                                enum chargpt_unknown unknown, int64_t* ids, size_t capacity, size_t* count);
 
-/* A piece of text as it is written: whole characters. Anything but 0 ends the text there. */
+/* Receives each piece of generated text: whole characters. A return value other than 0 ends the text there. */
 typedef int (*chargpt_on_text)(void* context, const char* piece, size_t length);
 
 struct chargpt_generate_options {
   size_t size;
-  const char* prompt; /* NULL or empty: a new text, as after a newline */
+  const char* prompt; /* NULL or empty: starts a new text, as after a newline */
   size_t prompt_length;
   enum chargpt_unknown unknown;
-  int64_t tokens; /* characters at most; of models trained on bytes, bytes */
+  int64_t tokens; /* maximum number of characters (byte-level models: of bytes) */
   double temperature;
   int64_t top_k; /* 0: all */
   double top_p, min_p;
@@ -118,28 +118,28 @@ struct chargpt_generate_options {
   size_t stop_count; /* strings that end the text; they are not written */
 };
 
-/* What `chargpt sample` does without options: the run's own temperature, filters and tokens, seed 1337. */
+/* Sets the defaults of `chargpt sample`: the run's temperature, filters and tokens, seed 1337. */
 CHARGPT_API int chargpt_generate_defaults(const chargpt_model* model, struct chargpt_generate_options* options);
 
-/* Continues a prompt, as `chargpt sample` does for the same options; the prompt itself is not given to `on_text`. */
+/* Continues a prompt, as `chargpt sample` does for the same options; does not pass the prompt itself to `on_text`. */
 CHARGPT_API int chargpt_generate(const chargpt_model* model, const struct chargpt_generate_options* options,
                                  chargpt_on_text on_text, void* context);
 
-/* Loss of each character of a text from the second on, in nats, as `chargpt score` has them: from half a window to a
- * window of characters before it. A model of documents takes the text as the beginning of one, and scores its first. */
+/* Losses (nats) of the characters of a text from the second on, as in `chargpt score`: each is predicted from half a
+ * window to a whole window before it. A model of documents takes the text as one, and scores the first one too. */
 CHARGPT_API int chargpt_score(const chargpt_model* model, const char* text, size_t length, enum chargpt_unknown unknown,
                               float* losses, size_t capacity, size_t* count);
 
-/* Logits of what follows a text, of which the last block_size characters count: V of them. */
+/* Logits (V) of the symbol that follows a text; only its last block_size characters count. */
 CHARGPT_API int chargpt_logits(const chargpt_model* model, const char* text, size_t length,
                                enum chargpt_unknown unknown, float* logits, size_t capacity);
 
-/* Logits of what follows each of 1 to block_size ids, which begin a window, without a start symbol: (count, V). */
+/* Logits (count, V) of the symbol after each of 1 to block_size ids, which begin a window, without a start symbol. */
 CHARGPT_API int chargpt_logits_of_ids(const chargpt_model* model, const int64_t* ids, size_t count, float* logits,
                                       size_t capacity);
 
-/* The attention weights of a text's last block_size characters: (layers, heads, T, T), each row a query's weights over
- * all keys. A model of documents sees the id that begins one before the text, and T counts it. */
+/* Attention weights (layers, heads, T, T) of a text's last block_size characters; a row has a query's weights over all
+ * keys. In a model of documents the start id precedes the text, and T includes it. */
 CHARGPT_API int chargpt_attention(const chargpt_model* model, const char* text, size_t length,
                                   enum chargpt_unknown unknown, float* weights, size_t capacity, int64_t* layers,
                                   int64_t* heads, int64_t* T);

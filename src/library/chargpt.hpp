@@ -1,5 +1,5 @@
-// chargpt in C++ programs: trained models opened, read, sampled and scored. A header over chargpt.h, which says what
-// each function does; errors are exceptions here, and texts and arrays the standard library's.
+// C++ interface to trained chargpt models: open, inspect, sample and score them. A wrapper of chargpt.h, which
+// documents each function; here errors are exceptions, and texts and arrays are types of the standard library.
 //
 //   chargpt::Model model("runs/default-1");
 //   chargpt::GenerateOptions options;
@@ -23,7 +23,7 @@
 namespace chargpt {
 inline namespace abi_1 {
 
-/// One line for people; the status is one of chargpt.h.
+/// A one-line message with a status of chargpt.h.
 class Error : public std::runtime_error {
  public:
   Error(int status, const std::string& line) : std::runtime_error(line), status_(status) {}
@@ -41,7 +41,7 @@ struct OpenOptions {
   int threads = 1;                  ///< of each call; 0: one per core
 };
 
-/// What is not given is the run's own.
+/// Options that are not set are the run's own.
 struct GenerateOptions {
   std::string prompt{};
   std::optional<std::int64_t> tokens{}, top_k{};
@@ -52,13 +52,13 @@ struct GenerateOptions {
   Unknown unknown = Unknown::error;
 };
 
-/// Of one window of T characters: values (layers, heads, T, T).
+/// Attention weights of one window of T characters; values: (layers, heads, T, T).
 struct Attention {
   std::int64_t layers = 0, heads = 0, T = 0;
   std::vector<float> values;
 };
 
-/// A piece of text as it is written; false ends it there. What it throws comes out of generate().
+/// Receives each piece of generated text; returns false to stop. generate() rethrows its exceptions.
 using OnText = std::function<bool(std::string_view piece)>;
 
 class Model {
@@ -67,7 +67,7 @@ class Model {
       : Model(options, [&](const chargpt_open_options* given, chargpt_model** model) {
           return chargpt_open(path.c_str(), given, model);
         }) {}
-  /// Of the bytes of a checkpoint's file, which are copied.
+  /// Opens a model from the bytes of a checkpoint file, which are copied.
   static Model of_bytes(std::string_view bytes, const OpenOptions& options = {}) {
     return {options, [&](const chargpt_open_options* given, chargpt_model** model) {
               return chargpt_open_memory(bytes.data(), bytes.size(), given, model);
@@ -121,7 +121,7 @@ class Model {
     check(status);
   }
 
-  /// The whole text, without the prompt.
+  /// Returns the whole text, without the prompt.
   std::string generate(const GenerateOptions& options) const {
     std::string text;
     generate(options, [&text](std::string_view piece) {
@@ -131,19 +131,19 @@ class Model {
     return text;
   }
 
-  /// Loss of each character from the second on, in nats; of a model of documents of the first too.
+  /// Losses (nats) of the characters from the second on; in a model trained on documents also of the first.
   std::vector<float> score(std::string_view text, Unknown unknown = Unknown::error) const {
     return for_each_character<float>(chargpt_score, text, unknown);
   }
 
-  /// Of what follows a text: one for each symbol.
+  /// Logits (V) of the symbol that follows a text.
   std::vector<float> logits(std::string_view text, Unknown unknown = Unknown::error) const {
     std::vector<float> logits(static_cast<std::size_t>(vocabulary_size()));
     check(chargpt_logits(get(), text.data(), text.size(), policy(unknown), logits.data(), logits.size()));
     return logits;
   }
 
-  /// Of what follows each of 1 to block_size ids: (T, V).
+  /// Logits (T, V) of the symbol after each of 1 to block_size ids.
   std::vector<float> logits_of_ids(const std::vector<std::int64_t>& ids) const {
     std::vector<float> logits(ids.size() * static_cast<std::size_t>(vocabulary_size()));
     check(chargpt_logits_of_ids(get(), ids.data(), ids.size(), logits.data(), logits.size()));
@@ -180,7 +180,7 @@ class Model {
     model_.reset(model);
   }
 
-  /// No exception may pass through C.
+  /// Passes the callback through C, which exceptions must not cross.
   struct Call {
     const OnText& on_text;
     std::exception_ptr thrown;
@@ -200,7 +200,7 @@ class Model {
     if (status != CHARGPT_OK) throw Error(status, chargpt_last_error());
   }
 
-  /// Numbers of a text: at most one for each byte.
+  /// Calls `function`, which returns at most one number per byte of the text.
   template <class Number, class Function>
   std::vector<Number> for_each_character(Function function, std::string_view text, Unknown unknown) const {
     std::vector<Number> numbers(text.size());

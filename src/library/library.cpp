@@ -1,5 +1,5 @@
-// The functions of chargpt.h: each calls the modules below and turns their exceptions into a status and a line. Prints
-// and logs nothing.
+// The functions of chargpt.h: each calls the modules below and turns exceptions into a status and a message. Does not
+// print or log.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -29,7 +29,7 @@
 
 using namespace chargpt;
 
-/// What callers see of it never changes while it is open: that is why threads may share it.
+/// Immutable for callers while it is open, so threads may share it.
 struct chargpt_model {
   chargpt_model(Checkpoint loaded, Weights weights, int threads_, std::string notices_)
       : checkpoint(std::move(loaded)),
@@ -43,9 +43,9 @@ struct chargpt_model {
   const InferenceModel inference;
   const int threads;
   const std::string path, config, notices;
-  std::unique_ptr<const std::vector<std::byte>> bytes = {};  ///< of the checkpoint, where it came from memory
+  std::unique_ptr<const std::vector<std::byte>> bytes = {};  ///< of a checkpoint opened from memory
 
-  /// One of its own for each call at the same time; it comes back for the next call.
+  /// A predictor for one call; concurrent calls get different ones. It returns to the pool for later calls.
   auto predictor() const {
     auto take_back = [this](NetworkPredictor* used) {
       const std::lock_guard lock(guard_);
@@ -72,8 +72,8 @@ Error bad_argument(const Parts&... parts) {
   return {ExitCode::usage, parts...};
 }
 
-/// Runs what a function does. What is thrown becomes its status; with the float control of chargpt's own threads, so
-/// that it computes the same.
+/// Runs `work` and turns exceptions into a status. Flushes denormals as chargpt's own threads do, so that results are
+/// the same.
 template <class Work>
 int guarded(Work&& work) noexcept {
   const auto failed = [](ExitCode code, const char* line) {
@@ -100,18 +100,18 @@ int guarded(Work&& work) noexcept {
 }
 
 const chargpt_model& opened(const chargpt_model* model) {
-  if (model == nullptr) throw bad_argument("the model is NULL; chargpt_open gives one");
+  if (model == nullptr) throw bad_argument("the model is NULL; open one with chargpt_open");
   return *model;
 }
 
-/// What `read` finds in the model; `fact`, and the line of the error, for a model that is NULL.
+/// Returns `read` of the model; for a NULL model returns `fact` and sets the error message.
 template <class Fact, class Read>
 Fact fact_of(const chargpt_model* model, Fact fact, Read&& read) {
   guarded([&] { fact = read(opened(model)); });
   return fact;
 }
 
-/// The caller's options, as many of them as its header knew.
+/// The caller's options, as far as its header defines them; defaults for the others.
 template <class Options>
 Options known(const Options* given, const Options& defaults) {
   Options options = defaults;
@@ -122,7 +122,7 @@ Options known(const Options* given, const Options& defaults) {
   return options;
 }
 
-/// Writes as many of the options as the caller's header knows.
+/// Writes the options that the caller's header defines.
 template <class Options>
 void give(const Options& options, Options* to) {
   if (to == nullptr) throw bad_argument("options is NULL; give an address");
@@ -132,7 +132,7 @@ void give(const Options& options, Options* to) {
 }
 
 std::string_view text_of(const char* text, std::size_t length) {
-  if (text == nullptr && length > 0) throw bad_argument("the text is NULL, and its length ", length);
+  if (text == nullptr && length > 0) throw bad_argument("the text is NULL, but its length is ", length);
   return text == nullptr ? std::string_view() : std::string_view(text, length);
 }
 
@@ -141,18 +141,18 @@ std::vector<std::int64_t> ids_of(const chargpt_model& model, const char* text, s
   if (unknown < CHARGPT_UNKNOWN_ERROR || unknown > CHARGPT_UNKNOWN_REPLACE)
     throw bad_argument("chargpt_unknown has no value ", static_cast<int>(unknown));
   std::optional<UnknownPolicy> policy;
-  if (unknown != CHARGPT_UNKNOWN_ERROR) policy = static_cast<UnknownPolicy>(unknown);  // the same numbers
+  if (unknown != CHARGPT_UNKNOWN_ERROR) policy = static_cast<UnknownPolicy>(unknown);  // equal numbers in both
   return model.checkpoint.vocabulary.encode(text_of(text, length), what, policy);
 }
 
-/// One id at least; where the text had documents, what begins one before all others.
+/// Adds the start symbol to an empty prompt, and to every prompt of a model trained on documents.
 std::vector<std::int64_t> prompt_of(const chargpt_model& model, std::vector<std::int64_t> ids) {
   const Checkpoint& checkpoint = model.checkpoint;
   if (ids.empty() || checkpoint.vocabulary.document() >= 0) ids.insert(ids.begin(), checkpoint.state.start_symbol);
   return ids;
 }
 
-/// Of what a text's ids are, those that the model sees of it: the last block_size.
+/// The ids that the model sees: the last block_size of the prompt.
 std::vector<std::int64_t> window_of(const chargpt_model& model, std::vector<std::int64_t> ids) {
   ids = prompt_of(model, std::move(ids));
   const auto more = std::ssize(ids) - model.inference.block_size();
@@ -160,20 +160,21 @@ std::vector<std::int64_t> window_of(const chargpt_model& model, std::vector<std:
   return ids;
 }
 
-/// Error usage for a buffer that `count` values exceed; without a buffer they are only counted.
+/// Throws Error usage if a buffer is given and smaller than `count` values.
 void check_room(const void* to, std::size_t capacity, std::size_t count) {
   if (to != nullptr && count > capacity)
-    throw bad_argument("the capacity is ", capacity, ", and there are ", count, " values; give room for all, or NULL");
+    throw bad_argument("the capacity is ", capacity, ", but there are ", count,
+                       " values; pass a larger buffer, or NULL");
 }
 
 Weights weights_named(const char* name) {
   if (name == nullptr) return Weights::better;
   if (const std::optional<Weights> weights = enum_value<Weights>(name)) return *weights;
-  throw bad_argument("weights = \"", name, "\"; better, trained or averaged");
+  throw bad_argument("weights = \"", name, "\" is not better, trained or averaged");
 }
 
 chargpt_model* open_model(const char* path, const chargpt_open_options& options) {
-  if (path == nullptr) throw bad_argument("the path is NULL; give a run's folder");
+  if (path == nullptr) throw bad_argument("the path is NULL; pass a run folder");
   std::vector<std::string> notices;
   Checkpoint checkpoint =
       load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint, false, &notices);
@@ -184,7 +185,7 @@ chargpt_model* open_model(const char* path, const chargpt_open_options& options)
 }
 
 chargpt_model* open_bytes(const void* bytes, std::size_t size, const chargpt_open_options& options) {
-  if (bytes == nullptr) throw bad_argument("the bytes are NULL; give those of a checkpoint's file");
+  if (bytes == nullptr) throw bad_argument("the bytes are NULL; pass those of a checkpoint file");
   const auto* const first = static_cast<const std::byte*>(bytes);
   auto own = std::make_unique<const std::vector<std::byte>>(first, first + size);
   auto model = std::make_unique<chargpt_model>(read_checkpoint(*own, "memory"), weights_named(options.weights),
@@ -393,7 +394,7 @@ int chargpt_logits(const chargpt_model* model, const char* text, std::size_t len
   return guarded([&] {
     const auto V = static_cast<std::size_t>(opened(model).inference.vocab_size());
     if (logits == nullptr || capacity < V)
-      throw bad_argument("the capacity is ", logits == nullptr ? 0 : capacity, " logits, and the model has ", V,
+      throw bad_argument("the capacity is ", logits == nullptr ? 0 : capacity, " logits, but the model has ", V,
                          " symbols");
     const auto predictor = model->predictor();
     std::copy_n(predictor->start(prompt_of(*model, ids_of(*model, text, length, unknown, "the text")), 1).first, V,
