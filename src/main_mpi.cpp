@@ -1,5 +1,5 @@
-// Communicator over MPI: a library of its own, chargpt-mpi.so, which is loaded where a launcher has started several
-// processes. No call blocks in MPI: each polls, so that a rank that died or hangs is noticed.
+// Communicator over MPI, in a library of its own, chargpt-mpi.so, loaded if a launcher started several processes. Calls
+// poll instead of blocking in MPI, so that a dead or hanging rank is noticed.
 #include <mpi.h>
 #include <sched.h>
 #include <unistd.h>
@@ -31,8 +31,8 @@ class MpiCommunicator : public Communicator {
   int ranks() const override { return ranks_; }
   double seconds() const override { return seconds_; }
 
-  /// Each rank sums one part, in the order of the ranks, and gives it to all: the order that MPI_Allreduce adds in is
-  /// MPI's own choice.
+  /// Each rank sums one part, in rank order, and sends it to all. MPI_Allreduce would not guarantee the order of
+  /// additions.
   void sum(std::span<float> values) override {
     constexpr std::size_t most = std::size_t{1} << 28;  // MPI counts in int
     for (std::size_t begin = 0; begin < values.size(); begin += most)
@@ -107,7 +107,7 @@ class MpiCommunicator : public Communicator {
   }
 
   void wait(MPI_Request& request) {
-    constexpr int eager = 2000;      // polls, after which the processor is left to others
+    constexpr int eager = 2000;      // polls before the thread starts to sleep
     constexpr double at_once = 0.3;  // s
     const double begun = steady_seconds();
     for (int polls = 1;; ++polls) {
@@ -127,9 +127,9 @@ class MpiCommunicator : public Communicator {
   }
 
   Error late() const {
-    return {ExitCode::io, "rank " + std::to_string(rank_) + " of " + std::to_string(ranks_) + " has waited " +
+    return {ExitCode::io, "rank " + std::to_string(rank_) + " of " + std::to_string(ranks_) + " waited " +
                               std::to_string(static_cast<long>(waiting_.seconds)) +
-                              " s for the others, one of which hangs (--rank-timeout)"};
+                              " s for the other ranks; one of them is hanging (--rank-timeout)"};
   }
 
   void look_for_failures() {

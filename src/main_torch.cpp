@@ -1,5 +1,5 @@
-// LibTorch's part of the program: a library of its own, chargpt-torch.so, which is loaded where an engine or a device
-// asks for it.
+// The LibTorch part of the program, in a library of its own, chargpt-torch.so, loaded if an engine or a device needs
+// it.
 #include "libtorch/module.h"
 
 extern "C" __attribute__((visibility("default"))) const chargpt::TorchModule* chargpt_torch_module_1() {
