@@ -48,7 +48,7 @@ void add_device_arguments(Options& options, DeviceArguments& arguments) {
 
 namespace {
 
-/// What a first run changes, in this order; the rest follows by section.
+/// Options that a first run changes, in this order; the others follow by section.
 constexpr std::array most_used = {"data.text",        "train.max_iters",     "train.max_epochs", "train.max_seconds",
                                   "train.batch_size", "train.learning_rate", "train.seed",       "model.n_layer",
                                   "model.n_head",     "model.n_embd",        "model.block_size", "model.dropout",
@@ -56,7 +56,7 @@ constexpr std::array most_used = {"data.text",        "train.max_iters",     "tr
 
 constexpr const char* most_used_group = "Most used options of a config";
 
-/// Those of `sections`, the most used first.
+/// The options of `sections`, the most used first.
 std::vector<OptionInfo> options_of(const std::vector<std::string>& sections) {
   std::vector<OptionInfo> options = option_table();
   std::erase_if(options, [&](const OptionInfo& option) { return std::ranges::count(sections, option.section) == 0; });
@@ -80,7 +80,7 @@ std::string as_given(const nlohmann::ordered_json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// By its name, and by words that a config has and hardly another JSON file.
+/// Whether a file is a config: by its name, and by keys that few other JSON files have.
 bool is_config_file(const std::filesystem::path& path) {
   constexpr std::size_t enough = 4096;
   const std::string type = path.extension().native();
@@ -92,21 +92,21 @@ bool is_config_file(const std::filesystem::path& path) {
          begin.find("\"train\"") != std::string::npos;
 }
 
-/// `--text a.txt default` and `--text a.txt mine.json`: all words after --text are texts, so the config would be
-/// missed.
+/// Throws Error usage for `--text a.txt default` or `--text a.txt mine.json`: all words after --text are texts, so the
+/// config would be ignored.
 void refuse_config_among(const std::vector<std::string>& texts) {
   if (texts.size() < 2 || is_config_file(texts.front())) return;
   const std::string& last = texts.back();
   const bool is_preset = !is_there(last) && find_preset(last) != nullptr;
   if (is_preset || is_config_file(last))
     throw Error(ExitCode::usage, printable(last),
-                " after --text is taken as a text, but it is a config; give it before the options: ",
-                shell_quoted(last), " --text ", shell_quoted(texts.front()));
+                " after --text is taken as a text, but it is a config; put it before the options: ", shell_quoted(last),
+                " --text ", shell_quoted(texts.front()));
 }
 
 }  // namespace
 
-/// "(default 4)" is the program's own; the one of a config is a "(value 6)".
+/// Shows the program's defaults as "(default 4)" and the values of a config as "(value 6)".
 void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
   const nlohmann::ordered_json values = to_json(config.config);
   const auto show = [&config](Option& option, const nlohmann::ordered_json& value) {
@@ -197,7 +197,7 @@ void add_counts_option(Options& options, bool& counts) {
 }
 
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which) {
-  options.choice("--unknown", policy, "what to do with " + which + " that the model has never seen");
+  options.choice("--unknown", policy, "what to do with " + which + " that are not in the model's vocabulary");
 }
 
 }  // namespace chargpt

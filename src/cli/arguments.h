@@ -22,19 +22,19 @@ struct OutputArguments {
   bool quiet = false, verbose = false, json = false, markdown = false;
   std::string color = "auto";
 };
-/// --quiet --verbose --color; also --json, with the help text `json`, unless that is null.
+/// Adds --quiet, --verbose and --color, and --json with the help text `json` unless that is null.
 void add_output_arguments(Options& options, OutputArguments& output,
                           const char* json = "stdout is exactly one JSON document");
 /// Sets level and colour of all later lines on stderr.
 void start_output(const OutputArguments& output);
 
 class Report;
-/// On standard output: the document, or what people read, wrapped on a terminal. Throws AnsweredNo where the report's
-/// answer is no.
+/// Prints the report on standard output: the JSON document, or tables and text, wrapped on a terminal. Throws
+/// AnsweredNo if the report's answer is no.
 void print_report(const Report& report, const OutputArguments& output);
 
-/// What the options of a command are bound to, for as long as `options` live; `run` gets it once they are parsed, and
-/// what it reports is printed.
+/// Creates the object that a command's options are bound to; it lives as long as `options`. After parsing, `run` gets
+/// it and its report is printed.
 template <class Arguments, class Result>
 Arguments& arguments_for(Options& options, Result (*run)(const Arguments&)) {
   const auto arguments = std::make_shared<Arguments>();
@@ -55,26 +55,26 @@ struct DeviceArguments {
 };
 void add_device_arguments(Options& options, DeviceArguments& arguments);
 
-/// Error usage, with the file and line that set it, if options of the model do not fit together, or one has no effect
-/// (unless `refuses_unused` is false).
+/// Throws Error usage, with the file and line of the option, if model options do not fit together or, unless
+/// `refuses_unused` is false, an option has no effect.
 void check_model(const ResolvedConfig& config, bool refuses_unused = true);
 
-/// --set KEY=VALUE and one flag per option of `sections`, each named as its key; --text takes several words and may be
-/// repeated. Values are collected as given and checked by config/.
+/// --set KEY=VALUE and one flag per option of `sections`, named like its key; --text takes several words and may be
+/// repeated. Collects the values as given; config/ checks them.
 class ConfigArguments {
  public:
   void add(Options& options, const std::vector<std::string>& sections);
-  /// --help shows the values that the command would run with: those of load(WHAT), WHAT the first argument given for
-  /// `positional`, or `otherwise`; empty: the program's defaults. Without `load`: those of the config of that name.
+  /// Makes --help show the values that the command would use: those of load(WHAT), where WHAT is the first value of
+  /// `positional`, else `otherwise`; if empty, the program's defaults. Without `load`: those of the config WHAT.
   void help_shows(Options& options, const Option& positional, const std::string& otherwise,
                   std::function<ResolvedConfig(const std::string& what)> load = {});
-  /// In the order: --set, then the flags.
+  /// Returns the --set options, then the flags.
   std::vector<Override> overrides() const;
 
  private:
   struct Flag {
     OptionInfo info;
-    std::vector<std::string> values = {};  ///< of a list, one each time it is given
+    std::vector<std::string> values = {};  ///< of a list: one for each use of the flag
     Option* option = nullptr;
   };
   void show_defaults_of(const ResolvedConfig& config) const;
@@ -90,7 +90,7 @@ struct EnumNames<Context> {
 };
 void add_context_option(Options& options, Context& context);
 void add_counts_option(Options& options, bool& counts);
-/// --unknown: error, skip or replace; `which` characters.
+/// Adds --unknown (error, skip or replace); `which`: the affected characters, for the help.
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which);
 
 }  // namespace chargpt

@@ -37,16 +37,16 @@ constexpr Command table[] = {
     {"import", "Use", "make a run from another program's model", "chargpt import model --run runs/imported",
      add_import},
     {"eval", "Measure", "measure the exact loss of a split, beside baselines", "chargpt eval runs/default-1", add_eval},
-    {"reproduce", "Measure", "train a run again and tell whether it comes out the same",
+    {"reproduce", "Measure", "train a run again and check that the result is the same",
      "chargpt reproduce runs/default-1", add_reproduce},
-    {"audit", "Measure", "tell whether a model recites its training text", "chargpt audit runs/default-1", add_audit},
+    {"audit", "Measure", "check whether a model recites its training text", "chargpt audit runs/default-1", add_audit},
     {"bench", "Measure", "measure the speed of a training step or of sampling",
      "chargpt bench train nanogpt-cpu, or chargpt bench sample runs/default-1", add_bench},
     {"score", "Look", "colour a text by how much each character surprises a model",
      "chargpt score runs/default-1 my.txt", add_score},
     {"explain", "Look", "walk one text through a model, operation by operation",
      "chargpt explain runs/default-1 --prompt 'First Cit'", add_explain},
-    {"attention", "Look", "show which characters each head looks at",
+    {"attention", "Look", "show which characters each head attends to",
      "chargpt attention runs/default-1 --prompt 'First Citizen:'", add_attention},
     {"page", "Look", "write one web page of runs, with their model in it", "chargpt page runs/default-1", add_page},
     {"watch", "Look", "draw the curves of a run in the terminal while it trains", "chargpt watch runs/default-1",
@@ -60,7 +60,7 @@ constexpr Command table[] = {
      "chargpt completions bash > ~/.local/share/bash-completion/completions/chargpt", add_completions},
 };
 
-/// Of `chargpt --help`.
+/// The text of `chargpt --help`.
 std::string overview() {
   std::string text = "train, sample and compare character-level language models\n\nUsage: chargpt COMMAND [ARGS]\n";
   std::string_view group;
@@ -122,10 +122,10 @@ int run_command_line(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
   start_log(LogLevel::normal, /*color=*/false,
-            terminal_columns(STDERR_FILENO));  // for what is said before options are read
+            terminal_columns(STDERR_FILENO));  // for lines before options are parsed
   prepare_for_failures({.verbose = given("--verbose"), .json = given("--json")});
-  // A limit on file size (ulimit -f) is then an error of write(), EFBIG, in place of a signal that ends the process
-  // between a temporary file and its name.
+  // A limit on file size (ulimit -f) then makes write() fail with EFBIG, instead of a signal that ends the process
+  // between writing and renaming a temporary file.
   std::signal(SIGXFSZ, SIG_IGN);
   end_with_parent();
   try {
@@ -137,7 +137,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const Stopped& stopped) {
     return 128 + stopped.signal;
   } catch (const Interrupted&) {
-    log_note("stopped before anything began; nothing was changed");
+    log_note("stopped before the work began; nothing was changed");
     return 128 + stopping_signal();
   } catch (const std::exception& error) {
     return report_failure(error);

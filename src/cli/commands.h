@@ -1,5 +1,5 @@
-// The table of commands, and from argv to one of them and its exit code. A new command is one file in commands/ and one
-// row in commands.cpp.
+// The table of commands, and the way from argv to a command and its exit code. A new command is one file in commands/
+// and one row in commands.cpp.
 #pragma once
 
 #include <memory>
@@ -22,9 +22,9 @@ struct Command {
 };
 
 std::span<const Command> commands();
-/// Error usage, with the nearest name.
+/// Throws Error usage, suggesting the nearest name, if there is no such command.
 const Command& find_command(const std::string& name);
-/// With the command's options declared.
+/// Makes the options of a command.
 std::unique_ptr<Options> options_of(const Command& command);
 
 void add_train(Options& options);
@@ -47,11 +47,11 @@ void add_audit(Options& options);
 void add_attention(Options& options);
 void add_watch(Options& options);
 void add_completions(Options& options);
-/// Of `chargpt complete WORD…`: candidates for the last word, one a line, each with a tab and its meaning where it
-/// has one. Nothing where it is a file or any text.
+/// Implements `chargpt complete WORD…`: prints candidates for the last word, one per line, with a tab and the meaning
+/// if there is one. Prints nothing if the word is a file or free text.
 void print_candidates(const std::vector<std::string>& words);
 
-/// Parses, runs, catches. Returns the process's exit code (README.md, "Exit codes").
+/// Parses the arguments, runs the command, catches exceptions. Returns the exit code (README.md, "Exit codes").
 int run_command_line(int argc, char** argv);
 
 }  // namespace chargpt

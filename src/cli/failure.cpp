@@ -39,8 +39,8 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// What is wrong with the working folder, which libraries ask for and then end the process with a line of their own:
-/// Error missing where it has been removed, io where its path is too long to be told; else none.
+/// Checks the working folder, because libraries that ask for it would end the process with a message of their own.
+/// Returns Error missing if it was removed, io if its path is too long; else nullopt.
 std::optional<Error> working_folder_error() {
   std::array<char, PATH_MAX> path{};
   if (::getcwd(path.data(), path.size()) != nullptr) return std::nullopt;
@@ -56,7 +56,7 @@ bool is_unusable_device(const std::string& what) {
          what.find("busy or unavailable") != std::string::npos;
 }
 
-/// Given back by the first allocation that fails, for destructors and the error line: each takes a little.
+/// Released by the first allocation that fails, so that destructors and the error message have memory.
 std::unique_ptr<std::array<char, 256 * 1024>> reserve;
 
 [[noreturn]] void on_lack_of_memory() {
@@ -64,7 +64,7 @@ std::unique_ptr<std::array<char, 256 * 1024>> reserve;
   throw std::bad_alloc();
 }
 
-/// The failure that is on its way, told without an allocation where there is no memory.
+/// Reports the current exception, without allocating if memory ran out.
 [[noreturn]] void on_terminate() {
   int code = static_cast<int>(ExitCode::internal);
   try {
@@ -95,7 +95,7 @@ void prepare_for_failures(const FailureForm& form) {
 Error failure_of(const std::exception& error) {
   if (const auto* ours = dynamic_cast<const Error*>(&error)) {
     if (ours->code() != ExitCode::missing) return *ours;
-    return working_folder_error().value_or(*ours);  // where nothing is found
+    return working_folder_error().value_or(*ours);  // a removed folder makes every path missing
   }
   if (const auto memory = as_memory_error(error, is_training)) return *memory;
   if (const auto* refused =

@@ -1,4 +1,4 @@
-// Any exception becomes one line on stderr and an exit code.
+// Turns any exception into one line on stderr and an exit code.
 #pragma once
 
 #include <exception>
@@ -8,27 +8,27 @@
 
 namespace chargpt {
 
-/// A signal ended the run, which was saved: exit code 128 + signal.
+/// Thrown if a signal ended the run, which was saved. Exit code: 128 + signal.
 struct Stopped {
   int signal;
 };
 
-/// The command has printed its answer, and it is no: exit code 1, as that of cmp.
+/// Thrown after a command has printed a negative answer. Exit code: 1, as for cmp.
 struct AnsweredNo {};
 
-/// What an exception means to a user: an Error says so itself; out of memory, wherever that happened, is 81; what the
-/// system refused is 74; anything else is a bug of ours, 70.
+/// Converts an exception to an Error with an exit code: an Error keeps its own, lack of memory is 81, a refusal by the
+/// system is 74, and anything else is a bug of chargpt, 70.
 Error failure_of(const std::exception& error);
 
-/// How a failure is told on stderr.
+/// How failures are printed on stderr.
 struct FailureForm {
   bool verbose = false;  ///< with the backtrace, if there is one
   bool json = false;     ///< as {"error":{"code":65,"message":"…"}}, the last line of stderr
 };
 
-/// To be called first: keeps a little memory back for the way out when there is no more, and makes one line and an exit
-/// code of what would else abort: an exception that left a thread, or was thrown while another one was on its way.
-/// All failures are told in this form.
+/// Call first. Reserves some memory to report lack of memory, and reports
+/// exceptions that would abort the process (thrown out of a thread or during
+/// another exception) as one line and an exit code. Sets the form of all failures.
 void prepare_for_failures(const FailureForm& form);
 
 /// Whether advice on lack of memory names options of a training.
@@ -37,11 +37,11 @@ inline bool is_training = false;
 /// Prints `chargpt: error: …`, or JSON, and returns the exit code.
 int report_failure(const std::exception& error);
 
-/// What writing to stdout failed with: an Error io (disk full, a limit on file size). None for a closed pipe, whose
-/// reader wants no more.
+/// Returns the Error io of a failed write to stdout (disk full, a limit on file size); nullopt for a closed pipe, which
+/// is not an error.
 std::optional<Error> output_error(int reason);
 
-/// Flushes stdout: 0, or the code of an output error, which is printed.
+/// Flushes stdout. Returns 0, or prints an output error and returns its code.
 int finish_output();
 
 }  // namespace chargpt

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t name_width = 28;
 
-/// "  -o,--output FILE", and where its meaning begins.
+/// "  -o,--output FILE", padded to the column of the description.
 std::string left_of(const OptionText& option) {
   std::string left = "  " + (option.letter.empty() ? "" : option.letter + ",") + option.shown_name();
   if (option.takes_value()) left += (option.takes_value_after_equals() ? "" : " ") + option.value;
@@ -49,7 +49,7 @@ std::string usage(const Options& options, const HelpText& help) {
   return text + " [OPTIONS]\n";
 }
 
-/// In the order of their first options, those of a config last.
+/// Groups in the order of their first options; config groups come last.
 std::vector<std::string> groups_of(const Options& options) {
   std::vector<std::string> groups;
   for (const auto& option : options.all())

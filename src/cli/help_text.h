@@ -1,4 +1,4 @@
-// The texts of `chargpt COMMAND --help` and `-h`, wrapped to the terminal. Knows no command.
+// The texts of `chargpt COMMAND --help` and `-h`, wrapped to the terminal. Independent of commands.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace chargpt {
 
-/// Groups of options whose names start like this come at the end of the text.
+/// Option groups whose names start with this come last in the text.
 inline const std::string config_groups = "Config: ";
 
 struct HelpText {
@@ -19,9 +19,9 @@ struct HelpText {
 
 /// Columns of the terminal on stdout, from 60 to 120; 100 if stdout is not a terminal.
 std::size_t help_width();
-/// Of --help: every option with its meaning, range and default.
+/// The text of --help: every option with its meaning, range and default.
 std::string full_help(const Options& options, const HelpText& help);
-/// Of -h: the example, the arguments, and a short line for each of the first dozen options.
+/// The text of -h: the example, the arguments, and a short line for each of the first dozen options.
 std::string short_help(const Options& options, const HelpText& help);
 
 }  // namespace chargpt

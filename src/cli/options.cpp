@@ -22,7 +22,7 @@ std::string shown(const std::string& given) {
   return given.empty() ? "an empty value" : printable(given);
 }
 
-/// "a whole number, 0 to 4096", "one of train, val, all", "KEY=VALUE": what an option takes; empty: any text.
+/// "a whole number, 0 to 4096", "one of train, val, all", "KEY=VALUE": the values of an option; empty: any text.
 std::string taken_by(const Option& option) {
   const OptionText& text = option.text();
   const std::string range = text.range.empty() ? "" : ", " + text.range;
@@ -33,7 +33,7 @@ std::string taken_by(const Option& option) {
   return text.value == "TEXT" || text.value == "VALUE" ? "" : text.value;
 }
 
-/// CLI11 splits an argument "[a,b]" where several may be given; here each is a path. The mark is no part of any.
+/// CLI11 splits an argument "[a,b]" if several may be given, but here each is a path. The mark prevents that.
 constexpr char mark = '\x1F';
 
 std::string marked(const std::string& argument) {
@@ -44,7 +44,7 @@ std::string unmarked(const std::string& argument) {
   return argument.starts_with(mark) ? argument.substr(1) : argument;
 }
 
-/// Without leading zeros, which CLI11 takes for the mark of an octal number.
+/// Removes leading zeros, which CLI11 reads as the mark of an octal number.
 std::string decimal(std::string number) {
   const std::size_t first = number.starts_with('-') || number.starts_with('+') ? 1 : 0;
   while (number.size() > first + 1 && number[first] == '0' && number[first + 1] >= '0' && number[first + 1] <= '9')
@@ -52,7 +52,7 @@ std::string decimal(std::string number) {
   return number;
 }
 
-/// For an option with too few words, or an argument with too many, as CLI11 found.
+/// The message for an option with too few words or an argument with too many.
 std::string wrong_count(const Option& option) {
   if (option.text().positional())
     return option.name() + " takes up to " + std::to_string(most_words) + " words; " +
@@ -71,19 +71,19 @@ std::string folded(std::string name) {
   return name;
 }
 
-/// What another program's option is called here, said in options; "" where it is not known.
+/// Our options for another program's option `flag`, as a hint; "" if unknown.
 std::string said_here(const std::string& flag) {
   std::string key = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
   std::ranges::replace(key, '-', '_');
   std::string said = replacement_of(key);
-  if (said.find("--" + key) != std::string::npos) return "";  // of that name, but of another command
+  if (said.find("--" + key) != std::string::npos) return "";  // an option of another command
   for (const std::string section : {"data", "model", "train", "eval", "sample"})
     for (std::size_t at = said.find(section + "."); at != std::string::npos; at = said.find(section + ".", at))
       said.replace(at, section.size() + 1, "--");
   return said;
 }
 
-/// What other programs call some options.
+/// Names of some options in other programs, and ours.
 constexpr std::pair<const char*, const char*> words_of_others[] = {{"--length", "--tokens"}, {"-n", "--num_samples"}};
 
 }  // namespace
@@ -161,7 +161,7 @@ std::string Option::refusal(const std::string& given) const {
   Value value{};
   errno = 0;
   bool understood = CLI::detail::lexical_cast(given, value);
-  const bool is_beyond = std::is_integral_v<Value> && errno == ERANGE;  // and value the nearest number that is not
+  const bool is_beyond = std::is_integral_v<Value> && errno == ERANGE;  // value is then the nearest number
   if constexpr (std::is_floating_point_v<Value>) understood = understood && std::isfinite(value);
   if (!understood && !is_beyond) return shown(given) + " is not understood; it takes " + taken_by(*this);
   if (above_zero_ && value <= 0) return given + " is not above 0";
@@ -252,7 +252,7 @@ const Option* Options::meant_by(const std::string& argument) const {
   return nullptr;
 }
 
-/// CLI11 leaves out an empty word where several may be given.
+/// Needed because CLI11 drops empty words if several may be given.
 void Options::refuse_empty_argument() const {
   std::vector<std::string> names;
   for (const auto& option : all_)
@@ -261,9 +261,9 @@ void Options::refuse_empty_argument() const {
               names.empty() ? "an option" : joined(names, " or "), "; see chargpt ", command_, " --help");
 }
 
-/// The words for CLI11: options spelled as declared, an empty value (`--prompt=`) as a word of its own, in whose place
-/// CLI11 would take the next one, an option that takes several words repeated before each of them, and arguments
-/// marked that CLI11 would take for lists.
+/// The words for CLI11: options spelled as declared; an empty value (`--prompt=`) as a separate word, or CLI11 would
+/// take the next one; an option of several words repeated before each of them; and marks on arguments that CLI11 would
+/// take for lists.
 std::vector<std::string> Options::words_of(const std::vector<std::string>& arguments) const {
   std::vector<std::string> words;
   bool is_value = false;           // of the option before
@@ -301,7 +301,7 @@ std::vector<std::string> Options::words_of(const std::vector<std::string>& argum
   return words;
 }
 
-/// What CLI11 could not place: an unknown option (with the nearest known one) or a surplus word.
+/// Refuses an argument that CLI11 did not accept: an unknown option (with the nearest known one) or a surplus word.
 void Options::refuse_extra(const std::string& extra) const {
   const std::string see = "; see chargpt " + command_ + " --help";
   std::vector<std::string> known;
@@ -317,7 +317,7 @@ void Options::refuse_extra(const std::string& extra) const {
       throw Error(ExitCode::usage, "unknown option ", name, "; did you mean ", ours, "?");
   if (const std::string here = said_here(name); !here.empty())
     throw Error(ExitCode::usage, "unknown option ", name, ": ", here);
-  std::vector<std::string> longer;  // of which it is the beginning
+  std::vector<std::string> longer;  // options that start with `name`
   for (const auto& option : all_)
     if (name.size() > 4 && !option->text().hidden && folded(option->name()).starts_with(folded(name)))
       longer.push_back(option->name());
@@ -325,7 +325,7 @@ void Options::refuse_extra(const std::string& extra) const {
               longer.size() == 1 ? "; did you mean " + longer.front() + "?" : did_you_mean(name, known, see));
 }
 
-/// CLI11 keeps all values given for an option, and words its refusal of a second one differently.
+/// CLI11 keeps all values given for an option, and its own message for a second one varies.
 void Options::refuse_repeated() const {
   for (const auto& option : all_)
     if (option->given_twice())
@@ -333,7 +333,7 @@ void Options::refuse_repeated() const {
                   printable(option->values()[1]), "; give it once");
 }
 
-/// "--seed: 1 required INT missing" is what CLI11 says.
+/// Replaces CLI11's message "--seed: 1 required INT missing".
 void Options::refuse_wrong_count(const std::exception& refusal) const {
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&refusal) == nullptr) return;
   const std::string what = refusal.what();
@@ -344,7 +344,7 @@ void Options::refuse_wrong_count(const std::exception& refusal) const {
 
 bool Options::parse(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = words_of(arguments);
-  std::ranges::reverse(words);  // as CLI11 takes them
+  std::ranges::reverse(words);  // the order that CLI11 expects
   const std::string see = "; see chargpt " + command_ + " --help";
   try {
     app_->parse(words);

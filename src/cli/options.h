@@ -1,5 +1,5 @@
-// The options of one command: declared here, read by CLI11. Only options.cpp includes CLI11, whose header takes longer
-// to compile than all the rest of a command. Knows no command and prints nothing.
+// The options of one command, parsed by CLI11. Only options.cpp includes CLI11, because its header takes longer to
+// compile than the rest of a command. Independent of commands; prints nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ class Option;
 
 namespace chargpt {
 
-/// What `--help` says of an option.
+/// The description of an option for `--help`.
 struct OptionText {
-  std::string name{};      ///< "--seed"; "RUN" of a positional argument
-  std::string letter{};    ///< "-h" of --help; empty: none
-  std::string value{};     ///< what stands for its value: "INT", "{auto,always,never}"; empty: a flag takes none;
-                           ///< "[=RATE]": it takes one only after "="
+  std::string name{};      ///< "--seed"; "RUN" for a positional argument
+  std::string letter{};    ///< "-h" for --help; empty: none
+  std::string value{};     ///< name of its value: "INT", "{auto,always,never}"; empty: a flag, without value;
+                           ///< "[=RATE]": takes a value only after "="
   std::string range{};     ///< "1 to 9", "above 0"; empty: any
   std::string standard{};  ///< the default, as one would type it; empty: none
   std::string group = "Options";
@@ -37,9 +37,9 @@ struct OptionText {
   bool positional() const { return !name.starts_with("-"); }
   bool takes_value() const { return !positional() && !value.empty(); }
   bool takes_value_after_equals() const { return value.starts_with("[="); }
-  /// With dashes, as people are shown it; underscores, as in the keys of a config, are understood too.
+  /// The name with dashes, for display. The command line also accepts underscores, as in config keys.
   std::string shown_name() const;
-  /// The first clause of the help, with the condition that stands before it: "train: steps measured".
+  /// The first clause of the help, with its leading condition: "train: steps measured".
   std::string in_brief() const;
 };
 
@@ -47,21 +47,21 @@ struct OptionText {
 class Option {
  public:
   Option& required();
-  /// Of numbers: from `least` to `most`; above 0; 0 and above.
+  /// Limits a number: from `least` to `most`; above 0; at least 0.
   Option& range(std::int64_t least, std::int64_t most);
   Option& positive();
   Option& non_negative();
-  /// Of texts: one of `values`.
+  /// Limits a text to one of `values`.
   Option& one_of(const std::vector<std::string>& values);
   Option& excludes(const Option& other);
-  /// Of a list: takes all words up to the next option ("--text A B C"); "--text=A" takes one.
+  /// For a list: takes all words up to the next option ("--text A B C"); "--text=A" takes one.
   Option& takes_words() { return set(text_.words, true); }
-  /// `meant` of a given text takes its place.
+  /// Replaces a given text by the result of `meant`.
   Option& stands_for(std::string (*meant)(const std::string& given));
-  /// An empty value, which is refused elsewhere, is one.
+  /// Accepts an empty value, which is refused otherwise.
   Option& may_be_empty() { return set(may_be_empty_, true); }
-  /// Without one of its values (see one_of), the option alone is given as this one. With any value, it takes one only
-  /// after "=".
+  /// The option's value if given alone, without a word of
+  /// one_of(). Any other value must then be given after "=".
   Option& alone_means(const std::string& value) { return set(alone_, value); }
 
   /// For --help only.
@@ -73,10 +73,10 @@ class Option {
 
   const OptionText& text() const { return text_; }
   const std::string& name() const { return text_.name; }
-  /// See one_of(); empty: any value.
+  /// The values of one_of(); empty: any value.
   const std::vector<std::string>& choices() const { return choices_; }
 
-  /// On the parsed command line: whether the option was given, and with what values.
+  /// Whether the option was given on the parsed command line, and its values.
   bool given() const;
   const std::vector<std::string>& values() const;
 
@@ -88,7 +88,7 @@ class Option {
     member = value;
     return *this;
   }
-  /// Why a number is refused; empty if it is not.
+  /// Returns why a number is refused, or "".
   template <class Value>
   std::string refusal(const std::string& given) const;
   std::string refusal_of_empty(const std::string& given) const;
@@ -102,25 +102,25 @@ class Option {
   bool above_zero_ = false, may_be_empty_ = false;
 };
 
-/// All options of a command, in the order of --help. A name that begins with "--" is an option's ("-o,--output": with a
-/// letter for short), any other one a positional argument's; `-` and `_` in it are the same on the command line. What
-/// an option is bound to must live until the command has run; its value at declaration is the default.
+/// All options of a command, in the order of --help. Names that begin with "--" are options ("-o,--output": with a
+/// short form), others positional arguments; `-` and `_` are equal on the command line. The variable bound to an option
+/// must live until the command has run; its value at declaration is the default.
 class Options {
  public:
   explicit Options(const std::string& command);
   ~Options();
 
   Option& flag(const std::string& name, bool& value, const std::string& help);
-  /// Of std::string, std::int64_t or double.
+  /// Adds an option for std::string, std::int64_t or double.
   template <class Value>
   Option& add(const std::string& name, Value& value, const std::string& help);
-  /// May be repeated, with one value each time; of a positional argument, up to 1000 words.
+  /// Adds an option that may be repeated, with one value each time, or a positional argument of up to 1000 words.
   Option& add(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  /// `set` is called with the given one of `names`; `standard` holds if none is given.
+  /// Calls `set` with the given one of `names`; `standard` is the default.
   Option& choice(const std::string& name, const std::vector<std::string>& names, const std::string& standard,
                  std::function<void(const std::string& name)> set, const std::string& help);
 
-  /// Of an enumeration, by the names of its values; the one at declaration holds if none is given.
+  /// Adds an option for an enumeration, by the names of its values; the value at declaration is the default.
   template <class E>
   Option& choice(const std::string& name, E& value, const std::string& help) {
     const std::vector<std::string> names(std::begin(EnumNames<E>::names), std::end(EnumNames<E>::names));
@@ -129,25 +129,25 @@ class Options {
   }
 
   const std::string& command() const { return command_; }
-  /// --help first.
+  /// All options; --help is the first.
   const std::vector<std::unique_ptr<Option>>& all() const { return all_; }
-  /// The option of this name, which must exist.
+  /// Returns the option with this name, which must exist.
   Option& find(const std::string& name) const;
-  /// The option that `--name` or `--name=value` means, whatever its `-` and `_`; null: none.
+  /// Finds the option of `--name` or `--name=value`, with `-` and `_` as equal; nullptr: none.
   const Option* meant_by(const std::string& argument) const;
 
-  /// `defaults`: called before --help to set default_text of options; returns the line that says whose they are.
+  /// `defaults` is called before --help: it sets default_text of options and returns a line that names their source.
   void set_help_defaults(std::function<std::string()> defaults) { help_defaults_ = std::move(defaults); }
   std::string help_defaults() const { return help_defaults_ ? help_defaults_() : ""; }
 
-  /// Called in order between on_parsed's output and the command: for what was left out.
+  /// Adds a callback that fills in omitted arguments; called in order after start_output() and before the command.
   void before_run(std::function<void()> settle) { settle_.push_back(std::move(settle)); }
   void settle() const {
     for (const auto& each : settle_) each();
   }
   void on_parsed(std::function<void()> run) { run_ = std::move(run); }
-  /// Sets what the options are bound to. False if --help is among `arguments`. Error usage, naming the option, for
-  /// what is not understood.
+  /// Sets the bound variables. Returns false if --help is among `arguments`. Throws Error usage, naming the option, if
+  /// an argument is invalid.
   bool parse(const std::vector<std::string>& arguments);
   void run() const { run_(); }
 

@@ -41,7 +41,7 @@ void flush_text() {
 
 namespace {
 
-/// nlohmann-json escapes everything below a space; outside strings a document has nothing else to escape.
+/// Escapes the other control characters of a document; nlohmann-json already escapes those below a space.
 std::string for_terminal(std::string text) {
   for (std::size_t at = 0; (at = text.find('\x7F', at)) != std::string::npos;) text.replace(at, 1, "\\u007f");
   return escape_for_terminal(text);

@@ -1,5 +1,5 @@
-// What commands write: text and JSON on standard output, every byte of it for a file or a pipe, nothing that a terminal
-// would obey for a terminal; and a line on stderr that says how far long work has come.
+// Output of commands: text and JSON on standard output (unchanged to files and pipes, control characters escaped on a
+// terminal), and a progress line on stderr for long work.
 #pragma once
 
 #include <cstddef>
@@ -15,38 +15,38 @@
 
 namespace chargpt {
 
-/// All bytes as they are. Errors as print_text.
+/// Writes all bytes unchanged. Errors: as print_text().
 void write_output(std::string_view bytes);
-/// All bytes of `text`, NUL among them; on a terminal as escape_for_terminal shows it. Error io where they cannot be
-/// written (disk full), so that long work ends there; none where the reader has gone.
+/// Writes all bytes of `text`, including NUL; on a terminal through escape_for_terminal(). Throws Error io if writing
+/// fails (disk full), to end long work; ignores a closed pipe.
 void print_text(std::string_view text);
-/// What was printed so far, to where it goes. Errors as print_text.
+/// Flushes standard output. Errors: as print_text().
 void flush_text();
 
-/// json[key] = text. If text is not UTF-8, as a model of bytes may write, it has U+FFFD there for invalid bytes, and
-/// json[key + "_base64"] holds its bytes (RFC 4648).
+/// Sets json[key] = text. If text is not UTF-8 (from a byte-level model), invalid bytes are printed as U+FFFD, and
+/// json[key + "_base64"] contains the bytes (RFC 4648).
 void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_view text);
 
-/// json_text on standard output. On a terminal, what it would obey (DEL, C1 controls, direction overrides) is written
-/// as \u009b: the same document.
+/// Writes json_text() to standard output. On a terminal DEL, C1 controls and direction overrides are written as \u009b;
+/// the document is the same.
 void print_json(const nlohmann::ordered_json& json, int indent = 2);
 
-/// The same on one line, of `json`, an object that is not empty, with one more member: the list `key` of `count` items.
-/// They are made and written one by one, so that a long list takes no memory.
+/// Writes `json`, a non-empty object, on one line with one more member: the list `key` of `count` items. Makes and
+/// writes items one by one, so that a long list needs little memory.
 void print_json_with_list(const nlohmann::ordered_json& json, const std::string& key, std::size_t count,
                           const std::function<nlohmann::ordered_json(std::size_t)>& item);
 
-/// A status line on stderr, by this machine's clock.
+/// A status line on stderr, timed by the steady clock.
 class WorkLine {
  public:
   /// Shows nothing in the first `after` seconds, and nothing at all with --quiet.
   explicit WorkLine(const OutputArguments& output, double after = 2);
 
   void show(const std::string& text);
-  /// Shows "`what`: 34%". The line must outlive it.
+  /// Returns a heartbeat that shows "`what`: 34%". This object must outlive it.
   Heartbeat heartbeat(const std::string& what);
   void clear() { line_.clear(); }
-  double seconds() const;  ///< since it was made
+  double seconds() const;  ///< since construction
 
  private:
   double begun_;

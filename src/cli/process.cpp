@@ -33,7 +33,7 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// How long ago this process was launched, according to the script that became it; none if that makes no sense.
+/// Seconds since the launch of this process, from CHARGPT_LAUNCHED; nullopt if absent or not plausible.
 std::optional<double> seconds_since_launch() {
   const char* const launched = std::getenv("CHARGPT_LAUNCHED");
   const double age = launched == nullptr ? -1 : seconds_of(CLOCK_REALTIME) - std::strtod(launched, nullptr);
@@ -42,7 +42,7 @@ std::optional<double> seconds_since_launch() {
 
 std::atomic<bool> stop_requested{false};
 std::atomic<int> first_signal{0};
-std::atomic<bool> answered{false}, repainted{false};  ///< with a line; in place of the repainted one
+std::atomic<bool> answered{false}, repainted{false};  ///< whether to print a line; to replace a repainted one
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
               "used in a signal handler");
 
@@ -53,7 +53,7 @@ void write_line(std::string_view line) {
   errno = before;
 }
 
-/// SIGXCPU comes again with every second of CPU time until the hard limit ends the process: time to save.
+/// SIGXCPU repeats every second of CPU time until the hard limit ends the process, so later ones are ignored.
 void on_signal(int signal) {
   const bool first = !stop_requested.exchange(true);
   if (!first && signal == SIGXCPU) return;
@@ -110,7 +110,7 @@ void end_with_parent() {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (std::to_string(getppid()) == parent) return;
   log_error("process ", parent, ", which started this one (", parent_variable,
-            " in the environment), has ended; unset that to run without it");
+            " in the environment), has ended; unset it to run without that process");
   raise(SIGTERM);
 }
 

@@ -14,7 +14,7 @@
 namespace chargpt {
 namespace {
 
-/// The next bytes, waited for even where standard input does not block; 0 at its end.
+/// Reads the next bytes, and waits for them even if standard input does not block. Returns 0 at its end.
 std::size_t read_some(std::array<char, 1 << 16>& piece) {
   while (true) {
     const ssize_t count = ::read(STDIN_FILENO, piece.data(), piece.size());

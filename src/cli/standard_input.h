@@ -1,5 +1,5 @@
-// What a command reads from standard input beside a training text: as much as a file may hold, waited for where nothing
-// is there yet. Knows no meaning of it.
+// Reads prompts and lines from standard input, up to the size limit of a file; waits for input. Independent of its
+// meaning.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 namespace chargpt {
 
-/// All of it, without a byte order mark. Error data above the limit of --prompt-file, io where reading fails.
+/// Reads all input, without a byte order mark. Throws Error data above the limit of --prompt-file, io if reading fails.
 std::string read_standard_input();
 
-/// Its lines one by one, without their ends.
+/// Reads standard input line by line, without line ends.
 class StandardInputLines {
  public:
-  /// False at the end. Errors as read_standard_input, of one line.
+  /// Returns false at the end. Errors: as read_standard_input(), with the limit per line.
   bool next(std::string& line);
 
  private:
-  std::string pending_;  ///< read, and not given yet
+  std::string pending_;  ///< read but not returned
   bool ended_ = false;
 };
 
-/// The limit, in bytes.
+/// The limit of --prompt-file, in bytes.
 inline constexpr std::uint64_t most_prompt_bytes = std::uint64_t{64} << 20;
 
 }  // namespace chargpt

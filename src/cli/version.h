@@ -1,4 +1,4 @@
-// What this program is made of.
+// The version of this program and of its parts.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace chargpt {
 
 std::string program_version();  ///< "0.2.0 (7c211ea)"
-/// `chargpt --version`: version, git revision, the LibTorch of its other part, CUDA, CPU capability. Loads nothing.
+/// The text of `chargpt --version`: version, git revision, LibTorch, CUDA, CPU capability. Does not load LibTorch.
 std::string version_text();
 
 }  // namespace chargpt

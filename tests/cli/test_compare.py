@@ -48,7 +48,7 @@ class ChildrenTest(CompareTest):
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 81, err)
         self.assertIn("ladder/masked, seed 1337: was killed (signal 9)", err)
-        self.assertIn("1 run ended without a result (above); to train them again, give the same command with --out out", err)
+        self.assertIn("1 run ended without a result (above); to train them again, repeat the command with --out out", err)
         self.assertIn("failed  ladder/masked", out)
         self.assertEqual([seed["loss"] is None for row in self.table("out") for seed in row["seeds"]], [False, False, True, False])
         self.assertEqual(self.succeed(*self.COMMAND, "--out", "out", "--jobs", "2").err.count("trained before"), 3)
@@ -69,7 +69,7 @@ class ChildrenTest(CompareTest):
         for run in ("out/ladder-bigram-seed1337", "out/ladder-masked-seed1338"):
             process = self.started(*self.COMMAND, "--out", "out")
             self.child_of(process, run)
-            self.assertIn("stopped; to continue, give the same command with --out out", self.ended_by(process, signal.SIGINT))
+            self.assertIn("stopped; to continue, repeat the command with --out out", self.ended_by(process, signal.SIGINT))
         self.succeed(*self.COMMAND, "--out", "out")
         self.assertEqual(self.table("out"), self.table("whole"))
 

@@ -41,7 +41,7 @@ class CompareTest(ProgramTest):
         process = self.started(*command)
         runs = [self.folder / f"out/ladder-bigram-seed{seed}" for seed in (1337, 1338)]
         self.wait_for(lambda: all(map(self.last_step, runs)))
-        self.assertIn("stopped; to continue, give the same command with --out out", self.ended_by(process, signal.SIGINT))
+        self.assertIn("stopped; to continue, repeat the command with --out out", self.ended_by(process, signal.SIGINT))
         for run in runs:
             with open(run / ".lock", "rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its process has ended

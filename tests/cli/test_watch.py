@@ -37,7 +37,7 @@ class WatchTest(ProgramTest):
         shown = terminal.read_until("● val".encode())
         shown += terminal.read_until("● val".encode())  # painted anew
         self.assertIn(b"going: running", shown)
-        self.assertIn(b"Ctrl-C ends this view; the run goes on\x1b[K\x1b[J", shown)
+        self.assertIn(b"Ctrl-C ends this view; the run continues\x1b[K\x1b[J", shown)
         process.send_signal(signal.SIGINT)
         shown = (shown + terminal.read_to_the_end_of(process)).decode()
         self.assertEqual(process.returncode, 130)

@@ -1,4 +1,4 @@
-// `chargpt attention RUN --prompt TEXT`: which characters each head looks at.
+// `chargpt attention RUN --prompt TEXT`: which characters each head attends to.
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
@@ -29,9 +29,9 @@ struct Arguments : ModelArguments {
   bool numbers = false;
 };
 
-/// Of each head the last row: what it looks at from the last character.
+/// Adds the last row of each head: its weights at the last character.
 void add_last_rows(Report& report, const AttentionWeights& weights, const PromptWindow& window) {
-  report.say("which characters each head looks at from the last one; the higher the block, the more weight\n");
+  report.say("which characters each head attends to from the last one; a higher block is a larger weight\n");
   for (std::int64_t layer = 0; layer < weights.layers; ++layer) {
     std::vector<float> rows;
     for (std::int64_t head = 0; head < weights.heads; ++head) {
@@ -43,7 +43,7 @@ void add_last_rows(Report& report, const AttentionWeights& weights, const Prompt
   report.say("\n--layer and --head show all rows of one head, --numbers as numbers.\n");
 }
 
-/// In percent; on a terminal of the last characters that fit.
+/// Weights in percent; on a terminal only the last characters that fit.
 Table numbers_of(std::span<const float> weights, const std::vector<std::string>& symbols) {
   constexpr std::size_t column = 7;  // "  100.0"
   const std::size_t T = symbols.size(), columns = terminal_columns(STDOUT_FILENO),
@@ -84,7 +84,7 @@ Json to_json(const LoadedRun& run, const AttentionWeights& weights, const Prompt
   return json;
 }
 
-/// 1-based; 0 where it was not given.
+/// Checks a 1-based number; 0: not given.
 void check_place(const char* option, std::int64_t value, std::int64_t count) {
   if (value > count) throw Error(ExitCode::usage, option, " ", value, " is too large; the model has ", count);
 }
@@ -94,10 +94,10 @@ Report run_attention(const Arguments& arguments) {
   const PromptWindow window = prompt_window(run, arguments.prompt);
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (weights.layers == 0)
-    throw Error(ExitCode::usage, "a ", run.config().model.type, " model attends to nothing: it sees one character");
+    throw Error(ExitCode::usage, "a ", run.config().model.type, " model has no attention: it sees only one character");
   check_place("--layer", arguments.layer, weights.layers);
   check_place("--head", arguments.head, weights.heads);
-  if (leaks(run.config().model)) log_note("this model leaks: every character looks at the whole window");
+  if (leaks(run.config().model)) log_note("this model leaks: every character attends to the whole window");
   Report report(arguments.output.json ? to_json(run, weights, window) : Json());
   report.indent = -1;
   if (arguments.layer == 0 && arguments.head == 0 && !arguments.numbers) {
@@ -107,7 +107,7 @@ Report run_attention(const Arguments& arguments) {
   const std::int64_t layer = std::max<std::int64_t>(1, arguments.layer),
                      head = std::max<std::int64_t>(1, arguments.head);
   const auto rows = weights.of_head(layer - 1, head - 1);
-  report.say(fmt::format("layer {} head {}: each row is a character, and what it looks at\n\n", layer, head));
+  report.say(fmt::format("layer {} head {}: each row is a character, and what it attends to\n\n", layer, head));
   arguments.numbers ? report.add(numbers_of(rows, window.symbols)) : report.draw(bars_of(rows, window.symbols));
   return report;
 }
@@ -117,7 +117,7 @@ Report run_attention(const Arguments& arguments) {
 void add_attention(Options& options) {
   Arguments& arguments = arguments_for(options, run_attention);
   add_run_argument(options, arguments.run);
-  options.add("--prompt", arguments.prompt, "the text to look at").required().may_be_empty();
+  options.add("--prompt", arguments.prompt, "the text to show").required().may_be_empty();
   const Option& layer =
       options.add("--layer", arguments.layer, "layer of a head to show whole (1: the first)").positive();
   const Option& head =

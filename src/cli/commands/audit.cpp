@@ -1,4 +1,4 @@
-// `chargpt audit RUN`: whether a model writes or recites what it was trained on.
+// `chargpt audit RUN`: whether a model recites its training text.
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
@@ -34,26 +34,26 @@ struct Arguments : ModelArguments {
   double temperature = 0.8;
 };
 
-/// Stretches from here on are copied and no turn of phrase: held-out text of the same hand has hardly any.
+/// Stretches of this length count as copied: held-out text of the same author has hardly any.
 constexpr std::int64_t copied_stretch = 32;
 constexpr std::int64_t default_samples = 16, default_documents = 400;
 constexpr std::array<std::int64_t, 7> lengths = {4, 8, 12, 16, 24, 32, 64};
 
 using Texts = std::vector<std::vector<std::int64_t>>;
 
-/// Where the text has documents: of those written to their end, how many stand in a split.
+/// For texts of documents: how many completed samples are documents of a split.
 struct WrittenDocuments {
   std::int64_t ended = 0, trained_on = 0, held_out = 0;
-  double times = 0;  ///< documents of the train split, for each held out; 0: none is held out whole
+  double times = 0;  ///< documents of the train split per held-out one; 0: none is held out whole
   std::int64_t fresh() const { return ended - trained_on - held_out; }
   double share(std::int64_t count) const {
     return ended == 0 ? 0 : static_cast<double>(count) / static_cast<double>(ended);
   }
-  /// Beyond those that a model would hit upon without having seen them, as it does of the held-out ones.
+  /// Share of recited documents, minus those expected by chance, estimated from the held-out ones.
   double recited() const { return share(trained_on) - times * share(held_out); }
 };
 
-/// Samples, or held-out text, against the train split.
+/// Samples and held-out text compared with the train split.
 struct Audit {
   CopiedText samples, held_out;
   Texts texts;  ///< the samples, without the ends of documents
@@ -68,9 +68,9 @@ std::int64_t document_of(const LoadedRun& run) {
   return run.checkpoint.vocabulary.document();
 }
 
-/// They end where a document does, with its end as their last id.
+/// Writes the samples; one ends where a document ends, with that id as its last.
 Texts samples_of(const Arguments& arguments, const LoadedRun& run, const Heartbeat& heartbeat) {
-  // No filters, whatever the run's config says.
+  // Without the filters of the run's config.
   const SampleConfig sample{
       .tokens = arguments.tokens, .num_samples = arguments.samples, .temperature = arguments.temperature};
   Texts texts(static_cast<std::size_t>(arguments.samples));
@@ -85,7 +85,7 @@ Texts samples_of(const Arguments& arguments, const LoadedRun& run, const Heartbe
   return texts;
 }
 
-/// Takes the ends of documents off the samples.
+/// Counts the documents, and removes their end ids from the samples.
 WrittenDocuments written_documents(Texts& texts, const Corpus& corpus) {
   const KnownDocuments trained_on(corpus.train()), held_out(corpus.val());
   WrittenDocuments written;
@@ -101,7 +101,7 @@ WrittenDocuments written_documents(Texts& texts, const Corpus& corpus) {
   return written;
 }
 
-/// The first of the documents held out, as many as were sampled and no longer than a sample may be.
+/// The first held-out documents, as many as were sampled and no longer than a sample may be.
 Texts held_out_documents(const Arguments& arguments, TokenView val) {
   Texts texts(1);
   for (std::int64_t i = 1; i < val.size(); ++i) {
@@ -146,7 +146,7 @@ Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corp
   return result;
 }
 
-/// In one sentence, what the figures amount to.
+/// The conclusion, in one sentence.
 std::string verdict(const Audit& audit) {
   const double recited = audit.documents ? audit.documents->recited() : 0;
   if (audit.copied() >= 0.5 || recited >= 0.5) return "It mostly recites its training text.";
@@ -155,7 +155,7 @@ std::string verdict(const Audit& audit) {
   return "It writes text of its own.";
 }
 
-/// Of the documents written to their end: how many are new, and how many stand where.
+/// How many completed documents are new, and how many are in each split.
 std::string documents_line(const Audit& audit) {
   const WrittenDocuments& documents = *audit.documents;
   const auto told = [&](std::int64_t count) {
@@ -187,7 +187,7 @@ std::int64_t line_of_token(TokenView text, std::int64_t token, std::int64_t line
   return line;
 }
 
-/// By length, as far as some sample is that long: the shares that do not stand in the training text.
+/// Shares of stretches that are not in the training text, by length, up to the longest sample.
 Json new_shares(const Audit& audit) {
   const auto longest = std::ssize(*std::ranges::max_element(audit.texts, {}, &std::vector<std::int64_t>::size));
   Json shares = Json::array();
@@ -199,7 +199,7 @@ Json new_shares(const Audit& audit) {
   return shares;
 }
 
-/// The stretch in quotation marks, its end cut off where it is wider than the terminal.
+/// The stretch in quotation marks, cut off if it is wider than the terminal.
 std::string quoted_stretch(const std::string& stretch) {
   constexpr std::size_t most = 74, around = 6;
   const std::size_t columns = terminal_columns(STDOUT_FILENO);
@@ -263,7 +263,8 @@ Report run_audit(const Arguments& given) {
   if (arguments.samples == 0) arguments.samples = documents ? default_documents : default_samples;
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
   if (corpus.val().size() < 2)
-    throw Error(ExitCode::data, "the run held nothing out (data.val_fraction), so there is nothing to compare with");
+    throw Error(ExitCode::data,
+                "the run has no validation split to compare with; train one with data.val_fraction above 0");
   const Audit result = audit(arguments, run, corpus);
   const auto& text = result.texts[static_cast<std::size_t>(result.samples.text)];
   const std::string longest = run.checkpoint.vocabulary.decode(

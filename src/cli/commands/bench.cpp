@@ -41,7 +41,7 @@ struct Arguments {
   ConfigArguments config;
   Context context = Context::automatic;
   std::string what, subject, engine = "auto";
-  const Options* options = nullptr;       ///< knows which options were given
+  const Options* options = nullptr;       ///< shows which options were given
   std::int64_t warmup = 20, steps = 200;  ///< of bench train
   std::int64_t batch = 0, repeats = 5;    ///< of bench sample; batch 0: the run's sample.num_samples
 };
@@ -77,7 +77,7 @@ std::optional<double> step_operations(const ModelConfig& config, std::int64_t vo
   return static_cast<double>(tokens) * (6 * static_cast<double>(weights) + scores);
 }
 
-/// Fused multiply-adds in registers on all threads in force, float32: operations a second. Takes a fifth of a second.
+/// Measures the peak in operations per second: float32 fused multiply-adds in registers, on all threads. Takes 0.2 s.
 double measured_peak() {
   constexpr int bursts = 20;  // of about 10 ms; each thread's best counts, so that a disturbed one does not
   constexpr long rounds = 1'000'000;
@@ -92,8 +92,8 @@ double measured_peak() {
   return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
-/// The arithmetic of a step and, on the CPU, the fraction it reaches of this machine's peak, measured here and now, in
-/// words too: "; 3.84 GFLOP a step at 71 % of the measured peak of 233 GFLOP/s".
+/// Adds the arithmetic of a step and, on the CPU, its fraction of this machine's measured peak. Returns the same in
+/// words: "; 3.84 GFLOP a step at 71 % of the measured peak of 233 GFLOP/s".
 std::string add_operations(Json& json, const Trainer& trainer, double tokens) {
   const ModelConfig& model = trainer.config().config.model;
   const auto operations =
@@ -160,7 +160,7 @@ Times measure_sample(const LoadedRun& run, const SampleConfig& sample) {
 Report bench_sample(const Arguments& arguments) {
   const std::string folder = arguments.subject.empty() ? run_left_out() : run_meant(arguments.subject);
   if (!is_run_or_checkpoint(folder))
-    throw Error(ExitCode::usage, "bench sample measures a trained model; give a run's folder in place of '" +
+    throw Error(ExitCode::usage, "bench sample measures a trained model; pass a run folder instead of '" +
                                      printable(arguments.subject) + "'");
   const LoadedRun run = load_run(folder, /*which=*/"", {.machine = arguments.machine, .context = arguments.context});
   SampleConfig sample = config_to_sample(run, arguments.config).config.sample;
@@ -221,9 +221,9 @@ void add_bench(Options& options) {
   options.add("WHAT", arguments.what, "the steps of a training, or the characters that a run writes in a second")
       .required()
       .one_of({"train", "sample"});
-  const Option& subject =
-      options.add("SUBJECT", arguments.subject,
-                  "of train a preset or path (default: nanogpt-cpu), of sample a run (default: the newest in runs/)");
+  const Option& subject = options.add(
+      "SUBJECT", arguments.subject,
+      "with train a preset or path (default: nanogpt-cpu), with sample a run (default: the newest in runs/)");
   options.add("--warmup", arguments.warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments.steps, "train: steps measured").positive();
   options.add("--engine", arguments.engine, "train: auto, cpu or libtorch");

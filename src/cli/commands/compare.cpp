@@ -1,4 +1,4 @@
-// `chargpt compare`: trains configs with several seeds where that is still to do, scores all runs, ranks them.
+// `chargpt compare`: trains the missing runs of configs with several seeds, scores all runs, and ranks them.
 #include "compare/compare.h"
 
 #include <unistd.h>
@@ -47,15 +47,15 @@ struct Arguments : TrainingArguments {
   std::vector<std::string> presets;  ///< or runs
   std::vector<std::string> varied;
   std::int64_t seeds = 1, jobs = 1;
-  const Options* options = nullptr;  ///< knows which options were given
+  const Options* options = nullptr;  ///< shows which options were given
   std::string out, split = "val";
-  double target = 0;  ///< loss whose time is asked for; 0: none
+  double target = 0;  ///< target loss; 0: none
   bool dry_run = false;
 
   bool test() const { return split == "test"; }
 };
 
-// ---- What is compared.
+// ---- Runs and configs to compare.
 
 /// Whether a word names a run, or one checkpoint of it, rather than a preset or a config's file.
 bool names_run(const std::string& word) {
@@ -63,7 +63,7 @@ bool names_run(const std::string& word) {
          (is_checkpoint_file(word) || (is_folder(word) && is_run(word)));
 }
 
-/// Whether the words are runs. Error usage if only some of them are, and for options that only training uses.
+/// Whether the words are runs. Throws Error usage if only some are, and for options that only training uses.
 bool compares_runs(const Arguments& arguments) {
   const auto run = std::ranges::find_if(arguments.presets, names_run);
   if (run == arguments.presets.end()) return false;
@@ -79,7 +79,7 @@ bool compares_runs(const Arguments& arguments) {
   return true;
 }
 
-/// An option that has no effect in some of the configs is a notice; in all of them, an Error usage.
+/// Throws Error usage for an option without effect in all configs; logs a note if it has an effect in some.
 void refuse_unused_by_all(const std::vector<Variant>& variants) {
   std::vector<Error> refusals;
   for (const Variant& variant : variants) {
@@ -114,7 +114,7 @@ void check_test_split(const Arguments& arguments, const Corpus& corpus) {
     throw Error(ExitCode::usage, "--split test needs data.test_fraction above 0");
 }
 
-/// The text of all, with what a person should know about it.
+/// Loads the common text, and logs notes about it.
 Corpus text_of(const Arguments& arguments, const std::vector<Variant>& variants) {
   tell_terminal(variants.front().options.config.data.text);
   Corpus corpus = common_text(variants, arguments.out, reading_progress(arguments.output));
@@ -128,7 +128,7 @@ Corpus text_of(const Arguments& arguments, const std::vector<Variant>& variants)
 
 // ---- compare.json
 
-/// What an earlier comparison has left in the folder; null for none. Error busy for a file that is not a comparison's.
+/// Reads the results of an earlier comparison in the folder, or null. Throws Error busy for a file of other content.
 Json earlier_results(const fs::path& out) {
   const fs::path path = out / "compare.json";
   if (type_at(path) == fs::file_type::not_found) return nullptr;
@@ -139,7 +139,7 @@ Json earlier_results(const fs::path& out) {
   return json;
 }
 
-/// Numbers of seeds for which a verdict was shown, in order; with those of now at the end, if they are new.
+/// Seed counts of all verdicts shown so far, in order; the current one is appended if it is new.
 std::vector<std::int64_t> looks_with(const Json& earlier, std::int64_t seeds) {
   std::vector<std::int64_t> looks;
   if (earlier.is_object())
@@ -149,9 +149,9 @@ std::vector<std::int64_t> looks_with(const Json& earlier, std::int64_t seeds) {
   return looks;
 }
 
-// ---- What is shown.
+// ---- Output.
 
-/// What counting reaches on the text of the comparison, beside which the ladder is shown.
+/// The counting baselines on the text of the comparison, for the ladder.
 std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
   const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = block_size, .stride = 0});
   const std::string best = "counting " + std::to_string(baselines.ngram_order) + "-grams";
@@ -160,7 +160,7 @@ std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
           {best, "with no more than a window of " + std::to_string(block_size), baselines.ngram_in_windows}};
 }
 
-/// Of a config's runs alone, before anything trains.
+/// Prints the plan of each config, before any training.
 void print_plans(const Arguments& arguments, const std::vector<Variant>& variants, const Corpus& corpus) {
   Report report(Json{{"runs", Json::array()}});
   const auto seeds = static_cast<double>(arguments.seeds);
@@ -188,9 +188,9 @@ void print_plans(const Arguments& arguments, const std::vector<Variant>& variant
   print_report(report, arguments.output);
 }
 
-// ---- Training what is missing.
+// ---- Training of missing runs.
 
-/// Threads of each child; 0: its own choice, which is that of the run if it has begun.
+/// Threads of each child; 0: the child chooses, and a started run keeps its number.
 std::int64_t threads_of_child(const Arguments& arguments, const PlannedRun& run, std::int64_t jobs) {
   const std::int64_t asked = arguments.device.threads;
   if (jobs == 1 || (asked == 0 && !list_checkpoints(run.folder).empty())) return asked;
@@ -221,7 +221,7 @@ std::unique_ptr<ChildProcess> start_child(const Arguments& arguments, const Plan
   return std::make_unique<ChildProcess>(words);
 }
 
-/// The runs of a comparison as they end.
+/// Collects the results of runs as they end.
 class Collector {
  public:
   Collector(const Arguments& arguments, const std::vector<Variant>& variants, const Corpus& corpus)
@@ -243,7 +243,7 @@ class Collector {
             .waiting = [](std::int64_t runs) { log_note("other processes train ", format_count(runs, "run")); }};
   }
 
-  /// Children at once: no more than there are runs, which share the threads.
+  /// Runs to train at once, at most all; they share the threads.
   std::int64_t jobs() const { return jobs_; }
 
   /// Seeds in order, whichever ended first.
@@ -252,12 +252,12 @@ class Collector {
     return std::move(results_);
   }
 
-  /// Error after everything else is printed, with the code of the first child that failed.
+  /// Throws Error with the code of the first child that failed. Call after printing everything else.
   void report_failures(const fs::path& out) const {
     if (failures_ == 0) return;
     const ExitCode code = failed_with_ > 128 || failed_with_ < 2 ? ExitCode::internal : ExitCode(failed_with_);
     throw Error(failed_with_ == 128 + SIGKILL ? ExitCode::memory : code, format_count(failures_, "run"),
-                " ended without a result (above); to train them again, give the same command with --out ",
+                " ended without a result (above); to train them again, repeat the command with --out ",
                 shell_quoted(out.native()));
   }
 
@@ -292,7 +292,7 @@ class Collector {
     results_[run.config].seeds.push_back({.seed = run.seed(), .run = run.folder, .failure = how});
   }
 
-  /// On a terminal the line that shows its training has the heading above it.
+  /// On a terminal the heading of the run is already shown above.
   void tell(const PlannedRun& run, const std::string& line) const {
     const bool below = jobs_ == 1 && repaints(STDERR_FILENO) && !line.starts_with("trained before");
     below ? log_note("  ", line) : log_note(run_heading(run), ": ", line);
@@ -306,7 +306,7 @@ class Collector {
   int failed_with_ = 0;
 };
 
-/// Ranks what was scored, and keeps that it was looked at.
+/// Ranks the scored runs, and adds remarks.
 Comparison ranked(const Arguments& arguments, std::vector<ConfigRuns> runs, const Corpus& corpus) {
   Comparison comparison = rank_configs(std::move(runs), arguments.test() ? corpus.test() : corpus.val());
   comparison.split = arguments.split;
@@ -317,7 +317,7 @@ Comparison ranked(const Arguments& arguments, std::vector<ConfigRuns> runs, cons
   return comparison;
 }
 
-/// False where it was stopped.
+/// Returns false if it was stopped.
 bool train_missing(const Arguments& arguments, const std::vector<Variant>& variants, const Corpus& corpus,
                    const fs::path& out, Collector& collector) {
   const RunsOptions options{.jobs = collector.jobs(), .stop = &stop_on_signals(arguments.output.quiet)};
@@ -344,13 +344,13 @@ void compare_configs(const Arguments& arguments) {
            folder.path().string());
   Collector collector(arguments, variants, corpus);
   if (!train_missing(arguments, variants, corpus, folder.path(), collector)) {
-    log_note("stopped; to continue, give the same command with --out ", shell_quoted(folder.path().native()));
+    log_note("stopped; to continue, repeat the command with --out ", shell_quoted(folder.path().native()));
     throw Stopped{stopping_signal()};
   }
   Comparison comparison = ranked(arguments, collector.results(), corpus);
   const std::vector<std::int64_t> looks = looks_with(earlier_results(folder.path()), arguments.seeds);
   comparison.look = look_of(std::ranges::find(looks, arguments.seeds) - looks.begin() + 1);
-  std::optional<LadderTable> ladder;  // of the ladder as such
+  std::optional<LadderTable> ladder;  // only for the whole ladder
   if (arguments.presets == std::vector{std::string(ladder_word)} && arguments.varied.empty())
     ladder = ladder_table(comparison, counted_on(corpus, variants.front().options.config.model.block_size));
   const Report report = report_of(comparison, ladder);
@@ -362,9 +362,9 @@ void compare_configs(const Arguments& arguments) {
   collector.report_failures(folder.path());
 }
 
-// ---- Runs that exist.
+// ---- Existing runs.
 
-/// The text of the first run. Error usage unless all have learned from the same part of it.
+/// Loads the text of the first run. Throws Error usage unless all runs have the same training text.
 Corpus text_of_runs(const Arguments& arguments) {
   std::optional<Corpus> corpus;
   std::optional<Checkpoint> first;
@@ -379,14 +379,14 @@ Corpus text_of_runs(const Arguments& arguments) {
         text_difference(arguments.presets.front(), known_text(*first), name, known_text(checkpoint));
     if (!difference.empty())
       throw Error(ExitCode::usage, difference,
-                  "; losses compare only on one text, in the same units and split; chargpt eval RUN --text FILE scores "
-                  "a run on another one");
+                  "; losses can be compared only on the same text, units and split; to score a run on another text: "
+                  "chargpt eval RUN --text FILE");
   }
   log_notices(*corpus);
   return *std::move(corpus);
 }
 
-/// Nothing is written unless --out says where.
+/// Writes files only with --out.
 void compare_existing(const Arguments& arguments) {
   refuse_twice(arguments.presets);
   std::optional<ResultsFolder> folder;
@@ -435,7 +435,7 @@ void add_compare(Options& options) {
       .add("--target", arguments.target, "also print how many steps and seconds each config takes to reach this loss")
       .positive()
       .default_text("none");
-  options.add("--split", arguments.split, "the split to score: val, or test, which chose nothing")
+  options.add("--split", arguments.split, "the split to score: val, or test, which is not used for any choice")
       .one_of({"val", "test"});
   options.flag("--dry-run", arguments.dry_run, "print the runs with steps, memory, disk and time, and stop");
   options.add("--out", arguments.out, "folder of the runs and of compare.json (default runs/compare-<n>)");

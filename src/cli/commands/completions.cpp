@@ -1,4 +1,4 @@
-// `chargpt completions SHELL` prints a script for that shell, which asks `chargpt complete WORD…` at each Tab.
+// `chargpt completions SHELL` prints a script for that shell, which calls `chargpt complete WORD…` at each Tab.
 // Candidates come from the declarations of commands and options, so that nothing is listed twice.
 #include <algorithm>
 #include <memory>
@@ -21,7 +21,7 @@ struct Arguments {
   std::string shell;
 };
 
-// Where chargpt knows no candidate, the shell completes names of files.
+// If chargpt has no candidates, the shell completes file names.
 constexpr const char* bash = R"(# Completions of chargpt for bash.
 _chargpt() {
   mapfile -t COMPREPLY < <("$1" complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1)
@@ -61,7 +61,7 @@ std::vector<Candidate> all_commands() {
   return found;
 }
 
-/// Words that an option or an argument takes; none where it takes a file or any text.
+/// Words that an option or an argument takes; empty if it takes a file or free text.
 std::vector<Candidate> values_of(const Option& option) {
   std::vector<Candidate> found;
   for (const std::string& word : option.choices()) found.push_back({word});
@@ -81,7 +81,7 @@ std::vector<Candidate> options_in(const Options& options) {
   return found;
 }
 
-/// For the last of `words`, which is not whole yet.
+/// Candidates for the last of `words`, which is still incomplete.
 std::vector<Candidate> candidates(const std::vector<std::string>& words) {
   if (words.size() < 2 || (words.size() == 2 && words[0] == "help")) return all_commands();
   const std::unique_ptr<Options> options = options_of(find_command(words[0]));
@@ -111,7 +111,9 @@ void print_candidates(const std::vector<std::string>& words) {
 
 void add_completions(Options& options) {
   Arguments& arguments = arguments_for(options, run_completions);
-  options.add("SHELL", arguments.shell, "the shell that is to complete").one_of({"bash", "zsh", "fish"}).required();
+  options.add("SHELL", arguments.shell, "the shell to print completions for")
+      .one_of({"bash", "zsh", "fish"})
+      .required();
   add_output_arguments(options, arguments.output, nullptr);
 }
 

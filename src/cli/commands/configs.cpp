@@ -33,7 +33,7 @@ Json schema_with_model_types() {
   return schema;
 }
 
-/// "2000 steps", "1.5 epochs or 60 s": the shortest of them.
+/// "2000 steps", "1.5 epochs or 60 s": the shortest one applies.
 std::string length_text(const TrainConfig& train) {
   std::vector<std::string> limits;
   if (train.max_epochs > 0) limits.push_back(line_of(train.max_epochs, " epochs"));
@@ -73,7 +73,7 @@ std::string purpose_of(const Preset& preset) {
   return end == std::string::npos ? purpose : purpose.substr(0, end + 1);
 }
 
-/// By name, but those of the ladder as they are climbed.
+/// Presets by name; those of the ladder in teaching order.
 std::vector<Preset> presets_in_order() {
   std::vector<Preset> all(presets().begin(), presets().end());
   std::ranges::stable_sort(all, {}, [](const Preset& preset) {
@@ -83,7 +83,7 @@ std::vector<Preset> presets_in_order() {
   return all;
 }
 
-/// Figures on one line, and below it what the preset is for.
+/// Figures on one line, and the purpose of the preset below it.
 Report describe_presets() {
   Report report(Json::array());
   for (const Preset& preset : presets_in_order()) {
@@ -116,7 +116,7 @@ Report describe_presets() {
   return report;
 }
 
-/// The text of a preset or file, whose comments are not JSON.
+/// Shows the text of a preset or file; --json drops its comments.
 Report show_config(const std::string& name) {
   load_config(name);  // an Error unless it is a config
   const std::string text = named_document(name).text;

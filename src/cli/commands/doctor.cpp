@@ -29,14 +29,14 @@ std::int64_t free_disk_bytes() {
   return statvfs(".", &disk) == 0 ? static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) : 0;
 }
 
-/// Why training is slower than it could be for lack of instructions; empty if it is not.
+/// Why missing instructions make training slower; empty if they do not.
 std::string slower_for_lack_of() {
   if (cpu::instruction_set() < cpu::processor_instruction_set())
     return "ATEN_CPU_CAPABILITY disables instructions this processor has; unset it to train faster";
   return missing_instructions();
 }
 
-/// Why a GPU of this machine cannot be used; empty where it can, or there is none.
+/// Why a GPU of this machine cannot be used; empty if it can or there is none.
 std::string problem_of_gpu() {
   if (!may_have_gpu()) return "";
   try {
@@ -80,7 +80,7 @@ Report run_doctor(const Arguments& arguments) {
                      {"disk_free", free_disk_bytes()},
                      {"advice", findings(threads, arguments.folder)}});
   std::string text = fmt::format(
-      "{}kernels {}, {} bfloat16\ndevice {} (auto takes a CUDA device where LibTorch finds one)\n"
+      "{}kernels {}, {} bfloat16\ndevice {} (auto takes a CUDA device if LibTorch finds one)\n"
       "{} on {}\nmemory {}; disk free here {}\n",
       version_text(), cpu::kernels().name, bfloat16 ? "with" : "without", chosen, format_count(threads, "thread"),
       format_count(std::thread::hardware_concurrency(), "processor"), format_bytes(physical_memory()),

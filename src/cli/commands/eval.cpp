@@ -11,7 +11,7 @@ namespace chargpt {
 
 namespace {
 
-/// What a person should know about the choice of the text.
+/// Logs notes on the choice of the text.
 void note_text(const ScoringArguments& arguments, const Prepared& prepared) {
   if (prepared.own && !arguments.text.empty() && arguments.split.empty())
     log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
@@ -20,7 +20,7 @@ void note_text(const ScoringArguments& arguments, const Prepared& prepared) {
   if (!prepared.no_training_text.empty()) log_note("no baselines: " + prepared.no_training_text);
 }
 
-/// Of the networks as they were trained: of several each is scored, and so is their mean, from their losses.
+/// Scores the networks as trained: each of several, and from their losses also their mean.
 Figures figures_of(Prepared& prepared, WorkLine& line) {
   JoinedRuns& runs = prepared.runs;
   const Scored& scored = prepared.scored;
@@ -43,7 +43,7 @@ Figures figures_of(Prepared& prepared, WorkLine& line) {
   return figures;
 }
 
-/// The loss becomes that of what --adapt and --counts have made of the networks.
+/// Replaces the loss by that of the predictor with --adapt and --counts.
 void add_predictor(Figures& figures, Prepared& prepared, WorkLine& line) {
   figures.adapted = prepared.adapted;
   figures.mixture = prepared.runs.mixture();

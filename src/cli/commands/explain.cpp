@@ -41,7 +41,7 @@ std::span<const float> last_row(const Operation& operation) {
   return std::span(operation.values).last(width);
 }
 
-/// The first numbers of the last token's row, and how large all of them are.
+/// The first numbers of the last token's row, and the root mean square of the row.
 std::string numbers_text(const Operation& operation, const PromptWindow& window) {
   const auto row = last_row(operation);
   double squares = 0;
@@ -51,7 +51,7 @@ std::string numbers_text(const Operation& operation, const PromptWindow& window)
                      std::sqrt(squares / static_cast<double>(row.size())));
 }
 
-/// Of each head the last 8, four on a line.
+/// The last 8 scores of each head, four on a line.
 std::string scores_text(const Operation& operation, const PromptWindow& window) {
   const std::size_t T = window.symbols.size(), first = T > 8 ? T - 8 : 0;
   std::string text;
@@ -92,7 +92,7 @@ std::string probabilities_text(const Operation& logits, const Vocabulary& vocabu
                             100 * std::max(rest, 0.0));
 }
 
-/// Of the weights that a character gives itself, the least of all rows.
+/// The smallest weight that a character gives itself, over all rows.
 double least_own_weight(const AttentionWeights& weights) {
   double least = 1;
   for (std::int64_t t = 0; t < weights.T; ++t)
@@ -100,7 +100,7 @@ double least_own_weight(const AttentionWeights& weights) {
   return least;
 }
 
-/// What a learner should see in the weights of this kind of model.
+/// An explanation of the weights of this type of model.
 std::string lesson(const ModelConfig& model, const AttentionWeights& weights) {
   if (model.type == "average" && !model.causal)
     return "Nothing is masked: row t is the mean of the whole window, character t + 1 included." +
@@ -115,10 +115,10 @@ std::string lesson(const ModelConfig& model, const AttentionWeights& weights) {
         "A character's score with itself, x · x, is a sum of squares and so nearly always the highest: each of the {} "
         "gives itself {} of its weight.",
         weights.T, own > 0.999 ? "more than 99.9 %" : "at least " + format_percent(std::floor(1000 * own) / 1000));
-  return "Each head weighs the characters up to the row's own, and that one too; its weights sum to 1.";
+  return "Each head weights the characters up to and including the row's own; its weights sum to 1.";
 }
 
-/// In lines that fit the terminal, 80 columns at most, all `indent` columns in.
+/// Wraps a text to the terminal, 80 columns at most, and indents it by `indent` columns.
 std::string narrow(const std::string& text, std::size_t indent) {
   const std::size_t columns = terminal_columns(STDOUT_FILENO), widest = 80;
   return std::string(indent, ' ') + wrapped(text, indent, columns == 0 ? widest : std::min(columns, widest));
@@ -139,8 +139,8 @@ std::string introduction(const LoadedRun& run, const PromptWindow& window) {
       model.n_embd, heads, run.model->vocab_size());
 }
 
-/// The heading that an operation stands under; none where it is not shown: of the blocks after the first only what goes
-/// on from them is, unless all are asked for.
+/// The heading of an operation; nullopt if it is not shown: unless --all, blocks after the first one show only their
+/// last operation.
 std::optional<std::string> heading_of(const Arguments& arguments, const std::vector<Operation>& all, std::size_t at) {
   const std::int64_t layer = all[at].layer;
   const bool goes_on = at + 1 == all.size() || all[at + 1].layer != layer;
@@ -157,8 +157,7 @@ std::string sizes_text(const Operation& operation) {
   return operation.parameters > 0 ? text + ", " + format_count(operation.parameters) + " parameters" : text;
 }
 
-constexpr const char* no_look_back =
-    "No operation looks back: the rows before the last have no part in its probabilities.";
+constexpr const char* no_look_back = "No operation looks back: only the last row affects its probabilities.";
 
 std::string values_text(const std::vector<Operation>& operations, std::size_t at, const LoadedRun& run,
                         const PromptWindow& window, const AttentionWeights& weights) {
@@ -257,7 +256,7 @@ Json to_json(const LoadedRun& run, const PromptWindow& window, const std::vector
   return json;
 }
 
-/// Without --prompt the first window of the validation split.
+/// The prompt, or without --prompt the first window of the validation split.
 PromptWindow window_of(const Arguments& arguments, const LoadedRun& run) {
   if (arguments.prompt_option->given()) return prompt_window(run, arguments.prompt);
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);

@@ -20,7 +20,7 @@ struct Arguments : ModelArguments {
   std::string format = "huggingface", out, license = "unknown";
 };
 
-/// One checkpoint file with the chosen weights and without the optimizer.
+/// Writes one checkpoint file with the chosen weights and without the optimizer.
 void write_one_file(const LoadedRun& run, const std::filesystem::path& out) {
   const Checkpoint& checkpoint = run.checkpoint;
   RunState state = checkpoint.state;

@@ -40,7 +40,7 @@ void refuse_other_than_transformers(const fs::path& path) {
       "; import reads those. For a checkpoint of nanoGPT: python -m chargpt.nanogpt to-run ckpt.pt meta.pkl RUN");
 }
 
-/// The text that the model was trained on goes into its config, so that eval, resume and train find it.
+/// Puts the training text into the model's config, so that eval, resume and train find it.
 std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& model) {
   if (arguments.text.empty()) return std::nullopt;
   model.config.config.data.text = arguments.text;
@@ -88,7 +88,7 @@ void add_import(Options& options) {
            "the texts that it was trained on, so that eval finds them: files, folders, or - for standard input")
       .takes_words()
       .value_name("TEXT");
-  options.flag("--overwrite", arguments.overwrite, "a run that is there is renamed to RUN.old-N; nothing is deleted");
+  options.flag("--overwrite", arguments.overwrite, "rename an existing run to RUN.old-N; nothing is deleted");
   add_output_arguments(options, arguments.output);
 }
 

@@ -1,4 +1,4 @@
-// `chargpt inspect PATH`: what a run, a checkpoint, a config or a text holds; `chargpt inspect A B`: how two differ.
+// `chargpt inspect PATH`: contents of a run, checkpoint, config or text; `chargpt inspect A B`: how two differ.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct Arguments {
   bool verify = false, all = false;
 };
 
-/// The options that are not what the program would take if nobody set them, in the order of declaration.
+/// The options that differ from the program's defaults, in the order of declaration.
 Json differing_from_defaults(const ResolvedConfig& resolved) {
   Json options = Json::array();
   for (const OptionInfo& option : option_table()) {
@@ -56,7 +56,7 @@ Json differing_from_defaults(const ResolvedConfig& resolved) {
   return options;
 }
 
-/// The rate at the peak of the schedule and the decay of each group of parameters.
+/// The peak learning rate and the weight decay of each group of parameters.
 Json describe_groups(const Config& config, std::int64_t symbols) {
   Json groups = Json::array();
   for (const ParameterGroup& group : groups_in_force(config, symbols))
@@ -68,7 +68,7 @@ Json describe_groups(const Config& config, std::int64_t symbols) {
   return groups;
 }
 
-/// Those at their defaults, in the order of declaration.
+/// The options at their defaults, in the order of declaration.
 Table other_options(const ResolvedConfig& resolved, const Json& differing) {
   Table table({"at the defaults", "value"});
   for (const OptionInfo& option : option_table()) {
@@ -79,7 +79,7 @@ Table other_options(const ResolvedConfig& resolved, const Json& differing) {
   return table;
 }
 
-/// The parameters by groups, and the options: those that are not at their defaults, or `all`.
+/// Adds the parameter groups and the options: those that are not at their defaults, or `all`.
 void add_options(Report& report, const ResolvedConfig& resolved, std::int64_t symbols, bool all) {
   Json origins;
   for (const auto& [key, origin] : resolved.origin) origins[key] = origin.text();
@@ -112,7 +112,7 @@ void add_options(Report& report, const ResolvedConfig& resolved, std::int64_t sy
   report.add(other_options(resolved, differing));
 }
 
-/// What a config says by itself; its text is described by inspect TEXT and train --dry-run.
+/// Describes a config without its text; inspect TEXT and train --dry-run describe the text.
 Report report_of_config(const ResolvedConfig& resolved, bool all) {
   constexpr std::int64_t usual_symbols = 65;  // of tinyshakespeare
   const DataConfig& data = resolved.config.data;
@@ -164,8 +164,8 @@ Report report_of_checkpoint(const Arguments& arguments) {
   return report;
 }
 
-/// Error data, naming the first file that is damaged: a checkpoint, or the text that the run has kept. A file that a
-/// training process has removed since it was listed is left out.
+/// Throws Error data, naming the first damaged file: a checkpoint, or the text kept in the run. Skips a file that a
+/// training process has removed since it was listed.
 void verify_all(const Arguments& arguments) {
   const fs::path path = arguments.path;
   WorkLine line(arguments.output);
@@ -186,7 +186,7 @@ void verify_all(const Arguments& arguments) {
 bool is_folder_of_texts(const std::string& path) {
   if (is_run(path) || is_there(fs::path(path) / "checkpoints")) return false;
   try {
-    list_texts({path}, Units::bytes);  // of any encoding: reading it tells what is wrong
+    list_texts({path}, Units::bytes);  // in any encoding; reading reports errors
     return true;
   } catch (const Error& error) {
     return error.code() != ExitCode::missing && error.code() != ExitCode::data;
@@ -202,15 +202,15 @@ bool is_text(const Arguments& arguments) {
          !is_checkpoint_file(path);
 }
 
-/// Options for checkpoints make no sense for a config or a text.
+/// Throws Error usage for checkpoint options with a config or a text.
 void refuse_checkpoint_options(const Arguments& arguments) {
   const std::string option = arguments.verify ? "--verify" : arguments.checkpoint.empty() ? "" : "--checkpoint";
   if (!option.empty())
-    throw Error(ExitCode::usage, option + " is for runs and checkpoints, and " + printable(arguments.path) + " is a " +
-                                     (is_text(arguments) ? "text" : "config") + "; leave it out");
+    throw Error(ExitCode::usage, option + " is for runs and checkpoints, but " + printable(arguments.path) + " is a " +
+                                     (is_text(arguments) ? "text" : "config") + "; remove it");
 }
 
-/// Error missing, with what may have been meant, unless `path` is there in some form.
+/// Throws Error missing, with a suggestion, unless `path` exists or names a preset.
 void refuse_missing(const std::string& path) {
   if (is_there(path)) return;
   const std::string runs = runs_near(path);
@@ -225,13 +225,11 @@ void refuse_missing(const std::string& path) {
 
 Report report_of_both(const Arguments& arguments) {
   if (arguments.verify || !arguments.checkpoint.empty() || arguments.all)
-    throw Error(ExitCode::usage,
-                "--verify, --checkpoint and --all are for one path; leave them out, or the second path");
+    throw Error(ExitCode::usage, "--verify, --checkpoint and --all are for one path; remove them, or the second path");
   for (const std::string& path : {arguments.path, arguments.other}) {
     Arguments one;
     one.path = path;
-    if (is_text(one))
-      throw Error(ExitCode::usage, printable_path(path) + " is a text; two runs or configs can be compared");
+    if (is_text(one)) throw Error(ExitCode::usage, printable_path(path) + " is a text; compare two runs or configs");
     refuse_missing(path);
   }
   return report_of_differences(std::vector{arguments.path, arguments.other});

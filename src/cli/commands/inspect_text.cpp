@@ -23,18 +23,18 @@ namespace chargpt {
 
 namespace {
 
-/// The name of a character that shows nothing; else "".
+/// The name of an invisible character, else "".
 std::string shown_name(char32_t character) {
   if (const std::string_view name = name_of_invisible(character); !name.empty()) return std::string(name);
   if (is_control(character)) return "control character";
   return columns_of(character) == 0 ? "of no width" : "";
 }
 
-/// What one pass over the characters of a text finds.
+/// Counts from one pass over the characters of a text.
 struct CharacterCounts {
   std::vector<std::int64_t> of_symbol;  ///< by id
   std::int64_t lf = 0, crlf = 0, cr = 0;
-  bool ends_in_line = false;  ///< the last line has no end
+  bool ends_in_line = false;  ///< the last line has no line end
   std::int64_t lines() const { return lf + crlf + cr + (ends_in_line ? 1 : 0); }
 };
 
@@ -71,7 +71,7 @@ std::string line_ends(const CharacterCounts& counts) {
   return kinds.empty() ? "none" : kinds.size() == 1 ? kinds[0] : "mixed: " + joined(with_counts, ", ");
 }
 
-/// Most frequent first.
+/// The symbols and their counts, most frequent first.
 Json symbol_counts(const Corpus& corpus, const CharacterCounts& counts) {
   std::vector<std::int64_t> ids(counts.of_symbol.size());
   std::iota(ids.begin(), ids.end(), 0);
@@ -90,7 +90,7 @@ Json symbol_counts(const Corpus& corpus, const CharacterCounts& counts) {
   return symbols;
 }
 
-/// With one digit more where it is small.
+/// A percentage, with one more digit if it is small.
 std::string share_text(double part) {
   return format_percent(part, part < 0.1 ? 2 : 1);
 }

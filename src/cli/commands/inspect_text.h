@@ -1,4 +1,4 @@
-// What a text holds, and how hard it is to predict: for `inspect TEXT`.
+// `inspect TEXT`: the contents of a text, and how hard it is to predict.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace chargpt {
 
-/// {"kind":"text","path","characters","symbols","lines","line_ends","symbol_counts",…,"baselines"}: of a file, a
-/// folder, or - for standard input; "baselines" is null where nothing is held out. For people the dozen most frequent
-/// symbols, or `all`. Errors: as load_corpus.
+/// {"kind":"text","path","characters","symbols","lines","line_ends","symbol_counts",…,"baselines"}, for a file, a
+/// folder, or - (standard input); "baselines" is null if nothing is held out. For people the dozen most frequent
+/// symbols, or with `all` every symbol. Errors: as load_corpus().
 Report report_of_text(const std::string& path, const OutputArguments& output, bool all);
 
 }  // namespace chargpt

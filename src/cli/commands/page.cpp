@@ -1,4 +1,4 @@
-// `chargpt page RUN…`: one web page that shows runs, and in which the model of the first one writes.
+// `chargpt page RUN…`: one web page of runs, with the model of the first one.
 #include <algorithm>
 #include <filesystem>
 
@@ -48,12 +48,12 @@ Json data_of_runs(const std::vector<fs::path>& runs) {
   return all;
 }
 
-/// The model that writes in the page; `checkpoint` becomes its checkpoint_json().
+/// The data of the model in the page; sets `checkpoint` to its checkpoint_json().
 Json data_of_model(const Arguments& arguments, Json& checkpoint) {
   const LoadedRun run = load_run(arguments.runs.front(), arguments.checkpoint, arguments.use);
   checkpoint = checkpoint_json(run);
   Json model = model_data(*run.model, run.checkpoint.vocabulary);
-  run.checkpoint.vocabulary.encode(arguments.prompt, "--prompt");  // refuses what the model has never seen
+  run.checkpoint.vocabulary.encode(arguments.prompt, "--prompt");  // refuses other characters
   model["prompt"] = arguments.prompt;
   model["start_symbol"] = run.checkpoint.state.start_symbol;
   if (run.checkpoint.vocabulary.document() >= 0) model["document"] = run.checkpoint.vocabulary.document();

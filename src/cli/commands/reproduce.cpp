@@ -1,5 +1,5 @@
-// `chargpt reproduce RUN`: trains a run again, from its config and text, in a folder of its own, and says whether the
-// losses and weights are the same. RUN may be somebody else's: it is hostile until read, and only read.
+// `chargpt reproduce RUN`: trains a run again from its config and text, in another folder, and checks whether losses
+// and weights are the same. RUN is untrusted input and is only read.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -36,8 +36,8 @@ struct Arguments : TrainingArguments {
   Strings text;
 };
 
-/// The last checkpoint of a run all of whose checkpoints are whole. Errors: missing where it has none; data, naming the
-/// damaged file.
+/// Loads the last checkpoint and verifies all others. Throws Error missing if there are none, data naming a damaged
+/// file.
 Checkpoint last_of_whole_run(const fs::path& run) {
   for (const fs::path& checkpoint : list_checkpoints(run)) load_checkpoint(checkpoint, "last", /*with_optimizer=*/true);
   Checkpoint last = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
@@ -46,7 +46,7 @@ Checkpoint last_of_whole_run(const fs::path& run) {
   return last;
 }
 
-/// Error data if the run's final figures name another loss than its checkpoint has on the text: one of them was
+/// Throws Error data if the run's final figures have another loss than its checkpoint has on the text: one of them was
 /// changed.
 void check_figures(const fs::path& run, const Corpus& corpus) {
   constexpr double rounding = 1e-4;
@@ -64,14 +64,14 @@ void check_figures(const fs::path& run, const Corpus& corpus) {
                 ": the run was changed after its training");
 }
 
-/// A repetition with the same bits has no more to say.
+/// Removes the folder of the repetition, and runs/ if it is then empty.
 void remove_repetition(const fs::path& run) {
   std::error_code ignored;
   fs::remove_all(run, ignored);
   fs::remove(folder_of(run), ignored);  // runs/, if nothing else is there
 }
 
-/// Ends the second training where the first one ended, or when a signal asks for it.
+/// Stops the second training at the last step of the first one, or after a signal.
 class StopAt : public Listener {
  public:
   explicit StopAt(const RunState& last, const std::atomic<bool>& outside)
@@ -118,7 +118,7 @@ Report reproduce(const Arguments& arguments) {
   const auto [run, checkpoint] = run_place(arguments.run, "");
   if (!checkpoint.empty())
     throw Error(ExitCode::usage, printable(arguments.run),
-                " is one checkpoint, and reproduce repeats all of a training; give the run's folder, ", run);
+                " is one checkpoint, but reproduce repeats a whole training; pass the run's folder, ", run);
   const Checkpoint last = last_of_whole_run(run);
   DataConfig data = last.config.config.data;
   if (!arguments.text.empty()) data.text = arguments.text;
@@ -168,7 +168,7 @@ void add_reproduce(Options& options) {
   options.add("--text", arguments.text, "its text, if it has been moved").takes_words().value_name("TEXT");
   options.add("--run", arguments.again,
               "folder to train in and keep (default runs/<name>-again-<n>, removed if every bit is the same)");
-  options.add("--engine", arguments.engine, "auto, which is the run's, cpu or libtorch").group("Machine");
+  options.add("--engine", arguments.engine, "auto, cpu or libtorch (auto: the run's)").group("Machine");
   add_device_arguments(options, arguments.device);
   add_output_arguments(options, arguments.output);
 }

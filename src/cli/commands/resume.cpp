@@ -29,20 +29,20 @@ namespace {
 struct Arguments : TrainingArguments {
   std::string run;
   double minutes = 0;   ///< 0: not given
-  std::string replays;  ///< of a child of compare: the run whose shares of time this one replays
+  std::string replays;  ///< for a child of compare: run whose time shares it replays
 };
 
-/// The run folder. Error usage for one checkpoint, with the way to resume from an earlier step.
+/// Returns the run folder. Throws Error usage for one checkpoint, with the way to resume from an earlier step.
 std::filesystem::path run_to_resume(const std::string& given) {
   const auto [run, checkpoint] = run_place(given, "");
   if (!run.empty() && checkpoint.empty()) return run;
   throw Error(ExitCode::usage, printable(given),
-              " is one checkpoint, and resume continues the last one of a run. To resume from an earlier step: cp -r ",
+              " is one checkpoint, but resume continues the last one of a run. To resume from an earlier step: cp -r ",
               run.empty() ? "RUN" : shell_quoted(run.native()),
               " NEW, remove the later files of NEW/checkpoints, chargpt resume NEW");
 }
 
-/// Weights fit one model and one text: changing either takes a new run. Where the text is does not matter; its contents
+/// Weights fit one model and one text: changing either needs a new run. The path of the text may change; its contents
 /// are checked later.
 void refuse_another_model(const Config& before, const Config& after) {
   const auto old_json = to_json(before), new_json = to_json(after);
@@ -54,7 +54,7 @@ void refuse_another_model(const Config& before, const Config& after) {
                     " in a resumed run; start a new one with `chargpt train --init_from`");
 }
 
-/// With the options that were given in place of the run's.
+/// The run's config, with the given options applied.
 ResolvedConfig config_to_resume(const Checkpoint& from, const Arguments& arguments) {
   const ResolvedConfig& before = from.config;
   ResolvedConfig config = before;
@@ -64,7 +64,7 @@ ResolvedConfig config_to_resume(const Checkpoint& from, const Arguments& argumen
   return config;
 }
 
-/// The checkpoint counts, whatever has been written into config.json since.
+/// Notes on stderr that the checkpoint's options are used, if config.json was edited.
 void note_edited_config(const Checkpoint& from, const std::filesystem::path& run) {
   std::vector<std::string> options;
   try {
@@ -78,7 +78,7 @@ void note_edited_config(const Checkpoint& from, const std::filesystem::path& run
              joined(options, " "));
 }
 
-/// Call before anything is written there, even a lock. A link in place of run.json means a run that was tampered with.
+/// Call before writing anything there, even a lock. A symbolic link as run.json means that the run was tampered with.
 void refuse_what_is_no_run(const std::filesystem::path& run) {
   if (is_run(run) || std::filesystem::is_symlink(run / "run.json")) return refuse_replaced(run);
   const std::string near = runs_near(run);
@@ -86,20 +86,20 @@ void refuse_what_is_no_run(const std::filesystem::path& run) {
               near.empty() ? "; to list those in runs/: chargpt runs" : near);
 }
 
-/// An imported run may have come without the state of its optimizer, or without its text.
+/// Throws Error data if an imported run lacks the state of its optimizer, or its text.
 void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint& checkpoint, bool given_text) {
   const bool has_moments = !checkpoint.optimizer.empty(),
              has_text = given_text || checkpoint.state.data != Fingerprint{};
   if (has_moments && has_text) return;
   const std::string name = run.string();
   const char* const missing =
-      has_moments ? "its text; give it with --text FILE, or" : "optimizer state, so it cannot be resumed;";
+      has_moments ? "its text; pass it with --text FILE, or" : "optimizer state, so it cannot be resumed;";
   throw Error(ExitCode::data, name, " was imported without ", missing,
               " start a new run from its weights: chargpt train ", shell_quoted(name + "/config.json"), " --init_from ",
               shell_quoted(name), has_text ? "" : " --text FILE");
 }
 
-/// The run's text, the same on every rank.
+/// Loads the run's text, and checks that it is the same on every rank.
 Corpus shared_text(const Arguments& arguments, const std::filesystem::path& run, const Checkpoint& from,
                    const ResolvedConfig& config, const ProcessGroup& group) {
   Corpus corpus = text_of_run(from, config.config.data, run, arguments.output, config.given.contains("data.text"));
@@ -108,12 +108,12 @@ Corpus shared_text(const Arguments& arguments, const std::filesystem::path& run,
   return corpus;
 }
 
-/// Options were changed where nothing is left to train.
+/// Throws Error usage if options were changed but nothing is left to train.
 void refuse_changes_without_effect(const Checkpoint& from, const Config& config, const Trainer& trainer) {
   const std::string changes = joined(changed_training(from.config.config, config), ", ");
   if (changes.empty()) return;
   const std::optional<Ending> ending = trainer.reason_to_end();
-  const Ending ended = from.state.ended;  // one that was stopped can still be brought to an end
+  const Ending ended = from.state.ended;  // a stopped run can still finish
   const bool had_ended = ended == Ending::finished || ended == Ending::patience || ended == Ending::seconds;
   if (had_ended && ending && *ending != Ending::stopped)
     throw Error(ExitCode::usage, from.path.string(),
@@ -123,7 +123,7 @@ void refuse_changes_without_effect(const Checkpoint& from, const Config& config,
   const std::int64_t steps = trainer.state().max_iters;
   if (steps < from.state.step && config.train.max_seconds == 0)
     throw Error(ExitCode::usage, from.path.string(), " has been trained for ", from.state.step, " steps, more than ",
-                changes, " allows (", steps, "); give a longer length");
+                changes, " allows (", steps, "); set a longer length");
 }
 
 std::vector<float> replayed_shares(const Arguments& arguments) {
@@ -131,7 +131,7 @@ std::vector<float> replayed_shares(const Arguments& arguments) {
   return load_checkpoint(arguments.replays, "last").state.shares;
 }
 
-/// At the checkpoint's step, to continue in `run`, which is empty on ranks beside rank 0.
+/// Makes a trainer at the checkpoint's step, to continue in `run`; that is empty on ranks other than 0.
 std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arguments,
                                     const std::filesystem::path& run, const ResolvedConfig& config, Corpus corpus,
                                     const ProcessGroup& group) {
@@ -143,7 +143,7 @@ std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arg
   return trainer;
 }
 
-/// A run of compare that has no checkpoint yet begins: its folder has config and text.
+/// Starts a run of compare that has no checkpoint; its folder has config and text.
 void begin(const Arguments& arguments, const std::filesystem::path& run, ProcessGroup& group) {
   const ResolvedConfig config = read_config(run);
   std::optional<Corpus> corpus = kept_text(run, config.config.data);

@@ -42,16 +42,16 @@ struct Arguments {
 
 struct Row {
   std::string name;
-  std::string problem;  ///< why nothing else is known; empty if the rest is
+  std::string problem;  ///< why the run cannot be read; empty if it can
   RunState state{};
   Config config{};
-  bool leaks = false;  ///< its loss means nothing
+  bool leaks = false;  ///< its loss is meaningless
   std::string ended{};
-  std::time_t begun = 0;  ///< 0: not known
+  std::time_t begun = 0;  ///< 0: unknown
 };
 
-/// By the name of its oldest TensorBoard file, events.out.tfevents.SECONDS.HOST, which a copy of the run keeps; else
-/// when it was last saved.
+/// Start time, from the name of the oldest TensorBoard file, events.out.tfevents.SECONDS.HOST, which copies keep; else
+/// the time of the last checkpoint.
 std::time_t beginning_of(const fs::path& run, const fs::path& checkpoint) {
   constexpr std::string_view prefix = "events.out.tfevents.";
   std::time_t begun = 0;
@@ -65,7 +65,7 @@ std::time_t beginning_of(const fs::path& run, const fs::path& checkpoint) {
   return begun;
 }
 
-/// None where it is no run. What cannot be looked at is named.
+/// nullopt if `path` is not a run. A run that cannot be read gets a `problem`.
 std::optional<Row> row_of(const fs::path& path) {
   std::error_code failed;
   const fs::file_type type = fs::status(path, failed).type();
@@ -112,7 +112,7 @@ std::string time_text(std::time_t time, const char* form, bool local) {
   return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
 }
 
-/// Its heading, and what else tells held-out parts apart: losses of one group are of the same part of the same text.
+/// Heading, and what else identifies the held-out part: losses of one group are of the same part of the same text.
 using Group = std::tuple<std::string, std::uint64_t, double, double, std::int64_t>;
 
 Group group_of(const Row& row) {
@@ -187,7 +187,7 @@ Report run_runs(const Arguments& arguments) {
   if (rows.empty() && is_run(folder))
     throw Error(ExitCode::usage, printable_path(folder),
                 " is a run, not a folder of runs; to describe it: chargpt inspect ", shell_quoted(folder));
-  if (rows.empty()) log_note("there is no run in ", printable_path(folder));
+  if (rows.empty()) log_note("no runs in ", printable_path(folder));
   return report_of(rows);
 }
 

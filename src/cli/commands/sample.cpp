@@ -28,33 +28,33 @@ namespace chargpt {
 
 namespace {
 
-/// How --interactive makes prompts of lines.
+/// How --interactive turns lines into prompts.
 enum class Interactive { none, complete, answer };
 
 struct Arguments : JoinedArguments {
   ConfigArguments config;
   std::string prompt, prompt_file;
   bool dash = false;                 ///< standard input is the prompt
-  const Options* options = nullptr;  ///< knows which options were given
+  const Options* options = nullptr;  ///< shows which options were given
   std::vector<std::string> stop;
   std::int64_t seed = 1337;
   Interactive interactive = Interactive::none;
   bool greedy = false, fresh = false;
 };
 
-/// Error usage for a word after the first run that is none: it may be meant as a prompt.
+/// Throws Error usage for a later word that is not a run: it may be meant as a prompt.
 void refuse_words(const std::vector<std::string>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i)
     if (!is_there(runs[i]))
       throw Error(ExitCode::usage, "'", printable(runs[i]), "' is not a run; give a prompt with --prompt");
 }
 
-/// Error usage for another escape than unescaped() knows, and for nothing at all.
+/// Throws Error usage for an empty string and for an escape that unescaped() does not accept.
 std::vector<std::string> stop_strings(const Arguments& arguments) {
   std::vector<std::string> all;
   for (const std::string& given : arguments.stop) {
     if (given.empty())
-      throw Error(ExitCode::usage, "--stop '': an empty string would end every sample at once; leave it out");
+      throw Error(ExitCode::usage, "--stop '': an empty string would end every sample at once; remove it");
     all.push_back(unescaped(given, "--stop "));
   }
   if (all.empty() && arguments.interactive == Interactive::complete) all.emplace_back("\n");
@@ -75,8 +75,8 @@ std::string prompt_text(const Arguments& arguments) {
   return std::string(without_byte_order_mark(read_file(arguments.prompt_file, most_prompt_bytes)));
 }
 
-/// Prompt ids, with what begins a document before them; without a prompt a start symbol that is not printed: newline,
-/// or else the most frequent symbol.
+/// Prompt ids, after the document start symbol if the model has one. Without a prompt a start symbol that is not
+/// printed: newline, or else the most frequent symbol.
 std::vector<std::int64_t> prompt_ids(const Arguments& arguments, JoinedRuns& runs, std::string& shown) {
   const Vocabulary& vocabulary = runs.first().checkpoint.vocabulary;
   const std::string text = prompt_text(arguments);
@@ -92,15 +92,15 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, JoinedRuns& run
   return ids;
 }
 
-/// Writes one sample's text to stdout as it grows; others are kept whole until their turn.
+/// Writes a sample to stdout as it grows if `live`, else keeps it until its turn.
 class StreamedText {
  public:
   StreamedText(const Vocabulary& vocabulary, const std::vector<std::string>& stop, bool live)
       : vocabulary_(&vocabulary), matcher_(stop), live_(live) {}
 
-  bool ended() const { return ended_; }                           ///< with a document
+  bool ended() const { return ended_; }                           ///< at the end of a document
   bool stopped() const { return !ended_ && matcher_.stopped(); }  ///< by one of `stop`
-  /// False where it has ended or stopped.
+  /// Returns false if the sample has ended or stopped.
   bool add(std::int64_t id) {
     ended_ = id == vocabulary_->document();
     if (ended_) return false;
@@ -121,12 +121,12 @@ class StreamedText {
     if (!live_ || text.empty()) return;
     print_text(text);
     const double now = steady_seconds();
-    if (now - flushed_ < 0.005) return;  // writes a few characters at once: nobody reads faster
+    if (now - flushed_ < 0.005) return;  // flush a few characters at a time
     flush_text();
     flushed_ = now;
   }
   const Vocabulary* vocabulary_;
-  Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
+  Utf8Assembler assembler_;  // byte-level models: a character may span several tokens
   StopMatcher matcher_;
   bool live_, ended_ = false;
   double flushed_ = 0;
@@ -154,12 +154,12 @@ void print_samples(const Arguments& arguments, JoinedRuns& runs, const std::stri
   }
 }
 
-/// Whether it is a whole document that the text does not have.
+/// Whether the sample is a complete document that is not in the text.
 bool is_new(const StreamedText& sample, const std::string& prompt, const Corpus& corpus, const KnownDocuments& known) {
   return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
 }
 
-/// How many documents were not written to their end.
+/// Logs how many documents were cut off.
 void note_documents(const JoinedRuns& runs, const std::vector<StreamedText>& samples) {
   if (runs.first().checkpoint.vocabulary.document() < 0) return;
   const std::int64_t cut =
@@ -167,13 +167,13 @@ void note_documents(const JoinedRuns& runs, const std::vector<StreamedText>& sam
   if (cut > 0) log_note("--tokens cut off ", cut, " of ", format_count(std::ssize(samples), "document"), "; raise it");
 }
 
-/// The options of this sample. Error usage if two contradict each other; an option without effect is noted.
+/// The sampling options. Throws Error usage if two contradict each other; logs options without effect.
 SampleConfig sample_options(const Arguments& arguments, const JoinedRuns& runs) {
   const ResolvedConfig config = config_to_sample(runs.first(), arguments.config);
   SampleConfig sample = config.config.sample;
   if (arguments.greedy && is_override(config, "sample.temperature") && sample.temperature != 0)
-    throw Error(ExitCode::usage, "--greedy is --temperature 0, and --temperature ",
-                nlohmann::json(sample.temperature).dump(), " is given too; leave one out");
+    throw Error(ExitCode::usage, "--greedy is --temperature 0, but --temperature ",
+                nlohmann::json(sample.temperature).dump(), " is given too; remove one");
   if (arguments.greedy) sample.temperature = 0;
   if (sample.temperature != 0) return sample;
   std::vector<std::string> idle;
@@ -186,9 +186,9 @@ SampleConfig sample_options(const Arguments& arguments, const JoinedRuns& runs) 
   return sample;
 }
 
-/// A conversation: each line of standard input continues what was said before, as far as the context reaches. To
-/// answer, the model writes after the line's end until a stop string, or as many characters as asked for; to complete,
-/// it writes after the line's last character, and the whole line is printed. Turn i draws from the stream of seed + i.
+/// A conversation: each line of standard input continues the text before it, as far as the context reaches. answer: the
+/// model writes after the line's end, up to a stop string or the number of tokens. complete: it writes after the line's
+/// last character, and the whole line is printed. Turn i draws from the stream of seed + i.
 void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& sample,
               const std::vector<std::string>& stop) {
   const bool at_terminal = isatty(STDIN_FILENO) != 0, completes = arguments.interactive == Interactive::complete;
@@ -231,9 +231,9 @@ void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& 
 void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
   if (arguments.interactive == Interactive::none) return;
   if (prompts_given(arguments) > 0)
-    throw Error(ExitCode::usage, "--interactive reads its prompts line by line; leave out the other prompt");
+    throw Error(ExitCode::usage, "--interactive reads its prompts line by line; remove the other prompt");
   if (arguments.output.json || sample.num_samples > 1)
-    throw Error(ExitCode::usage, "--interactive goes with neither --json nor more than one sample; leave them out");
+    throw Error(ExitCode::usage, "--interactive cannot be combined with --json or several samples; remove them");
 }
 
 void check_new(const Arguments& arguments, const JoinedRuns& runs) {
@@ -241,7 +241,7 @@ void check_new(const Arguments& arguments, const JoinedRuns& runs) {
     throw Error(ExitCode::usage, "--new is for runs whose text has documents (train --documents lines, for example)");
 }
 
-/// As many documents as asked for that the run's text does not have, of as many as it takes to find them.
+/// Writes as many documents that are not in the run's text as requested; samples until it has found them.
 void write_new_documents(const Arguments& arguments, JoinedRuns& runs, SampleConfig sample,
                          const std::vector<std::string>& stop, const std::vector<std::int64_t>& ids,
                          const std::string& prompt) {
@@ -327,9 +327,9 @@ void add_sample(Options& options) {
           [&mode = arguments.interactive](const std::string& name) {
             mode = name == "complete" ? Interactive::complete : Interactive::answer;
           },
-          "a conversation: each line of standard input continues what was said before. answer (the default): the model "
-          "writes after the line's end. complete: it writes the rest of the line, up to a newline unless --stop says "
-          "otherwise")
+          "a conversation: each line of standard input continues the text so far. answer (the default): the model "
+          "writes after "
+          "the line's end. complete: it writes the rest of the line, up to a newline or, if given, a --stop")
       .alone_means("answer");
   options
       .flag("--new", arguments.fresh,

@@ -1,5 +1,5 @@
-// `chargpt score RUN… [FILE|-]`: how much each character of a text surprises a model, or several as one, and where that
-// comes from.
+// `chargpt score RUN… [FILE|-]`: the loss of each character of a text under one model or several as one, and its
+// causes.
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ struct Arguments : ScoringArguments {
   std::int64_t show = 2000, candidates = 0;
 };
 
-/// A text with its losses, and all that is said of it. losses[i] is that of its token i + 1.
+/// A text with its losses and their means. losses[i] is the loss of token i + 1.
 struct Score {
   std::string name;
   TokenView text;
@@ -48,7 +48,7 @@ struct Score {
   std::vector<LineLoss> lines = {};
 
   std::int64_t size() const { return std::ssize(losses); }
-  /// Of the losses [begin, end); -1: the text's first.
+  /// Ids of the losses [begin, end); -1: the text's first token.
   std::vector<std::int64_t> ids(std::int64_t begin, std::int64_t end) const {
     std::vector<std::int64_t> all(static_cast<std::size_t>(end - begin));
     text.copy(begin + 1, end - begin, all.data());
@@ -56,7 +56,7 @@ struct Score {
   }
 };
 
-/// Says so if the text is one that the model was trained on.
+/// Logs a note if the model was trained on this text.
 void note_training_text(const Prepared& prepared) {
   const Corpus* const trained_on = prepared.trained_on();
   if (prepared.scored.held_out || trained_on == nullptr) return;
@@ -73,7 +73,7 @@ Score measure(Prepared& prepared, const std::string& name, WorkLine& line) {
   Score score{.name = name, .text = text, .losses = std::move(loss.losses), .mean = loss.mean};
   if (vocabulary.document() >= 0)
     score.by_context = losses_by_place(text, score.losses);
-  else if (!prepared.adapted && runs.mixture() == nullptr)  // these know the text before the window too
+  else if (!prepared.adapted && runs.mixture() == nullptr)  // these use the text before the window too
     score.by_context =
         losses_by_context(runs.predictor(), text, runs.block_size(), line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(text, score.losses, vocabulary);
@@ -81,7 +81,7 @@ Score measure(Prepared& prepared, const std::string& name, WorkLine& line) {
   return score;
 }
 
-/// The most probable ids in place of each character of the text, best first, by the windows that it is scored in.
+/// The most probable ids for each character of the text, best first, from the windows in which it is scored.
 std::vector<Json> candidates_of(Prepared& prepared, const Score& score, std::int64_t count) {
   const Vocabulary& vocabulary = prepared.corpus.vocabulary();
   const WindowCut windows(score.text, prepared.runs.block_size(), prepared.scored.stride);
@@ -112,7 +112,7 @@ Json to_json(const std::vector<MeanLoss>& means) {
   return all;
 }
 
-/// What may fail is done before the document begins.
+/// Does everything that may fail before it prints the start of the document.
 void print_as_json(const Arguments& arguments, Prepared& prepared, const Score& score) {
   Json json = {{"scored", score.name}};
   add_checkpoints(json, prepared.runs);
@@ -137,8 +137,8 @@ void print_as_json(const Arguments& arguments, Prepared& prepared, const Score& 
   });
 }
 
-/// Of the losses [begin, end); -1: the text's first. Of a model of bytes, those of one character are one symbol, whose
-/// loss is their sum.
+/// Symbols of the losses [begin, end); -1: the text's first. In byte-level models the bytes of one character are one
+/// symbol, whose loss is their sum.
 std::vector<ScoredSymbol> symbols_of(const Vocabulary& vocabulary, const Score& score, std::int64_t begin,
                                      std::int64_t end) {
   std::vector<ScoredSymbol> symbols;
@@ -155,7 +155,7 @@ std::vector<ScoredSymbol> symbols_of(const Vocabulary& vocabulary, const Score& 
   return symbols;
 }
 
-/// The lines of the first `show` characters, each after its mean loss. The text's first character has no loss.
+/// The lines of the first `show` characters, each after its mean loss. The first character has no loss.
 void add_lines(Report& report, const Arguments& arguments, const Vocabulary& vocabulary, const Score& score) {
   const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
   const std::int64_t most = arguments.show - (score.text.document() < 0 ? 1 : 0);
@@ -171,12 +171,12 @@ void add_lines(Report& report, const Arguments& arguments, const Vocabulary& voc
           : report.draw(loss + vocabulary.decode(score.ids(begin, end)) + "\n");
   }
   if (const std::int64_t more = score.size() - std::max<std::int64_t>(0, most); more > 0)
-    report.say(fmt::format("... {}; --show takes another number\n",
-                           format_count(more, "more " + unit_word(vocabulary.units()))));
+    report.say(
+        fmt::format("... {}; to show more: --show N\n", format_count(more, "more " + unit_word(vocabulary.units()))));
   report.draw("\n");
 }
 
-/// The five lines of at least 10 characters with the highest mean.
+/// The five lines, of at least 10 characters, with the highest mean loss.
 void add_worst_lines(Report& report, const Vocabulary& vocabulary, const Score& score) {
   std::vector<LineLoss> long_ones;
   std::ranges::copy_if(score.lines, std::back_inserter(long_ones),
@@ -233,9 +233,9 @@ void run_score(const Arguments& given) {
   constexpr std::int64_t most_searched = 10'000'000;  // tokens of the training text: two seconds
   Arguments arguments = given;
   if (arguments.candidates > 0 && !arguments.output.json)
-    throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
+    throw Error(ExitCode::usage, "--candidates needs --json; add it");
   if (arguments.candidates > 0 && arguments.adapt.adaptation)
-    throw Error(ExitCode::usage, "--candidates needs fixed weights; leave out --adapt");
+    throw Error(ExitCode::usage, "--candidates needs fixed weights; remove --adapt");
   if (!arguments.file.empty()) arguments.text = {arguments.file};
   arguments.whole = true;
   WorkLine line(arguments.output);
@@ -252,8 +252,8 @@ void run_score(const Arguments& given) {
   print_report(report_of(arguments, prepared, score), arguments.output);
 }
 
-/// Whether the last word is FILE, not a run. A word that stands alone is taken as a run unless it is a file; one that
-/// follows runs is taken as FILE unless it names another run.
+/// Whether the last word is FILE, not a run. A single word is a run unless it is a file; a word after runs is FILE
+/// unless it names another run.
 bool is_text(const std::string& word, bool alone) {
   if (word == standard_input_name || word == sample_text_name || (!alone && is_file(word))) return true;
   const std::filesystem::path run = run_meant(word);
@@ -268,7 +268,7 @@ void add_score(Options& options) {
   options.add("FILE", arguments.file,
               "text to score, after the runs: a file, a folder, or - for standard input (default: the run's "
               "validation split)");
-  options.add("--show", arguments.show, "characters to print, coloured by surprise where the terminal has colours")
+  options.add("--show", arguments.show, "characters to print, coloured by surprise if the terminal has colours")
       .non_negative();
   options.add("--html", arguments.html, "also write the coloured text as a web page").value_name("FILE");
   options.add("--candidates", arguments.candidates, "with --json: the most probable characters at each place")

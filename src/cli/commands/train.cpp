@@ -34,23 +34,23 @@ namespace {
 constexpr const char* default_preset = "default";
 
 struct Arguments : TrainingArguments {
-  std::string preset, run, init_from;  ///< preset empty: none was given
+  std::string preset, run, init_from;  ///< preset empty: not given
   bool overwrite = false, dry_run = false;
   double minutes = 0;  ///< 0: not given
 };
 
-/// What nanoGPT's init_from takes.
+/// Throws Error usage for the values of nanoGPT's init_from.
 void refuse_words_of_nanogpt(const std::string& init_from) {
   if (init_from == "resume") throw Error(ExitCode::usage, "--init_from resume: to continue, use chargpt resume RUN");
   if (init_from == "scratch")
     throw Error(ExitCode::usage, "--init_from scratch: leave --init_from out to start from scratch");
   if (init_from.starts_with("gpt2"))
     throw Error(ExitCode::usage, "--init_from ", init_from,
-                ": OpenAI's weights are for subword tokens, and chargpt's models read characters; give a run "
-                "of chargpt");
+                ": OpenAI's weights are for subword tokens, but chargpt's models read characters; pass a chargpt "
+                "run");
 }
 
-/// None without --init_from. Read before the run's folder is made, which may be the same one.
+/// The checkpoint of --init_from; nullopt without it. Read before the run's folder is made, which may be the same one.
 std::optional<Checkpoint> starting_point(const Arguments& arguments) {
   if (arguments.init_from.empty()) return std::nullopt;
   refuse_words_of_nanogpt(arguments.init_from);
@@ -73,7 +73,7 @@ void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus
   print_report(report, arguments.output);
 }
 
-/// A rank beside rank 0, which has the run folder.
+/// Trains on a rank other than 0; only rank 0 has the run folder.
 void train_with_first(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, ProcessGroup& group) {
   const TrainerOptions options = trainer_options(arguments, {}, group);
   Trainer trainer(config, std::move(corpus), options);
@@ -81,7 +81,7 @@ void train_with_first(const Arguments& arguments, const ResolvedConfig& config, 
   train_to_end(trainer, {}, arguments, std::nullopt, group);
 }
 
-/// A preset on the text of `config`; options that were given hold.
+/// Loads a preset with the text of `config` and the given options.
 ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& arguments, const std::string& preset,
                           const Override& passes) {
   std::vector<Override> settings = with_minutes(arguments.config.overrides(), arguments.minutes);
@@ -95,7 +95,7 @@ ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& argumen
   return other;
 }
 
-/// What --minutes without a CONFIG trains: the preset that is best for the steps which this machine makes in the time.
+/// Chooses the preset for --minutes without CONFIG: the best one for the steps that this machine completes in the time.
 void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corpus& corpus, const ProcessGroup& group) {
   const auto steps_within = [&](const std::string& preset, const Override& passes) {
     ResolvedConfig tried = on_text_of(config, arguments, preset, passes);
@@ -109,7 +109,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
   log_note(chosen_text(chosen, config.config, arguments.minutes, corpus.train().size()));
 }
 
-/// Left out, the config is that of the run to start from, whose model its weights fit.
+/// The given config; else that of the run of --init_from, whose model its weights fit.
 std::string config_named(const Arguments& arguments) {
   if (!arguments.preset.empty()) return arguments.preset;
   if (arguments.init_from.empty()) return default_preset;

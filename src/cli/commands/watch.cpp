@@ -42,21 +42,21 @@ struct Arguments {
   bool once = false;
 };
 
-/// A run as it stood when it was last looked at.
+/// The state of a run at the last look().
 struct Watched {
   fs::path run;
   MetricsReader reader{run / "metrics.jsonl"};
   bool running = false;
   RunCurves curves{};
 
-  /// Reads what is new. Whether a process works on the run is asked first: what it wrote at its end is then read too.
+  /// Reads new rows. Checks the lock first, so that rows written at the end of the run are read too.
   void look() {
     running = is_locked(run);
     reader.read([&] { curves = RunCurves(); }, [&](const Json& row) { curves.add(row); });
   }
 };
 
-/// Error missing, as every command says it, if there is no run.
+/// Returns the run folder. Throws Error missing, as other commands do, if there is no run.
 fs::path run_of(const std::string& argument) {
   const fs::path run = run_place(argument, "").run;
   if (run.empty()) throw Error(ExitCode::usage, printable(argument), " is one checkpoint; watch reads a run folder");
@@ -121,7 +121,7 @@ class AlternateScreen {
   AlternateScreen(const AlternateScreen&) = delete;
   AlternateScreen& operator=(const AlternateScreen&) = delete;
 
-  /// Writes `text` from the upper left, over what was there.
+  /// Writes `text` from the upper left, over the previous frame.
   void show(const std::string& text) const {
     std::string frame = "\x1b[H";
     for (const char c : text.substr(0, text.size() - 1))
@@ -138,7 +138,7 @@ void watch_live(Watched& watched, const Arguments& arguments) {
   while (true) {
     watched.look();
     if (!watched.running) return;
-    screen.show(picture(watched, canvas_of(arguments), "Ctrl-C ends this view; the run goes on\n"));
+    screen.show(picture(watched, canvas_of(arguments), "Ctrl-C ends this view; the run continues\n"));
     for (int tenths = 0; tenths < 10 && !stop; ++tenths) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     if (stop) throw Stopped{stopping_signal()};
     if (std::ferror(stdout) != 0) throw Error(ExitCode::io, "writing to the terminal failed");
@@ -160,7 +160,7 @@ void run_watch(const Arguments& arguments) {
 void add_watch(Options& options) {
   Arguments& arguments = arguments_for(options, run_watch);
   add_run_argument(options, arguments.run, "run folder");
-  options.flag("--once", arguments.once, "print the curves once, even while the run goes on");
+  options.flag("--once", arguments.once, "print the curves once, even if the run is in progress");
   add_output_arguments(options, arguments.output, nullptr);
 }
 

@@ -12,7 +12,7 @@ namespace chargpt {
 
 namespace {
 
-/// A rate from above 0 to 1; none for another word.
+/// The rate, above 0 and at most 1; nullopt for another word.
 std::optional<double> rate_of(const std::string& word) {
   double rate = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rate);
@@ -20,7 +20,7 @@ std::optional<double> rate_of(const std::string& word) {
   return is_number && rate > 0 && rate <= 1 ? std::optional(rate) : std::nullopt;
 }
 
-/// What an AdaptArguments' word means.
+/// Parses AdaptArguments::word. Throws Error usage if it is invalid.
 Adaptation adaptation_of(const std::string& word, AdaptTakes takes) {
   if (const std::optional<double> rate = rate_of(word)) return {.rate = *rate};
   if (word == "auto" && takes == AdaptTakes::rate_or_auto) return {};
@@ -36,7 +36,7 @@ void add_adapt_option(Options& options, AdaptArguments& adapt, AdaptTakes takes)
   options
       .add("--adapt", adapt.word,
            "learn from the text while scoring it (so do --counts): each character is predicted first, then "
-           "learned from; the run's weights stay as they are. RATE is the rate of learning (default " +
+           "learned from; the run's weights do not change. RATE is the rate of learning (default " +
                standard + ")" + (has_auto ? "; auto tries four on the end of the train split" : ""))
       .value_name(has_auto ? "[=RATE|=auto]" : "[=RATE]")
       .default_text("")

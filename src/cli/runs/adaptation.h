@@ -20,8 +20,8 @@ struct AdaptArguments {
 /// Whether --adapt takes a rate, or "auto" too.
 enum class AdaptTakes { rate, rate_or_auto };
 
-/// Add it after RUN. Error usage for another value, and for a rate that follows as a word of its own, which would be a
-/// run.
+/// Adds --adapt; call after adding RUN. Throws Error usage for an invalid value, and for a rate given as a separate
+/// word, which would name a run.
 void add_adapt_option(Options& options, AdaptArguments& adapt, AdaptTakes takes);
 
 /// "at rate 0.0002 and decay 0.0005, the rate chosen on the last 50,000 characters of the train split"

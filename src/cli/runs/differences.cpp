@@ -45,7 +45,7 @@ std::string figure_of(const std::string& name, const Json& run) {
          (name == "best_val_loss" && run["leaks"] == true ? " (leaks)" : "");
 }
 
-/// Of two runs of one config: whether they contain the same training, as far as both have come.
+/// Adds whether two runs of one config contain the same training, up to the last common step.
 void add_training(Report& report, const fs::path& first, const fs::path& second) {
   const Json& runs = report.json["runs"];
   const std::int64_t last = std::min(runs[0]["step"].get<std::int64_t>(), runs[1]["step"].get<std::int64_t>());
@@ -99,8 +99,8 @@ Json outcome_json(const RunState& state, const DataConfig& data, const std::stri
           {"test_fraction", data.test_fraction}};
 }
 
-// The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its
-// last save.
+// metrics.jsonl decides: a signal, or weights that are not
+// finite, may have ended the run after its last checkpoint.
 std::string ending_of(const fs::path& run, const RunState& state) {
   if (run.empty()) return std::string(enum_name(state.ended));
   if (is_locked(run)) return "running";

@@ -1,4 +1,4 @@
-// How two runs or configs differ, and what came of the runs: for `inspect A B`. And how it shows values and figures.
+// `inspect A B`: how two runs or configs differ, and the results of the runs. Also formats values and figures.
 #pragma once
 
 #include <filesystem>
@@ -10,26 +10,26 @@
 
 namespace chargpt {
 
-/// An option's value on one line, with nothing that a terminal would obey.
+/// Formats an option's value on one line, with control characters escaped.
 std::string shown_value(const Json& value);
-/// A figure of that name in JSON with the digits that people need; `exact`: of a loss, whether it is no estimate.
+/// Formats the JSON figure `name` for people; `exact`: for a loss, whether it is not an estimate.
 std::string shown_figure(const std::string& name, const Json& value, bool exact);
 
-/// The best step in JSON; null where none was evaluated, as in an imported run.
+/// The best step as JSON; null if no step was evaluated, as in an imported run.
 Json best_step_of(const RunState& state);
 
 /// "tinyshakespeare.txt: 1,115,394 characters"
 std::string text_of(const RunState& state, const DataConfig& data);
 
-/// What came of a run, named as in metrics.jsonl.
+/// The results of a run, with the keys of metrics.jsonl.
 Json outcome_json(const RunState& state, const DataConfig& data, const std::string& ended);
 
-/// "running", or why the run ended ("finished", …), "unknown" where nothing says it.
+/// "running", or why the run ended ("finished", …), or "unknown".
 std::string ending_of(const std::filesystem::path& run, const RunState& state);
 
-/// {"differences":[{"option","values"}],"runs":[{"run","best_val_loss",…}]}: a run's folder, or a config by path or
-/// preset; "runs" has null for a config. For people one column each. Errors: as load_checkpoint of a run, as
-/// load_config.
+/// {"differences":[{"option","values"}],"runs":[{"run","best_val_loss",…}]}; a path is a run folder, a config file or a
+/// preset; "runs" has null for a config. For people one column per path. Errors: as load_checkpoint() for runs, as
+/// load_config() for configs.
 Report report_of_differences(std::span<const std::string> paths);
 
 }  // namespace chargpt

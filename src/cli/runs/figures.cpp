@@ -16,9 +16,9 @@ namespace chargpt {
 
 namespace {
 
-/// The part from which shared text is worth mentioning: it moves a loss by a hundredth.
+/// The smallest part of shared text to mention: it changes a loss by about 0.01.
 constexpr double little = 0.005;
-/// Less than that is shown as 0.
+/// Smaller differences are shown as 0.
 constexpr double least_shown = 0.00005;
 
 /// The part of the scored text that also appears in the train split.
@@ -42,7 +42,7 @@ std::string model_row(const Figures& figures) {
                      figures.scored.split, weights.empty() ? "" : ", " + weights + " weights");
 }
 
-/// "the first 1,000,000 of 20,000,000 that are held out (data.max_val_tokens), …"
+/// "1,234 characters, each scored once, in windows of 64", and a note if only a part was scored.
 std::string scored_line(const Figures& figures) {
   const std::string all = tokens_text(figures.scored.part_of, figures.scored.units);
   return fmt::format(
@@ -50,7 +50,7 @@ std::string scored_line(const Figures& figures) {
       figures.scored.part_of > 0 ? "Only the first of " + all + " held out were scored (data.max_val_tokens).\n" : "");
 }
 
-/// Per byte of UTF-8; what is between documents counts as one.
+/// Bits per byte of UTF-8; the id between documents counts as one byte.
 double bits_per_byte(const Figures& figures) {
   const Vocabulary& vocabulary = *figures.scored.vocabulary;
   std::vector<std::int64_t> bytes_of;
@@ -64,7 +64,7 @@ double bits_per_byte(const Figures& figures) {
   return figures.loss * static_cast<double>(figures.tokens) / std::log(2.0) / static_cast<double>(bytes);
 }
 
-/// Says so if the baselines cover only a part of the text.
+/// A note if the baselines cover only a part of the text.
 std::string baseline_line(const Figures& figures) {
   if (!figures.baselines || figures.baselines->measured >= figures.tokens) return "";
   return "The baselines cover only the first " + tokens_text(figures.baselines->measured, figures.scored.units) + ".\n";
@@ -88,18 +88,18 @@ std::string tenths_line(const Figures& figures) {
                      most, unit_word(figures.scored.units));
 }
 
-/// Where the weights of the mixture come from.
+/// How the weights of the mixture were fitted.
 std::string counts_line(const Figures& figures) {
   if (figures.mixture == nullptr || figures.mixture->learning().tokens == 0) return "";
   const MixtureLearning& learning = figures.mixture->learning();
   return fmt::format(
-      "The weights of the mixture, network {:.2f} and counts {:.2f}, come from the last {} of the train split, where "
-      "the network's loss is {:.4f}, since it was trained on them.\n",
+      "The weights of the mixture, network {:.2f} and counts {:.2f}, were fitted on the last {} of the train split; "
+      "the network's loss there ({:.4f}) is low because it was trained on them.\n",
       figures.mixture->weights().network, figures.mixture->weights().counts,
       tokens_text(learning.tokens, figures.scored.units), learning.network_loss);
 }
 
-/// What was learned from.
+/// The text that the networks learned from.
 std::string adapted_line(const Figures& figures) {
   if (!figures.adapted) return "";
   return fmt::format("Adapting: after each window {} network learned from the {}s just scored, {}.\n",
@@ -107,14 +107,14 @@ std::string adapted_line(const Figures& figures) {
                      to_text(*figures.adapted, figures.scored.units));
 }
 
-/// "beats PPMd (1.4062) by 0.0200", or the contrary; no winner by less than is shown.
+/// "beats PPMd (1.4062) by 0.0200", "is behind …", or "is level with …" if the difference is shown as 0.
 std::string beside(double loss, const std::string& rival, double its_loss) {
   const std::string by = format_fixed(std::abs(its_loss - loss), 4),
                     its = rival + " (" + format_fixed(its_loss, 4) + ")";
   return by == "0.0000" ? "is level with " + its : (loss < its_loss ? "beats " : "is behind ") + its + " by " + by;
 }
 
-/// Counted n-grams in the windows of the network; with any context where it is mixed with counts, which have any too.
+/// Compares with counted n-grams in the network's windows; with full context if the network is mixed with counts.
 std::string frozen_line(const Figures& figures) {
   const Baselines& baselines = *figures.baselines;
   const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
@@ -135,24 +135,24 @@ std::string adaptive_line(const Figures& figures) {
   return figures.loss < ppmd ? "It beats " + name + ", by " + by : name + ", is ahead by " + by;
 }
 
-/// Whether it beats the strongest rival of each class; where it adapts, the network as it was trained is the frozen
-/// one.
+/// Whether it beats the strongest baseline of each class. With --adapt, the network as trained is compared with the
+/// frozen one.
 std::vector<std::string> verdict(const Figures& figures) {
   if (figures.scored.leaks)
-    return {"This model leaks: a position sees its own target, so its loss says nothing about prediction."};
+    return {"This model leaks: a position sees its own target, so its loss does not measure prediction."};
   if (!figures.baselines || knows_the_text(figures)) return {};
   if (!figures.baselines->ppmd) return {frozen_line(figures)};
   return {frozen_line(figures), adaptive_line(figures)};
 }
 
-/// Where a rival is ahead that learns from the text.
+/// Advice if an adaptive baseline is ahead.
 std::string adapt_line(const Figures& figures) {
   if (figures.adapted || verdict(figures).size() < 2 || figures.loss < *figures.baselines->ppmd + least_shown)
     return "";
-  return "--adapt --counts (eval, score) make this model learn too.\n";
+  return "With --adapt --counts (eval, score) this model also learns from the text.\n";
 }
 
-/// `all`: tokens held out.
+/// `all`: number of tokens held out.
 Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t all, const LoadedRun& run) {
   Scored scored{.tokens = tokens,
                 .split = split,
@@ -229,14 +229,14 @@ void add_loss(Table& table, const std::string& name, double nats) {
 void add_baselines(Table& table, const Json& baselines, const std::string& windows) {
   const Json& best = baselines["ngram"];
   const std::string name = "  counted " + best["order"].dump() + "-grams";
-  table.add({"frozen rivals"});
+  table.add({"frozen baselines"});
   if (!windows.empty()) add_loss(table, name + ", " + windows, best["loss_in_windows"]);
   add_loss(table, windows.empty() ? name + " (best order)" : "    with any context", best["loss"]);
   for (const std::string order : {"trigram", "bigram", "unigram"})
     add_loss(table, "  counted " + order + "s", baselines[order]);
   add_loss(table, "  uniform", baselines["uniform"]);
-  table.add({"adaptive rival"});
-  add_loss(table, "  PPMd, knowing the train split", baselines["ppmd"]["loss"]);
+  table.add({"adaptive baseline"});
+  add_loss(table, "  PPMd, primed with the train split", baselines["ppmd"]["loss"]);
 }
 
 Json to_json(const Mixture* mixture) {
@@ -284,11 +284,10 @@ Json to_json(const Figures& figures) {
 }
 
 std::string summary(const Figures& figures, std::int64_t step) {
-  std::string lines =
-      fmt::format("validation loss {} at step {}, of {} that it has not seen\n", format_loss(figures.loss),
-                  format_count(step), tokens_text(figures.tokens, figures.scored.units));
+  std::string lines = fmt::format("validation loss {} at step {}, on {} held out\n", format_loss(figures.loss),
+                                  format_count(step), tokens_text(figures.tokens, figures.scored.units));
   for (const std::string& line : verdict(figures)) lines += line + "\n";
-  if (figures.baselines && !figures.baselines->ppmd) lines += "PPMd: chargpt eval shows it\n";
+  if (figures.baselines && !figures.baselines->ppmd) lines += "PPMd was not measured; to measure it: chargpt eval\n";
   return lines + shared_line(figures);
 }
 

@@ -14,31 +14,31 @@
 
 namespace chargpt {
 
-/// "character", or "byte" of models of bytes: what losses are per.
+/// The unit of losses: "character", or "byte" for byte-level models.
 std::string unit_word(Units units);
 /// "1,234 characters"
 std::string tokens_text(std::int64_t tokens, Units units);
 
 /// "in windows of 64 that begin every 32"; stride 0: no overlap.
 std::string windows_text(std::int64_t length, std::int64_t stride);
-/// That a part of a text also occurs in the training text; empty for a small one.
+/// A sentence on the part of a text that also occurs in the training text; empty if the part is small.
 std::string shared_text_line(double part, Units units, const std::string& text = "this text",
                              const std::string& in = "training text");
 
-/// What is scored, and how.
+/// The tokens to score, and how to score them.
 struct Scored {
   TokenView tokens;
   std::string split;         ///< train, val, test or all
-  bool held_out = false;     ///< the run's own validation or test split: held out from what the model was trained on
+  bool held_out = false;     ///< the run's own validation or test split, not used for training
   std::int64_t part_of = 0;  ///< tokens held out, if only the first of them are scored (data.max_val_tokens)
   std::int64_t stride = 0;   ///< of overlapping windows; 0: no overlap
   std::string checkpoint{};  ///< for messages
   std::string weights{};     ///< trained or averaged, if there are both
-  const Vocabulary* vocabulary = nullptr;  ///< of the tokens; the corpus's
+  const Vocabulary* vocabulary = nullptr;  ///< of the tokens
   Units units = Units::characters;
-  bool leaks = false;  ///< the model sees what it is to predict
+  bool leaks = false;  ///< the model sees its own targets
 };
-/// The validation split of the text that a run was trained on; its test split.
+/// The validation split of a run's text, and its test split.
 Scored validation_of(const Corpus& corpus, const LoadedRun& run);
 Scored test_of(const Corpus& corpus, const LoadedRun& run);
 
@@ -48,43 +48,43 @@ struct Figures {
   std::vector<double> tenths;  ///< loss by tenths of the split, in order
   std::int64_t tokens = 0, block_size = 0;
   std::optional<double> loss_windows_64 = {};  ///< if block_size > 64: the same split in windows of 64, no overlap
-  /// One of several models that are scored as one.
+  /// One model of an ensemble.
   struct Member {
     std::string name;
     double loss = 0;
   };
-  std::vector<Member> members = {};              ///< none: it is one model
-  double seconds = 0;                            ///< that scoring `loss` took
-  std::optional<double> network_loss = {};       ///< of the network as it was trained, where `loss` is not its own
-  const Mixture* mixture = nullptr;              ///< if it is mixed with counts
-  std::optional<AdaptationChoice> adapted = {};  ///< if it learns from the text that it scores
-  std::optional<Baselines> baselines = {};       ///< absent if the training text is not at hand
+  std::vector<Member> members = {};              ///< empty: a single model
+  double seconds = 0;                            ///< time to score `loss`
+  std::optional<double> network_loss = {};       ///< of the network as trained, if `loss` includes counts or adapting
+  const Mixture* mixture = nullptr;              ///< nullptr without --counts
+  std::optional<AdaptationChoice> adapted = {};  ///< nullopt without --adapt
+  std::optional<Baselines> baselines = {};       ///< nullopt if the training text is not available
 };
 
-/// Of networks as they were trained; without baselines. Error diverged, naming the checkpoint, for a loss that is not
+/// Scores networks as trained, without baselines. Throws Error diverged, naming the checkpoint, if the loss is not
 /// finite.
 Figures measure(Predictor& networks, const Scored& scored, const Heartbeat& heartbeat);
 
-/// The same of a loss that was computed already, in so many seconds.
+/// Like measure(), with a loss that was already computed in `seconds`.
 Figures measured(Predictor& networks, const Scored& scored, const SplitLoss& loss, double seconds,
                  const Heartbeat& heartbeat);
 
-/// Error diverged, naming the checkpoint, for a loss that is not finite.
+/// Throws Error diverged, naming the checkpoint, if the loss is not finite.
 void check_finite(const SplitLoss& loss, const std::string& checkpoint);
 
-/// A row of a table of losses: nats, and bits beside them.
+/// Adds a row to a table of losses: nats and bits.
 void add_loss(Table& table, const std::string& name, double nats);
-/// Rows of the baselines, as to_json() has them, by class, the strongest first; `windows`: what those that the model is
-/// scored in are called.
+/// Adds the rows of the baselines (from to_json()), by class, the strongest first. `windows`: describes the windows
+/// that the model is scored in.
 void add_baselines(Table& table, const Json& baselines, const std::string& windows = "");
 
-/// "counts" of `eval` and `score`; null without them.
+/// The value of "counts" in `eval` and `score`; null without --counts.
 Json to_json(const Mixture* mixture);
-/// interface of `eval --json`.
+/// The document of `eval --json`.
 Json to_json(const Figures& figures);
-/// What the end of a training shows: the loss at `step`, what it beats and what beats it.
+/// The lines shown after training: the loss at `step`, compared with the baselines.
 std::string summary(const Figures& figures, std::int64_t step);
-/// The loss beside what counting and compressing reach.
+/// The loss, with the baselines of counting and compression.
 Report report_of(const Figures& figures);
 
 }  // namespace chargpt

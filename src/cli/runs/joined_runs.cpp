@@ -18,7 +18,7 @@
 namespace chargpt {
 namespace {
 
-/// "'é' (U+00E9) is a symbol of a alone"; empty where the vocabularies are equal.
+/// "'é' (U+00E9) is only in the vocabulary of a"; empty if the vocabularies are equal.
 std::string vocabulary_difference(const LoadedRun& a, const LoadedRun& b) {
   const Vocabulary &one = a.checkpoint.vocabulary, &other = b.checkpoint.vocabulary;
   if (one == other) return "";
@@ -26,12 +26,12 @@ std::string vocabulary_difference(const LoadedRun& a, const LoadedRun& b) {
     return line_of(a.name, " has ", enum_name(one.units()), " and ", b.name, " ", enum_name(other.units()));
   for (const auto& [own, its, owner] : {std::tuple(&one, &other, &a.name), std::tuple(&other, &one, &b.name)})
     if (const std::vector<std::string> characters = characters_only_in(*own, *its); !characters.empty())
-      return characters.front() + " is a symbol of " + *owner + " alone";
-  return "the text of " + (one.document() >= 0 ? a : b).name + " alone has documents";
+      return characters.front() + " is only in the vocabulary of " + *owner;
+  return "only the text of " + (one.document() >= 0 ? a : b).name + " has documents";
 }
 
 constexpr const char* runs_help =
-    "run folder, or one checkpoint file; several are one model, the mean of their probabilities (default: the "
+    "run folder, or one checkpoint file; several act as one model, the mean of their probabilities (default: the "
     "newest in runs/)";
 
 }  // namespace
@@ -119,10 +119,10 @@ std::string text_difference(const JoinedRuns& runs) {
 void refuse_counts(const JoinedRuns& runs) {
   for (const LoadedRun& run : runs.all())
     if (run.folder.empty())
-      throw Error(ExitCode::usage, "--counts counts the training text, and ", run.checkpoint.path,
-                  " is a checkpoint outside a run, which has none; use the run's folder, or leave out --counts");
+      throw Error(ExitCode::usage, "--counts needs the training text, but ", run.checkpoint.path,
+                  " is a checkpoint outside a run, which has none; use the run's folder, or remove --counts");
   if (const std::string difference = text_difference(runs); !difference.empty())
-    throw Error(ExitCode::usage, difference, ", so they share no training split; leave out --counts");
+    throw Error(ExitCode::usage, difference, ", so they have no common training split; remove --counts");
 }
 
 void add_checkpoints(nlohmann::ordered_json& json, const JoinedRuns& runs) {

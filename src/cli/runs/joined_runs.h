@@ -1,5 +1,5 @@
-// Several runs as one model, the mean of their probabilities (predict/ensemble.h), or one run alone; and what --adapt
-// and --counts make of them.
+// Several runs as one model, the mean of their probabilities (predict/ensemble.h), or a single run; with --adapt and
+// --counts applied.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace chargpt {
 
-/// The options of commands that take several runs as one.
+/// The options of commands that treat several runs as one model.
 struct JoinedArguments : ModelArguments {
   std::vector<std::string> runs;
   UnknownPolicy unknown = UnknownPolicy::error;
@@ -25,29 +25,29 @@ struct JoinedArguments : ModelArguments {
 
 class JoinedRuns {
  public:
-  /// At least one, all of one vocabulary.
+  /// Needs at least one run; all must have the same vocabulary.
   explicit JoinedRuns(std::vector<LoadedRun> runs);
 
   const std::vector<LoadedRun>& all() const { return runs_; }
-  /// The one that speaks for all where they differ.
+  /// The run whose settings apply where the runs differ.
   const LoadedRun& first() const { return runs_.front(); }
   bool are_several() const { return runs_.size() > 1; }
-  /// What says which character comes next: the networks, or what adapt() and mix_with_counts() have made of them.
+  /// The predictor of the next character: the networks, with adapt() and mix_with_counts() applied.
   Predictor& predictor() { return mixture_ ? static_cast<Predictor&>(*mixture_) : *networks_; }
-  /// The networks as they were trained: the only one, or the mean of all.
+  /// The networks as trained: the single one, or the mean of all.
   Predictor& trained() { return *trained_; }
-  /// Of windows that are scored: the shortest.
+  /// Length of the windows to score: the shortest of all runs.
   std::int64_t block_size() const { return trained_->block_size(); }
-  /// Characters that a text is continued from, at most: the longest window, or what counts look back.
+  /// Maximum context in characters for sampling: the longest window, or the reach of the counts.
   std::int64_t context() const;
-  /// Whether one of them sees the symbols that it is to predict.
+  /// Whether one of the models sees its own targets.
   bool leaks() const;
-  /// From here on the networks learn from what is scored, each by itself.
+  /// Makes each network learn from the text that it scores, from now on.
   void adapt(const Adaptation& adaptation);
-  /// From here on the predictor is mixed with counts of the train split of the text that all have learned from. A line
-  /// on stderr says where not all of that was counted, or nothing could be learned from it. After adapt().
+  /// Mixes the predictor with counts of the train split that the runs share. Notes on stderr if only a part was counted
+  /// or the text is too short to fit the weights. Call after adapt().
   void mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat);
-  /// Null without counts.
+  /// nullptr without counts.
   const Mixture* mixture() const { return mixture_.get(); }
 
  private:
@@ -59,27 +59,27 @@ class JoinedRuns {
   std::unique_ptr<Mixture> mixture_;
 };
 
-/// All of arguments.runs; a line says where they have different windows. Errors: as load_run; data where their symbols
-/// differ, naming the first that does.
+/// Loads all of arguments.runs; notes on stderr if their windows differ. Errors: as load_run(); data if their
+/// vocabularies differ, naming the first different symbol.
 JoinedRuns load_runs(const JoinedArguments& arguments);
 
-/// Error usage for two of them that are of one run.
+/// Throws Error usage if two arguments name the same run.
 void refuse_twice(const std::vector<std::string>& runs);
 
-/// The first difference between two runs' texts (text_difference); empty where all have learned from one.
+/// The first difference between the runs' texts (text_difference()); empty if all have the same text.
 std::string text_difference(const JoinedRuns& runs);
-/// Error usage if counts of the training text are asked of a checkpoint outside a run, which has none, or of runs that
-/// share no training split.
+/// Throws Error usage if --counts is impossible: a checkpoint is outside a run, so its training text is unknown, or the
+/// runs have different train splits.
 void refuse_counts(const JoinedRuns& runs);
 
-/// Adds "checkpoint", checkpoint_json() of the only run; of several "members", to each of which its name and checkpoint
-/// are added.
+/// Adds "checkpoint" (checkpoint_json()) for a single run; for
+/// several, adds name and checkpoint to each of "members".
 void add_checkpoints(nlohmann::ordered_json& json, const JoinedRuns& runs);
 
-/// RUN… of a command that takes several as one. Left out, they become the newest in runs/, which a line names.
+/// Adds RUN… for a command that treats several runs as one. Default: the newest in runs/, named on stderr.
 Option& add_runs_argument(Options& options, std::vector<std::string>& runs);
-/// The same before another argument, declared next: `rest` takes the last word where `is_rest` says so of it; `alone`:
-/// it is the only one.
+/// Like the above, before another argument, declared next: the last word goes to `rest` if `is_rest` is true for it.
+/// `alone`: it is the only word.
 Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
                           bool (*is_rest)(const std::string& word, bool alone));
 

@@ -73,7 +73,7 @@ ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& giv
   for (const Override& option : overrides)
     if (const OptionInfo* named = find_option(option.key); named == nullptr || named->section != "sample")
       throw Error(ExitCode::usage, option.flag, ": ", option.key, " = ", printable(option.value),
-                  " has no effect on a trained model; leave it out");
+                  " has no effect on a trained model; remove it");
   return config;
 }
 
@@ -96,8 +96,8 @@ void add_model_arguments(Options& options, ModelArguments& arguments) {
 
 void check_choice(const std::filesystem::path& run, const std::string& which) {
   if (which.empty() || !is_file(run)) return;
-  throw Error(ExitCode::usage, run.string(), " is one checkpoint, and --checkpoint ", which,
-              " is given too; leave that out, or give the run's folder");
+  throw Error(ExitCode::usage, run.string(), " is one checkpoint, but --checkpoint ", which,
+              " is given too; remove it, or pass the run's folder");
 }
 
 void log_loading(const std::vector<std::string>& notices) {
@@ -124,7 +124,7 @@ LoadedRun::LoadedRun(std::string name_in, Checkpoint loaded, std::filesystem::pa
 
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
   if (const std::string& device = use.machine.device; device != "auto" && device != "cpu")
-    throw Error(ExitCode::usage, "--device ", device, ": sampling and scoring run on the CPU; leave it out");
+    throw Error(ExitCode::usage, "--device ", device, ": sampling and scoring run on the CPU; remove it");
   check_choice(run, which);
   Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
   log_note("checkpoint: ", to_text(standing_of(checkpoint)));
@@ -150,8 +150,8 @@ void note_long_prompt(std::size_t characters, std::int64_t block_size) {
 void note_escapes(const std::string& prompt) {
   for (const char* escape : {"\\n", "\\r", "\\t"})
     if (prompt.find(escape) != std::string::npos)
-      return log_note("--prompt has ", escape,
-                      " as two characters; for the one that it stands for, give --prompt $'...", escape, "...'");
+      return log_note("--prompt contains ", escape, " as two characters; to pass the control character: --prompt $'...",
+                      escape, "...'");
 }
 
 PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt) {

@@ -1,4 +1,4 @@
-// A run or checkpoint made ready for use: model with the trained weights, vocabulary, config.
+// Loads a run or checkpoint for use: model with trained weights, vocabulary, config.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace chargpt {
 
-/// How a trained model is to be read.
+/// How to use a trained model.
 struct ModelUse {
   Weights weights = Weights::better;
-  DeviceArguments machine = {};  ///< device: auto or cpu, else it is refused
+  DeviceArguments machine = {};  ///< device must be auto or cpu
   Context context = Context::automatic;
 };
 
@@ -30,7 +30,7 @@ struct ModelArguments {
   std::string run, checkpoint;  ///< checkpoint empty: the best
 };
 
-/// A checkpoint of the run in `folder`. Errors: as InferenceModel.
+/// A loaded checkpoint of the run in `folder`. Errors: as InferenceModel.
 struct LoadedRun {
   LoadedRun(std::string name, Checkpoint loaded, std::filesystem::path folder, const ModelUse& use);
   const Config& config() const { return checkpoint.config.config; }
@@ -42,59 +42,59 @@ struct LoadedRun {
   std::unique_ptr<NetworkPredictor> network;
 };
 
-/// Error usage where `run` is the folder of one checkpoint, and `option` says which of a run's as well.
+/// Throws Error usage if `run` is one checkpoint file and `which` is given too.
 void check_choice(const std::filesystem::path& run, const std::string& which);
 
-/// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.
+/// Logs the notices of load_checkpoint(): damage as a warning, which --quiet also shows.
 void log_loading(const std::vector<std::string>& notices);
-/// load_checkpoint and log_loading.
+/// Calls load_checkpoint() and log_loading().
 Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string& which, bool with_optimizer = false);
 
-/// `which`: best, last or step-N, empty for best; Error usage if `run` is one checkpoint's folder and `which` names
-/// another, or `use` names another device than the CPU. A line on stderr names the checkpoint; notices (a fall-back to
-/// another checkpoint, the choice between trained and averaged weights) go there too.
+/// Loads a run. `which`: best, last or step-N; empty: best. Throws Error usage if `run` is one checkpoint and `which`
+/// is given too, or if `use` names a device other than the CPU. Logs the checkpoint and notices (a fall-back to another
+/// one, the choice between trained and averaged weights).
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
                    bool with_optimizer = false);
-/// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: not known) and
-/// whether that was evaluated; the weights, if there are averaged ones too.
+/// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: unknown) and whether
+/// that step was evaluated; the weights used, if it also has averaged ones.
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run);
 
-/// "a and b differ in their text (data.val_fraction 0.1 -> 0.2)"; empty where both were trained on one text, in the
-/// same units and split.
+/// "a and b differ in their text (data.val_fraction 0.1 -> 0.2)"; empty if both were trained on the same text, units
+/// and split.
 std::string text_difference(const std::string& name, const KnownText& run, const std::string& other_name,
                             const KnownText& other);
-/// What a checkpoint was trained on, which must outlive the result.
+/// The training text of a checkpoint, which must outlive the result.
 KnownText known_text(const Checkpoint& checkpoint);
 
-/// A prompt as a model sees it, for commands that look inside.
+/// A prompt as the model sees it, for commands that show its inner values.
 struct PromptWindow {
   std::vector<std::int64_t> ids;     ///< 1 to block_size
   std::vector<std::string> symbols;  ///< of each id, one or two columns wide
 };
-/// --prompt, with what begins a document before it: the last block_size of that; a notice says where there were more
-/// characters. Errors: usage where it is empty, data for a character that the model does not know.
+/// Encodes --prompt, after the document start symbol if the model has one, and keeps the last block_size ids; notes on
+/// stderr if it was longer. Throws Error usage if it is empty, data for a character outside the vocabulary.
 PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt);
-/// A line on stderr where the prompt has \n, \r or \t as two characters.
+/// Notes on stderr if the prompt contains \n, \r or \t as two characters.
 void note_escapes(const std::string& prompt);
-/// A line on stderr where the prompt is longer than the context.
+/// Notes on stderr if the prompt is longer than the context.
 void note_long_prompt(std::size_t characters, std::int64_t block_size);
 
 /// The config of a run's last checkpoint.
 ResolvedConfig config_of_run(const std::string& run);
-/// RUN of a command: one of runs/ by its name alone. Left out, `run` becomes the newest in runs/ (newest_run), which a
-/// line on stderr names.
+/// Adds RUN; a run in runs/ may be given by its name. Default:
+/// the newest run in runs/ (newest_run()), named on stderr.
 Option& add_run_argument(Options& options, std::string& run,
                          const std::string& help = "run folder, or one checkpoint file");
-/// The newest run in runs/, with the line that names it.
+/// Returns the newest run in runs/ and names it on stderr.
 std::string run_left_out();
-/// The run's config with the options of sampling that were given. Error usage for any other: none has an effect on a
+/// The run's config with the given sampling options. Throws Error usage for other options: they have no effect on a
 /// trained model.
 ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& given);
-/// --checkpoint and --weights.
+/// Adds --checkpoint and --weights.
 void add_weights_options(Options& options, ModelArguments& arguments);
-/// --device and --threads, of a command that reads weights.
+/// Adds --device and --threads, for a command that reads weights.
 void add_device_arguments(Options& options, ModelUse& use);
-/// --checkpoint, --weights, --device, --threads and those of add_output_arguments.
+/// Adds --checkpoint, --weights, --device, --threads and the options of add_output_arguments().
 void add_model_arguments(Options& options, ModelArguments& arguments);
 
 }  // namespace chargpt

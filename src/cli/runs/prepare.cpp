@@ -26,7 +26,7 @@ Corpus given_corpus(const ScoringArguments& arguments, const JoinedRuns& runs, c
   return load_corpus(data, runs.first().checkpoint.vocabulary, reading_progress(arguments.output), arguments.unknown);
 }
 
-/// Error usage where some of several runs have learned from what another has held out.
+/// Throws Error usage if only some of several runs were trained on the text.
 void check_texts(const JoinedRuns& runs, const Corpus& corpus, const std::string& difference) {
   if (!difference.empty() && std::ranges::any_of(runs.all(), [&](const LoadedRun& run) {
         return run.checkpoint.state.data == corpus.fingerprint();
@@ -34,7 +34,7 @@ void check_texts(const JoinedRuns& runs, const Corpus& corpus, const std::string
     throw Error(ExitCode::usage, difference, "; together they score only a text new to all of them");
 }
 
-/// The text that the runs have learned from: none, with the reason, where only figures beside the loss need it.
+/// Finds the training text. If it is missing and only the baselines need it, stores the reason instead.
 void find_training_text(Prepared& prepared, const ScoringArguments& arguments, std::int64_t most_searched) {
   const JoinedRuns& runs = prepared.runs;
   const bool needed = arguments.counts || arguments.adapt.is_auto();
@@ -61,7 +61,7 @@ TokenView part_of(const Prepared& prepared, const std::string& split) {
   return part;
 }
 
-/// Makes the networks learn from what is scored, and mixes them with counts.
+/// Applies --adapt and --counts to the networks.
 void extend(Prepared& prepared, const ScoringArguments& arguments, WorkLine& line) {
   JoinedRuns& runs = prepared.runs;
   if (arguments.adapt.adaptation) {

@@ -1,5 +1,5 @@
-// What `eval` and `score` work with, made from their options: the runs, the text that is scored, the text that they
-// have learned from, and a predictor that --adapt and --counts have had their part in.
+// Prepares `eval` and `score` from their options: the runs, the text to score, the training text, and the predictor
+// with --adapt and --counts applied.
 #pragma once
 
 #include <limits>
@@ -17,35 +17,35 @@
 namespace chargpt {
 
 struct ScoringArguments : JoinedArguments {
-  std::vector<std::string> text;  ///< to score; none: the runs' own
-  bool whole = false;             ///< the text is not split: its documents stay in their order
+  std::vector<std::string> text;  ///< to score; empty: the runs' own
+  bool whole = false;             ///< the text is not split; its documents keep their order
   std::string split;              ///< train, val, test or all; empty: val of the runs' own text, all of another
   std::int64_t stride = 0;        ///< of overlapping windows; 0: no overlap, with --adapt half a window
   AdaptArguments adapt;
 };
-/// --counts, --adapt, --unknown and those of add_model_arguments.
+/// Adds --counts, --adapt, --unknown and the options of add_model_arguments().
 void add_scoring_arguments(Options& options, ScoringArguments& arguments, AdaptTakes takes);
 
 struct Prepared {
   JoinedRuns runs;
-  Corpus corpus;                      ///< what is scored is a part of this
-  bool own = false;                   ///< the runs have learned from this very text, under whatever name
-  std::optional<Corpus> other = {};   ///< where they have not: the one that they have learned from
-  std::string no_training_text = {};  ///< why that is not at hand
-  Scored scored = {};                 ///< and how
+  Corpus corpus;                      ///< contains the scored text
+  bool own = false;                   ///< `corpus` is the runs' training text, perhaps under another name
+  std::optional<Corpus> other = {};   ///< the training text, if `own` is false
+  std::string no_training_text = {};  ///< why the training text is not available
+  Scored scored = {};                 ///< the tokens to score, and how
   std::optional<AdaptationChoice> adapted = {};
 
   const Corpus* trained_on() const { return own ? &corpus : other ? &*other : nullptr; }
 };
 
-/// The training text is looked for where something is learned from it, else up to `most_searched` tokens. Errors: as
-/// load_runs and load_corpus; usage for a text that only some of several runs have learned from, data for a split of
-/// fewer than two tokens.
+/// Loads all parts. Searches for the training text if --counts or --adapt=auto needs it, else only if it has at most
+/// `most_searched` tokens. Errors: as load_runs() and load_corpus(); usage if only some of several runs were trained on
+/// the text, data if the split has fewer than two tokens.
 Prepared prepare(const ScoringArguments& arguments, WorkLine& line,
                  std::int64_t most_searched = std::numeric_limits<std::int64_t>::max());
 
-/// By prepared.runs.predictor(), which with --adapt learns from what it scores. Error diverged, naming the checkpoint,
-/// for a loss that is not finite.
+/// Scores with prepared.runs.predictor(), which with --adapt learns from the text. Throws Error diverged, naming the
+/// checkpoint, if the loss is not finite.
 SplitLoss score(Prepared& prepared, const Heartbeat& heartbeat);
 
 }  // namespace chargpt

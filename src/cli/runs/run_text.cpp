@@ -21,7 +21,7 @@ namespace chargpt {
 
 namespace {
 
-/// `of` 0: nobody knows how much there is.
+/// `of` 0: the total is unknown.
 std::string part_read(std::uint64_t done, std::uint64_t of, double seconds) {
   const auto size = [](std::uint64_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
   if (of == 0) return "reading the text: " + size(done) + " after " + format_duration(seconds);
@@ -38,10 +38,10 @@ void choose_text(ResolvedConfig& config) {
   const bool is_named = origin.by != Origin::By::standard && origin.by != Origin::By::preset;  // by the user
   if (is_named || std::ranges::all_of(text, is_given)) return;
   const std::string note = "no --text was given, and " + joined(text, ", ") +
-                           " is not there: using the built-in sample, " +
+                           " does not exist: using the built-in sample, " +
                            format_count(static_cast<std::int64_t>(sample_text().size())) +
                            " characters (too short for good results); to train on your own text: --text FILE";
-  static std::string said;  // many configs of one command want to say the same
+  static std::string said;  // several configs of a command would repeat it
   if (std::exchange(said, note) != note) log_note(note);
   text = {std::string(sample_text_name)};
   origin = {Origin::By::program, "built in"};

@@ -12,9 +12,9 @@
 namespace chargpt {
 namespace {
 
-/// A preset is the best of those here from so many steps (configs/README.md, "What to expect"), on texts of at least so
-/// many tokens to train on; `passes`: how often it may read them before it overfits. A machine that makes so many steps
-/// in less than `least_minutes` has yet to be built: below, the preset is not even tried.
+/// A preset is the best of this table from `steps` steps on (configs/README.md, "What to expect"), on texts of at least
+/// `tokens` training tokens; `passes`: epochs before it overfits. Below `least_minutes` no machine is expected to
+/// complete that many steps, so the preset is not tried.
 struct Row {
   const char* preset;
   double least_minutes;
@@ -34,7 +34,7 @@ std::vector<Override> with_minutes(std::vector<Override> given, double minutes, 
   if (minutes == 0) return given;
   for (const Override& option : given)
     if (find_option(option.key) == find_option("max_seconds"))
-      throw Error(ExitCode::usage, "--minutes and --max_seconds cannot be combined; leave one out");
+      throw Error(ExitCode::usage, "--minutes and --max_seconds cannot be combined; remove one");
   given.push_back({"train.max_seconds", nlohmann::json(used + 60 * minutes).dump(), "--minutes"});
   return given;
 }
@@ -44,7 +44,7 @@ ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const Step
     return minutes >= row.least_minutes && train_tokens >= row.tokens &&
            (row.steps == 0 || steps_within(row.preset, passes_of(row)) >= row.steps);
   };
-  const Row& row = *std::ranges::find_if(table, serves);  // the last one always does
+  const Row& row = *std::ranges::find_if(table, serves);  // the last row always does
   return {row.preset, passes_of(row)};
 }
 
@@ -54,7 +54,7 @@ std::string chosen_text(const ChosenConfig& chosen, const Config& config, double
   return line_of("chose ", chosen.preset, " (", model.n_layer, " layers of width ", model.n_embd, ", batches of ",
                  train.batch_size, " x ", model.block_size, "): the best preset for ", format_duration(60 * minutes),
                  " of this machine and ", format_count(train_tokens), " training tokens",
-                 train.max_epochs > 0 ? line_of(", of which it makes at most ", train.max_epochs,
+                 train.max_epochs > 0 ? line_of("; it trains for at most ", train.max_epochs,
                                                 train.max_epochs == 1 ? " epoch" : " epochs")
                                       : "");
 }

@@ -1,5 +1,5 @@
-// What `train --minutes M` without a config trains: a preset's shape by the steps that it makes in that time and the
-// size of the text, from a small table of measurements. Knows no trainer.
+// Chooses the preset for `train --minutes M` without a config, from the steps that it completes in that time and the
+// size of the text, by a small table of measurements. Independent of the trainer.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace chargpt {
 
 struct ChosenConfig {
   std::string preset;
-  Override passes;  ///< over the text at most: train.max_epochs
+  Override passes;  ///< maximum passes over the text: train.max_epochs
 };
 
-/// How many steps of a preset this machine makes in the time; the largest int64 if the limit of epochs ends it first.
+/// Returns the steps of a preset that fit into the time; the largest int64 if the epoch limit ends it first.
 using StepsWithin = std::function<std::int64_t(const std::string& preset, const Override& passes)>;
 
-/// `train_tokens`: of the text's train split. `steps_within` is asked for one preset after the other, largest first.
+/// `train_tokens`: of the train split. Calls `steps_within` for one preset after another, largest first.
 ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within);
 
-/// A line for people on the choice, which has become `config`.
+/// A log line about the choice; `config` is the chosen config.
 std::string chosen_text(const ChosenConfig& chosen, const Config& config, double minutes, std::int64_t train_tokens);
 
-/// The options that were given and, where --minutes was, train.max_seconds: those minutes and `used` seconds. Error
-/// usage where --max_seconds was given too.
+/// Adds train.max_seconds to the given options if `minutes` is not 0: those minutes plus `used` seconds. Throws Error
+/// usage if --max_seconds was given too.
 std::vector<Override> with_minutes(std::vector<Override> given, double minutes, double used = 0);
 
 }  // namespace chargpt

@@ -25,25 +25,25 @@
 namespace chargpt {
 namespace {
 
-/// In what rank `rank` differs from rank 0.
+/// Throws Error usage or data if rank `rank` differs from rank 0.
 void check_same_as_first(const nlohmann::json& first, const nlohmann::json& other, std::size_t rank) {
   const std::string who = "rank " + std::to_string(rank);
   if (first["program"] != other["program"])
-    throw Error(ExitCode::usage, who, " runs chargpt ", other["program"].get<std::string>(), ", and rank 0 ",
-                first["program"].get<std::string>(), "; give all ranks the same build");
+    throw Error(ExitCode::usage, who, " runs chargpt ", other["program"].get<std::string>(), " but rank 0 runs ",
+                first["program"].get<std::string>(), "; start all ranks from the same build");
   const auto config_of = [](const nlohmann::json& json) {
     return parse_config(json["config"].get<std::string>(), "the config of a rank", {}).config;
   };
   if (first["config"] != other["config"])
     if (const auto changes = changed_options(config_of(first), config_of(other)); !changes.empty())
-      throw Error(ExitCode::usage, who, " has another config than rank 0: ", changes.front(),
+      throw Error(ExitCode::usage, who, " has a different config from rank 0: ", changes.front(),
                   "; start all ranks with the same options");
   if (first["tokens"] != other["tokens"] || first["crc64"] != other["crc64"])
-    throw Error(ExitCode::data, who, " reads another text than rank 0: ", other["tokens"].get<std::int64_t>(),
-                " tokens there, ", first["tokens"].get<std::int64_t>(), " here; give all the same files");
+    throw Error(ExitCode::data, who, " reads a different text from rank 0: ", other["tokens"].get<std::int64_t>(),
+                " tokens instead of ", first["tokens"].get<std::int64_t>(), "; pass the same files to all ranks");
 }
 
-/// Discards what this process prints from here on.
+/// Discards the output of this process from now on.
 void mute_output() {
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere < 0) return;
@@ -83,7 +83,7 @@ void ProcessGroup::refuse_standard_input(const Config& config) const {
 void ProcessGroup::check(const Config& config, const Corpus& corpus) const {
   if (alone()) return;
   Config same = config;
-  same.data.text = {"the same"};  // what they hold is compared
+  same.data.text = {"the same"};  // contents are compared, not names
   const nlohmann::json own = {{"program", program_version()},
                               {"config", to_json(same).dump()},
                               {"tokens", corpus.fingerprint().tokens},
@@ -97,7 +97,7 @@ void ProcessGroup::check(const Config& config, const Corpus& corpus) const {
   for (std::size_t rank = 1; rank < all.size(); ++rank) check_same_as_first(all.front(), all[rank], rank);
   if (config.train.batch_size < ranks_->ranks())
     throw Error(ExitCode::usage, ranks_->ranks(), " ranks share train.batch_size = ", config.train.batch_size,
-                " windows, and each needs one; start fewer, or set a larger batch_size");
+                " windows, but each needs one; start fewer, or set a larger batch_size");
 }
 
 std::string ProcessGroup::notice(const Config& config) const {

@@ -30,7 +30,7 @@ namespace chargpt {
 
 namespace {
 
-/// RUN/config.json as it was asked for, once the run begins.
+/// Writes RUN/config.json when the run begins.
 class ConfigWriter : public Listener {
  public:
   ConfigWriter(const Trainer& trainer, std::filesystem::path path) : trainer_(trainer), path_(std::move(path)) {}
@@ -41,7 +41,7 @@ class ConfigWriter : public Listener {
   std::filesystem::path path_;
 };
 
-/// Shows `what` and looks for a signal.
+/// Returns a heartbeat that shows `what` and throws Interrupted after a signal.
 Heartbeat heartbeat_of(const Trainer& trainer, ProgressPrinter& progress, std::string_view what) {
   return [&trainer, &progress, what](double part) {
     if (stopping_signal() != 0) throw Interrupted{};
@@ -49,7 +49,7 @@ Heartbeat heartbeat_of(const Trainer& trainer, ProgressPrinter& progress, std::s
   };
 }
 
-/// What the best checkpoint writes from the start symbol, by the options in force now: a text, or some documents.
+/// Samples the best checkpoint from the start symbol with the current options: one text, or several documents.
 std::string final_sample(const LoadedRun& best, SampleConfig sample) {
   constexpr std::int64_t documents = 10;
   const Vocabulary& vocabulary = best.checkpoint.vocabulary;
@@ -87,11 +87,11 @@ std::string overfitting_line(const RunState& state) {
   if (state.best_step < 0 || !std::isfinite(last) || last <= state.best_val_loss + clearly) return "";
   return "overfitted: validation loss rose from " + format_nats(state.best_val_loss, state.exact) + " to " +
          format_nats(last, state.exact) + " since step " + format_count(state.best_step) +
-         ", whose weights these are\n";
+         "; the figures above are of that step\n";
 }
 
-/// Figures of the best checkpoint on the validation split and a sample of it, on stdout and in RUN/run.json. Throws
-/// Stopped if a signal came meanwhile: the run itself is whole.
+/// Prints figures of the best checkpoint on the validation split and a sample of it; keeps the figures in RUN/run.json.
+/// Throws Stopped if a signal came meanwhile: the run itself is complete.
 void print_result(const Trainer& trainer, const std::filesystem::path& run, const OutputArguments& output,
                   ProgressPrinter& progress) {
   is_training = false;
@@ -122,11 +122,11 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
   }
 }
 
-/// A run none of whose evaluations was good enough to be its best.
+/// Notes on stderr if no evaluation improved on the loss before training.
 void note_no_best(const Trainer& trainer) {
   const RunState& state = trainer.state();
   if (state.best_step >= 0 || !std::isfinite(state.val_loss) || state.step == 0) return;
-  const double begun = state.best_val_loss;  // where weights were inherited, theirs
+  const double begun = state.best_val_loss;  // with --init_from, that of the initial weights
   const std::int64_t symbols = trainer.corpus().vocabulary().size();
   if (symbols == 1) return log_note("the text repeats one symbol, so there is nothing to learn");
   log_note("lower train.learning_rate (", trainer.config().config.train.learning_rate,
@@ -169,7 +169,7 @@ void add_training_arguments(Options& options, TrainingArguments& arguments) {
 void add_rank_timeout(Options& options, TrainingArguments& arguments) {
   options
       .add("--rank-timeout", arguments.rank_timeout,
-           "of several processes (mpirun, srun): seconds to wait for one that hangs before all end")
+           "with several processes (mpirun, srun): seconds to wait for one that hangs before all end")
       .positive()
       .group("Machine");
 }
@@ -196,7 +196,7 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
 
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   std::optional<std::int64_t> resume_step, ProcessGroup& group) {
-  // One rank may have been sent the signal that stops them all.
+  // A signal to one rank stops all ranks.
   const auto finish_ranks = [&] {
     const std::vector<int> signals = gathered<int>(group.ranks(), stopping_signal());
     group.ranks().finish();
@@ -221,7 +221,7 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   note_no_best(trainer);
   log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
            "; to continue:");
-  const std::int64_t threads = trainer.state().threads;  // more than this machine has are to be asked for
+  const std::int64_t threads = trainer.state().threads;  // more threads than processors need the option
   log_hint(command_to_go_on(trainer.ended(), run.native()),
            threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
   if (stopped) throw Stopped{signal};

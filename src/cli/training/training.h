@@ -1,4 +1,4 @@
-// What `train` and `resume` share: listeners, the run to its end, the figures and the sample it ends with.
+// Shared by `train` and `resume`: listeners, the run to its end, and its final figures and sample.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace chargpt {
 
-/// Whether a child of compare shows its repainted line; none: it is not a child of compare.
+/// Whether a child process of `compare` shows its progress line; none: it is not such a child.
 CHARGPT_ENUM(ChildLine, none, shown, hidden);
 
 struct TrainingArguments {
@@ -26,26 +26,27 @@ struct TrainingArguments {
   bool is_child() const { return child_line != ChildLine::none; }
 };
 
-/// --engine, device, output and config options.
+/// Adds --engine and the device, output and config options.
 void add_training_arguments(Options& options, TrainingArguments& arguments);
-/// --rank-timeout, of a command whose training several processes may share.
+/// Adds --rank-timeout, for training shared by several processes.
 void add_rank_timeout(Options& options, TrainingArguments& arguments);
 
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run);
-/// The same of a training that several processes may share, whose `run` is rank 0's.
+/// The options of training shared by several processes; `run` is that of rank 0.
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run,
                                const ProcessGroup& group);
 
-/// config.json, metrics.jsonl, TensorBoard events, samples/ and the progress on stderr. `resume_step`: what the files
-/// say about later steps is dropped; none for a new run. Call finish() on the result before anything else is printed.
+/// Adds writers of config.json, metrics.jsonl, TensorBoard events and samples/, and the progress on stderr.
+/// `resume_step`: removes later steps from the files; nullopt: new run. Call finish() on the result before printing
+/// more.
 std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
                                                const TrainingArguments& arguments,
                                                std::optional<std::int64_t> resume_step);
 
-/// Runs to the end, says why that was, then prints loss, baselines and a sample of the best checkpoint. Throws Stopped
-/// if a signal ended the run (saved, with the command that resumes it on stderr). A child of compare only runs to the
-/// end. `resume_step`: as add_listeners.
-/// On the other ranks, whose `run` is empty, it runs to the end alone; after it, rank 0 is by itself.
+/// Trains to the end, logs why it ended, then prints loss, baselines and a sample of the best checkpoint. Throws
+/// Stopped if a signal ended the run (saved, with the command that resumes it on stderr). A child of `compare` only
+/// trains. `resume_step`: as in add_listeners(). Other ranks, whose `run` is empty, also only train; rank 0 then
+/// continues alone.
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   std::optional<std::int64_t> resume_step, ProcessGroup& group);
 
