@@ -11,7 +11,7 @@ import sys
 PLACES = ("README.md", "CMakeLists.txt", "src", "tests", "scripts", "configs", "data", ".ci")
 SUFFIXES = {".h", ".cpp", ".py", ".sh", ".cmake", ".md", ".txt", ".json", ".jsonc", ""}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\b(not (yet )?implemented|unimplemented|placeholders?|stubs?|stubbed|mocked up)\b", re.IGNORECASE)
-PRIVATE = re.compile(r"\b((begin|begins|begun) anew|learnt|lies? side by side|counts? for nothing|come up since|tells it once|be used up|make room)\b", re.IGNORECASE)
+PRIVATE = re.compile(r"\b((begin|begins|begun) anew|learnt|lies? side by side|counts? for nothing|come up since|tells it once|be used up|make room|hit upon|trained alike|had their part|next to nothing|speaks for all|would flatter|compares? with nothing|as good as equal|turn of phrase|(are|is) no (JSON|list|page|single|duration))\b", re.IGNORECASE)
 HIDDEN_TEST = re.compile(r'"[^"\n]*\[(\.|!hide|!mayfail|!shouldfail)[^"\n]*"|\bSKIP\(|unittest\.(skip|expectedFailure)\b')
 EXEMPT = {"scripts/check/words.py", "tests/checks/test_checks.py", "data/tinyshakespeare.txt"}
 
@@ -25,8 +25,7 @@ def files(root):
 def offences(name, text):
     for number, line in enumerate(text.splitlines(), 1):
         for pattern, what in ((UNFINISHED, "unfinished"), (PRIVATE, "not plain English"), (HIDDEN_TEST, "a hidden test")):
-            match = pattern.search(line)
-            if match and (pattern is not HIDDEN_TEST or name.startswith("tests/")):
+            if (match := pattern.search(line)) and (pattern is not HIDDEN_TEST or name.startswith("tests/")):
                 yield f"{name}:{number}: {what}: {match[0]}"
 
 

@@ -126,7 +126,7 @@ TEST_CASE("sizes that do not fit the file are refused before anything is read by
         "m is not a safetensors file: a header of 3 bytes in a file of 10; it may have been cut short");
 }
 
-TEST_CASE("a header that is no JSON object is refused") {
+TEST_CASE("a header that is not a JSON object is refused") {
   CHECK(refusal_of(file_of("")) == "m: the header is not a JSON object");
   CHECK(refusal_of(file_of(" {}")) == "m: the header is not a JSON object");
   CHECK(refusal_of(file_of("[]")) == "m: the header is not a JSON object");
