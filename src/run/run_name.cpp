@@ -12,6 +12,7 @@
 #include "base/quote.h"
 #include "config/document.h"
 #include "run/checkpoint.h"
+#include "run/checkpoints.h"
 #include "run/run_files.h"
 
 namespace chargpt {
@@ -50,16 +51,17 @@ bool is_replaced_run(const std::string& name) {
   return dot != std::string::npos && name.find_first_not_of("0123456789", dot + 5) == std::string::npos;
 }
 
-/// When a run was marked as one. None where it is not a run, or cannot be read.
-std::optional<fs::file_time_type> beginning(const fs::path& folder) {
+/// The time of a run's newest checkpoint file; the least time if it has no checkpoint yet. Returns nullopt for a folder
+/// that is not a run or cannot be read.
+std::optional<fs::file_time_type> last_saved(const fs::path& folder) {
   try {
     if (!is_run(folder)) return std::nullopt;
-  } catch (const Error&) {
+    fs::file_time_type newest = fs::file_time_type::min();
+    for (const fs::path& file : list_checkpoints(folder)) newest = std::max(newest, fs::last_write_time(file));
+    return newest;
+  } catch (const std::exception&) {
     return std::nullopt;
   }
-  std::error_code failed;
-  const fs::file_time_type time = fs::last_write_time(folder / run_mark, failed);
-  return failed ? std::nullopt : std::optional(time);
 }
 
 std::string list_of(std::vector<std::string> names) {
@@ -100,8 +102,8 @@ std::string newest_run() {
   std::error_code failed;
   for (fs::directory_iterator at(usual_folder, failed), end; !failed && at != end; at.increment(failed)) {
     const std::string name = at->path().filename().string();
-    const auto begun = is_replaced_run(name) ? std::nullopt : beginning(at->path());
-    if (begun) newest = std::max(newest, std::optional(std::tuple(*begun, at->path().string())));
+    const auto saved = is_replaced_run(name) ? std::nullopt : last_saved(at->path());
+    if (saved) newest = std::max(newest, std::optional(std::tuple(*saved, at->path().string())));
   }
   if (!newest)
     throw Error(ExitCode::missing, "runs/ contains no run; name a run's folder, or train one with `chargpt train`");

@@ -15,8 +15,8 @@ std::string run_meant(const std::string& given);
 /// The same for commands that take configs too: a preset's name and whatever is there under that path are themselves.
 std::string config_or_run_meant(const std::string& given);
 
-/// The run in runs/ that began last; one that --overwrite has renamed to RUN.old-N is never it. Error missing where
-/// there is none.
+/// The run in runs/ with the newest checkpoint file, without those that --overwrite renamed to RUN.old-N. Throws Error
+/// missing if there is no run.
 std::string newest_run();
 
 /// Names of the folders in `folder` that look like runs, in order.

@@ -12,11 +12,13 @@ using namespace chargpt;
 
 namespace {
 
-/// A run that began `minutes` ago.
+/// A run that saved its last checkpoint `minutes` ago.
 void make_run(const fs::path& run, int minutes = 0) {
   fs::create_directories(run / "checkpoints");
   mark_run(run);
-  fs::last_write_time(run / run_mark, fs::file_time_type::clock::now() - std::chrono::minutes(minutes));
+  const fs::path file = run / "checkpoints/step-00000001.safetensors";
+  write_file_atomically(file, "");
+  fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::minutes(minutes));
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ TEST_CASE_METHOD(WorkingFolder, "where configs are taken too, presets and paths 
   CHECK(config_or_run_meant("mine") == "mine");
 }
 
-TEST_CASE_METHOD(WorkingFolder, "the newest run is the one that began last, and never one that was replaced") {
+TEST_CASE_METHOD(WorkingFolder, "the newest run is the one that saved last, and never one that was replaced") {
   CHECK_THAT(message_of(ExitCode::missing, [] { newest_run(); }),
              Catch::Contains("runs/ contains no run; name a run's folder, or train one with"));
   make_run("runs/first", 30);
@@ -62,5 +64,7 @@ TEST_CASE_METHOD(WorkingFolder, "the newest run is the one that began last, and 
   make_run("runs/third.old-fashioned", 5);
   CHECK(newest_run() == "runs/third.old-fashioned");
   make_run("runs/zz", 40);
+  fs::create_directory("runs/saved-nothing");
+  mark_run("runs/saved-nothing");
   CHECK(newest_run() == "runs/third.old-fashioned");
 }

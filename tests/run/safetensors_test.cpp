@@ -130,7 +130,8 @@ TEST_CASE("a header that is not a JSON object is refused") {
   CHECK(refusal_of(file_of("")) == "m: the header is not a JSON object");
   CHECK(refusal_of(file_of(" {}")) == "m: the header is not a JSON object");
   CHECK(refusal_of(file_of("[]")) == "m: the header is not a JSON object");
-  CHECK_THAT(refusal_of(file_of("{")), Catch::StartsWith("m: the header: not JSON: "));  // strictly: state_json_test.cpp
+  CHECK_THAT(refusal_of(file_of("{")),
+             Catch::StartsWith("m: the header: not JSON: "));  // strictly: state_json_test.cpp
 }
 
 TEST_CASE("an entry has exactly dtype, shape and data_offsets, metadata are strings") {
