@@ -1,5 +1,7 @@
 #include "report/format.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,10 +13,6 @@
 
 namespace chargpt {
 namespace {
-
-std::string two_digits(std::int64_t value) {
-  return std::string(value < 10 ? "0" : "").append(std::to_string(value));
-}
 
 /// Divides by 1000 until `value`, written with `digits` after the point, is below 1000; returns how often.
 std::size_t scale_down(double& value, int digits, std::size_t most) {
@@ -96,9 +94,9 @@ std::string format_duration(double seconds) {
   constexpr double longest = 1e15;  // fits into the 64-bit count below
   const auto total = static_cast<std::int64_t>(std::llround(std::fmin(seconds, longest)));
   if (total < 60) return std::to_string(total) + " s";
-  if (total < 3600) return std::to_string(total / 60) + " min " + two_digits(total % 60) + " s";
+  if (total < 3600) return fmt::format("{} min {:02} s", total / 60, total % 60);
   const std::int64_t minutes = total / 60;
-  if (total < 86400) return std::to_string(minutes / 60) + " h " + two_digits(minutes % 60) + " min";
+  if (total < 86400) return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
   return std::to_string(total / 86400) + " d " + std::to_string(total / 3600 % 24) + " h";
 }
 
@@ -106,9 +104,8 @@ std::string format_clock(double seconds) {
   constexpr double longest = 4 * 86400;
   if (!std::isfinite(seconds) || seconds < 0 || seconds >= longest) return format_duration(seconds);
   const auto total = static_cast<std::int64_t>(std::llround(seconds));
-  const std::string minutes_and_seconds = ":" + two_digits(total % 60);
-  if (total < 3600) return std::to_string(total / 60) + minutes_and_seconds;
-  return std::to_string(total / 3600) + ":" + two_digits(total / 60 % 60) + minutes_and_seconds;
+  if (total < 3600) return fmt::format("{}:{:02}", total / 60, total % 60);
+  return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
 }
 
 std::string format_nats(double nats, bool exact) {

@@ -191,9 +191,14 @@ SavedCheckpoint save_checkpoint(const fs::path& run, const CheckpointToSave& che
   return saved;
 }
 
+Error no_run_at(const fs::path& path) {
+  return {ExitCode::missing, "no run or checkpoint at ", path};
+}
+
 Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string& which, bool with_optimizer,
                            std::vector<std::string>* notices) {
   const fs::path path = without_final_slash(run_or_checkpoint);
+  if (!is_there(path)) throw no_run_at(path);
   asked_step(which);
   std::vector<std::string> ignored;
   Checkpoint checkpoint = is_folder(path)

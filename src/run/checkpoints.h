@@ -25,6 +25,9 @@ SavedCheckpoint save_checkpoint(const std::filesystem::path& run, const Checkpoi
 /// What a notice of load_checkpoint begins with if a damaged checkpoint was passed over.
 inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";
 
+/// Error missing: there is no run or checkpoint at `path`.
+Error no_run_at(const std::filesystem::path& path);
+
 /// Paths of texts and teachers are those of the run's config.json. `run_or_checkpoint`: a run folder or the file of a
 /// checkpoint, for which `which` has no meaning. `which`: "best" (the least validation loss; the last if none was
 /// evaluated), "last" (the greatest step) or "step-N". If the best or the last is damaged, the newest one that is whole

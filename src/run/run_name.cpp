@@ -112,7 +112,7 @@ std::string newest_run() {
 
 void expect_run(const fs::path& path) {
   if (!is_file(path) && !is_folder(path / "checkpoints"))
-    throw Error(ExitCode::missing, "no run or checkpoint at ", path, runs_near(path));
+    throw Error(ExitCode::missing, no_run_at(path).what(), runs_near(path));
 }
 
 std::string runs_near(const fs::path& missing) {

@@ -20,10 +20,10 @@ namespace chargpt {
 namespace {
 
 /// A whole number of the environment; -1 where there is none.
-std::int64_t number_of(const char* variable) {
+int number_of(const char* variable) {
   const char* const text = std::getenv(variable);
   if (text == nullptr || *text < '0' || *text > '9') return -1;
-  return std::strtoll(text, nullptr, 10);
+  return static_cast<int>(std::strtol(text, nullptr, 10));
 }
 
 struct Launcher {
@@ -71,8 +71,7 @@ bool overlap(const Place& a, const Place& b) {
 std::optional<Launch> launch() {
   if (std::getenv(parent_variable) != nullptr) return std::nullopt;  // a process that a rank has started is none
   for (const Launcher& launcher : launchers) {
-    const auto number = [](const char* variable) { return static_cast<int>(number_of(variable)); };
-    const Launch found{launcher.by, number(launcher.rank), number(launcher.ranks), number(launcher.local)};
+    const Launch found{launcher.by, number_of(launcher.rank), number_of(launcher.ranks), number_of(launcher.local)};
     if (found.ranks > 1 && found.rank >= 0) return found;
   }
   return std::nullopt;

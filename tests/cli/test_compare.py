@@ -128,7 +128,7 @@ class RunsTest(CompareTest):
         outcome = self.json("compare", early, "b1")
         self.assertEqual({row["config"]: row["seeds"][0]["step"] for row in outcome["results"]}, {early: 10, "b1": 20})
         self.assertTrue(any("is scored at step 10, not at its end" in remark for remark in outcome["remarks"]), outcome["remarks"])
-        self.assertIn("is of a run given before", self.fail_with(2, "compare", early, "more"))
+        self.assertIn("names a run that was already given", self.fail_with(2, "compare", early, "more"))
 
     def test_the_table_fits_a_terminal_of_80_columns(self):
         table = self.fitting_lines(80, "compare", "a1", "b1")
@@ -183,7 +183,7 @@ class FormsTest(CompareTest):
             shown = self.fitting_screen(columns, "compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2",
                                         "--out", f"out{columns}", *TINY[:-3], "--max_iters", "400")
             self.assertIn("run 4 of 4: ladder/attention n_head=2", shown)
-            self.assertIn("left\r", shown)  # the child's line
+            self.assertIn(" left  best val ", shown)  # the child's line
 
 
 class LadderTest(CompareTest):

@@ -100,7 +100,7 @@ class ReproduceTest(ProgramTest):
     def test_an_interrupt_leaves_nothing_behind(self):
         self.train("long", "default", 3000, *SIZE, "--patience", "0", "--eval_interval", "1000")
         process = self.started("reproduce", "long")
-        self.assertTrue(any("step 0 of 3,000" in line for line in process.stderr))
+        self.assertTrue(any(" 0 of 3,000" in line for line in process.stderr))
         self.assertIn("stopped: no verdict yet", self.ended_by(process, signal.SIGINT))
         self.assertFalse((self.folder / "runs").exists())
 

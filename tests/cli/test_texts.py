@@ -33,7 +33,7 @@ class TextFromStandardInput(ProgramTest):
         self.addCleanup(os.close, theirs)
         refused = subprocess.run(command("resume", "run"), cwd=self.folder, stdin=theirs, capture_output=True, timeout=60, check=False, text=True)
         self.assertEqual(66, refused.returncode)
-        self.assertIn("the text of run came from standard input and is not kept in the run; say where it is with --text FILE", refused.stderr)
+        self.assertIn("the text of run is not kept in it; say where it is with --text FILE", refused.stderr)
         self.succeed("resume", "run", "--text", SAMPLE_TEXT, "--max_iters", "30", "--quiet")
 
     def test_a_terminal_is_told_how_to_end_it(self):

@@ -174,7 +174,7 @@ TEST_CASE_METHOD(Opened, "what a prompt has that the model has never seen is lef
 }
 
 TEST_CASE("what a call gets wrong is one line and a status") {
-  CHECK_THROWS_WITH(Model(run + "s"), run + "s does not exist");  // nothing is listed
+  CHECK_THROWS_WITH(Model(run + "s"), "no run or checkpoint at " + run + "s");  // nothing is listed
   CHECK(status_of([] { Model(run, {.checkpoint = "step-7"}); }) == CHARGPT_MISSING);
   CHECK(status_of([] { Model(run, {.weights = "worse"}); }) == CHARGPT_USAGE);
   CHECK(status_of([] { Model(run, {.threads = -1}); }) == CHARGPT_USAGE);

@@ -102,7 +102,7 @@ TEST_CASE("what is missing is named, with what is there") {
   run.save_each({100, 200});
   CHECK(failure(run.path(), "step-150") ==
         "66 " + path + " has no checkpoint step-00000150; there is step-00000100, step-00000200");
-  CHECK(failure(parent + "/mine-2", "last") == "66 " + parent + "/mine-2 does not exist");
+  CHECK(failure(parent + "/mine-2", "last") == "66 no run or checkpoint at " + parent + "/mine-2");
   for (const char* which : {"", "worst", "step-", "step--1", "step-1x", "step-99999999999999999999", "../step-1"})
     CHECK(failure(run.path(), which) ==
           "2 checkpoint '" + std::string(which) + "' is not best, last or step-N (as in step-2000)");
@@ -217,7 +217,7 @@ TEST_CASE_METHOD(SavedRun, "metadata with the right checksum is still read stric
         file + ": config extends another file; the config of a run must be complete");
   CHECK_THAT(failure("config", R"({"model":{"n_layer":0}})"), Catch::Contains("n_layer"));
   CHECK_THAT(failure("config", R"({"train":{"max_seconds":9}})"), Catch::Contains("clock.shares is missing"));
-  CHECK_THAT(failure("chargpt", "0"), Catch::Contains("unknown checkpoint format '0'"));
+  CHECK_THAT(failure("chargpt", "0"), Catch::Contains("unknown format '0'"));
   state = state_of(100);
   state.training_seconds = -1;
   CHECK(failure("state", to_json(state).dump()) == file + ": the run cannot have taken -1 s");
