@@ -1,7 +1,5 @@
 #include "report/format.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -92,20 +90,20 @@ std::string format_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "unknown";
   if (seconds < 9.95) return format_fixed(seconds, 1) + " s";
   constexpr double longest = 1e15;  // fits into the 64-bit count below
-  const auto total = static_cast<std::int64_t>(std::llround(std::fmin(seconds, longest)));
+  const long long total = std::llround(std::fmin(seconds, longest));
   if (total < 60) return std::to_string(total) + " s";
-  if (total < 3600) return fmt::format("{} min {:02} s", total / 60, total % 60);
-  const std::int64_t minutes = total / 60;
-  if (total < 86400) return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+  if (total < 3600) return formatted("%lld min %02lld s", total / 60, total % 60);
+  const long long minutes = total / 60;
+  if (total < 86400) return formatted("%lld h %02lld min", minutes / 60, minutes % 60);
   return std::to_string(total / 86400) + " d " + std::to_string(total / 3600 % 24) + " h";
 }
 
 std::string format_clock(double seconds) {
   constexpr double longest = 4 * 86400;
   if (!std::isfinite(seconds) || seconds < 0 || seconds >= longest) return format_duration(seconds);
-  const auto total = static_cast<std::int64_t>(std::llround(seconds));
-  if (total < 3600) return fmt::format("{}:{:02}", total / 60, total % 60);
-  return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+  const long long total = std::llround(seconds);
+  if (total < 3600) return formatted("%lld:%02lld", total / 60, total % 60);
+  return formatted("%lld:%02lld:%02lld", total / 3600, total / 60 % 60, total % 60);
 }
 
 std::string format_nats(double nats, bool exact) {

@@ -46,9 +46,7 @@ struct Arguments {
   std::int64_t batch = 0, repeats = 5;    ///< of bench sample; batch 0: the run's sample.num_samples
 };
 
-std::string config_of(const Arguments& arguments) {
-  return arguments.subject.empty() ? "nanogpt-cpu" : arguments.subject;
-}
+constexpr const char* usual_config = "nanogpt-cpu";
 
 /// Milliseconds of steps: drawing the batch, forward, backward, clipping, update.
 std::vector<double> measure_steps(Trainer& trainer, const Arguments& arguments) {
@@ -111,7 +109,8 @@ std::string add_operations(Json& json, const Trainer& trainer, double tokens) {
 }
 
 Report bench_train(const Arguments& arguments) {
-  ResolvedConfig config = load_config(config_of(arguments), arguments.config.overrides());
+  ResolvedConfig config =
+      load_config(arguments.subject.empty() ? usual_config : arguments.subject, arguments.config.overrides());
   check_model(config);
   choose_text(config);
   Corpus corpus = named_text(config.config.data, std::nullopt, arguments.output);
@@ -132,11 +131,11 @@ Report bench_train(const Arguments& arguments) {
                  {"threads", options.threads},
                  {"device", trainer.state().device},
                  {"config", trainer.config().config.name}});
-  const std::string share_of_peak = add_operations(report.json, trainer, tokens);
   report.say(fmt::format("{}: {:.2f} ms a step (p10 {:.2f}, p90 {:.2f}), {} characters a second; {} engine, {}, {}{}\n",
                          trainer.config().config.name, middle, p10, p90,
                          format_count(std::llround(1000.0 * tokens / middle)), trainer.engine().name(),
-                         format_count(options.threads, "thread"), trainer.state().device, share_of_peak));
+                         format_count(options.threads, "thread"), trainer.state().device,
+                         add_operations(report.json, trainer, tokens)));
   return report;
 }
 
@@ -231,7 +230,7 @@ void add_bench(Options& options) {
   options.add("--repeats", arguments.repeats, "sample: measurements to take the median of").positive();
   add_context_option(options, arguments.context);
   arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
-  arguments.config.help_shows(options, subject, config_of(arguments), [](const std::string& what) {
+  arguments.config.help_shows(options, subject, usual_config, [](const std::string& what) {
     return is_run_or_checkpoint(what) ? config_of_run(what) : load_config(what);
   });
   add_device_arguments(options, arguments.machine);

@@ -1,9 +1,10 @@
 // `chargpt explain RUN [--prompt TEXT]`: one window walked through a model, operation by operation.
-#include <spdlog/fmt/ranges.h>
+#include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -44,11 +45,11 @@ std::span<const float> last_row(const Operation& operation) {
 /// The first numbers of the last token's row, and the root mean square of the row.
 std::string numbers_text(const Operation& operation, const PromptWindow& window) {
   const auto row = last_row(operation);
-  double squares = 0;
-  for (const float value : row) squares += double{value} * value;
-  return fmt::format("    row {}: {:+.3f}{}   root mean square {:.3f}\n", window.ids.size(),
-                     fmt::join(row.first(std::min<std::size_t>(5, row.size())), " "), row.size() > 5 ? " ..." : "",
-                     std::sqrt(squares / static_cast<double>(row.size())));
+  const double squares = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+  std::string numbers;
+  for (const float value : row.first(std::min<std::size_t>(5, row.size()))) numbers += fmt::format(" {:+.3f}", value);
+  return fmt::format("    row {}:{}{}   root mean square {:.3f}\n", window.ids.size(), numbers,
+                     row.size() > 5 ? " ..." : "", std::sqrt(squares / static_cast<double>(row.size())));
 }
 
 /// The last 8 scores of each head, four on a line.
@@ -153,7 +154,8 @@ std::optional<std::string> heading_of(const Arguments& arguments, const std::vec
 }
 
 std::string sizes_text(const Operation& operation) {
-  const std::string text = fmt::format("{}", fmt::join(operation.shape, " x "));
+  std::string text;
+  for (const std::int64_t size : operation.shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
   return operation.parameters > 0 ? text + ", " + format_count(operation.parameters) + " parameters" : text;
 }
 
@@ -172,14 +174,10 @@ std::string values_text(const std::vector<Operation>& operations, std::size_t at
 
 std::string text_of(const Arguments& arguments, const LoadedRun& run, const PromptWindow& window,
                     const std::vector<Operation>& operations, const AttentionWeights& weights) {
-  std::string part;
-  std::string text =
-      joined(window.symbols, "") + "\n" + narrow(introduction(run, window), 0) +
-      narrow(fmt::format("Per operation: shape, formula, and the first numbers of row {}, the last, with their root "
-                         "mean square.",
-                         window.ids.size()),
-             0) +
-      "\n";
+  std::string part, text = joined(window.symbols, "") + "\n" + narrow(introduction(run, window), 0);
+  text +=
+      narrow("Per operation: shape, formula, and the first numbers of the last row, with their root mean square.", 0);
+  text += "\n";
   for (std::size_t at = 0; at < operations.size(); ++at) {
     const std::optional<std::string> name = heading_of(arguments, operations, at);
     if (!name) continue;
