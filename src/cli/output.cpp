@@ -74,13 +74,19 @@ void print_json_with_list(const nlohmann::ordered_json& json, const std::string&
   write_json("]}\n");
 }
 
-void print_report(const Report& report, const OutputArguments& output) {
-  if (output.json) print_json(report.json, report.indent);
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+namespace {
+
+void print_parts(const Report& report, bool markdown) {
   for (const Report::Part& part : report.parts()) {
-    const std::string text = output.json ? "" : part_text(part, columns, output.markdown);
+    const std::string text = part_text(part, terminal_columns(STDOUT_FILENO), markdown);
     std::holds_alternative<Report::Painted>(part) ? write_output(text) : print_text(text);
   }
+}
+
+}  // namespace
+
+void print_report(const Report& report, const OutputArguments& output) {
+  output.json ? print_json(report.json, report.indent) : print_parts(report, output.markdown);
   for (const std::string& line : report.explanations()) log_detail(line);
   if (!report.is_yes) throw AnsweredNo{};
 }

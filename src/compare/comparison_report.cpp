@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "report/format.h"
-#include "report/table.h"
 
 namespace chargpt {
 namespace {
@@ -186,12 +185,6 @@ std::string training_remark(const Json& results) {
       each.push_back(fmt::format("{} {} tokens in {} steps", result["config"].get<std::string>(),
                                  format_short(result["trained_tokens"]), whole(result["steps"])));
   return "different training lengths: " + joined(each, ", ");
-}
-
-std::int64_t most_jobs(const ConfigRuns& runs) {
-  std::int64_t jobs = 1;
-  for (const SeedRun& run : runs.seeds) jobs = std::max(jobs, run.jobs);
-  return jobs;
 }
 
 /// Under max_seconds the config's first run sets the number of steps, and the others repeat it. Describes a difference
@@ -388,7 +381,7 @@ std::vector<std::string> limits(const Comparison& comparison, const Json& rows) 
   std::int64_t jobs = 1;
   std::vector<NamedDifference> differences;
   for (const ConfigResult& result : comparison.results) {
-    jobs = std::max(jobs, most_jobs(result.runs));
+    for (const SeedRun& run : result.runs.seeds) jobs = std::max(jobs, run.jobs);
     if (result.versus_best) differences.emplace_back(result.runs.config, *result.versus_best);
     if (result.runs.leaks) lines.push_back(result.runs.config + " " + leaks_label + "; its loss is not ranked");
     if (result.rank != 1 && result.rank != 2) lines.push_back(clock_remark(result.runs));

@@ -54,7 +54,8 @@ class Reading {
 
   Json parse() {
     const auto follow = [this](int, Json::parse_event_t event, const Json& value) {
-      count_lines(static_cast<std::size_t>(stream_.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in)));
+      if (source_.has_lines)
+        count_lines(static_cast<std::size_t>(stream_.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in)));
       event == Json::parse_event_t::key ? enter_key(value) : enter(event);
       return true;
     };

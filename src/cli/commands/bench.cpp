@@ -49,9 +49,8 @@ struct Arguments {
 constexpr const char* usual_config = "nanogpt-cpu";
 
 /// Milliseconds of steps: drawing the batch, forward, backward, clipping, update.
-std::vector<double> measure_steps(Trainer& trainer, const Arguments& arguments) {
+std::vector<double> measure_steps(Trainer& trainer, const Arguments& arguments, double tokens) {
   std::vector<double> milliseconds;
-  const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
   for (std::int64_t step = 0; step < arguments.warmup; ++step) trainer.step();
   for (std::int64_t step = 0; step < arguments.steps; ++step)
     milliseconds.push_back(1e3 * tokens / trainer.step().tokens_per_second);
@@ -121,7 +120,7 @@ Report bench_train(const Arguments& arguments) {
   options.engine = arguments.engine;
   Trainer trainer(std::move(config), std::move(corpus), options);
   const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
-  const std::vector<double> milliseconds = measure_steps(trainer, arguments);
+  const std::vector<double> milliseconds = measure_steps(trainer, arguments, tokens);
   const double middle = median(milliseconds), p10 = quantile(milliseconds, 0.1), p90 = quantile(milliseconds, 0.9);
   Report report({{"ms_per_step", {{"median", middle}, {"p10", p10}, {"p90", p90}}},
                  {"tokens_per_second", 1000.0 * tokens / middle},

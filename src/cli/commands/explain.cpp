@@ -272,9 +272,10 @@ Report run_explain(const Arguments& arguments) {
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const PromptWindow window = window_of(arguments, run);
   const std::vector<Operation> operations = walk(*run.model, window.ids);
-  const AttentionWeights weights = attention_weights(*run.model, window.ids);
   Report report(arguments.output.json ? to_json(run, window, operations) : Json());
   report.indent = -1;
+  if (arguments.output.json && arguments.page.empty()) return report;  // has no use for attention weights
+  const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (arguments.page.empty()) {
     report.draw(text_of(arguments, run, window, operations, weights));
   } else {

@@ -240,7 +240,6 @@ void run_score(const Arguments& given) {
   arguments.whole = true;
   WorkLine line(arguments.output);
   Prepared prepared = prepare(arguments, line, most_searched);
-  prepared.scored.stride = half_window(prepared.runs.block_size());
   note_training_text(prepared);
   const std::string name = arguments.file.empty()                  ? "the validation split"
                            : arguments.file == standard_input_name ? "standard input"

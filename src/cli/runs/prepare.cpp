@@ -112,8 +112,8 @@ Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t
   scored.tokens = part_of(prepared, split);
   scored.split = split;
   scored.held_out = own && (split == "val" || split == "test");
-  scored.stride =
-      arguments.stride > 0 || !arguments.adapt.adaptation ? arguments.stride : half_window(prepared.runs.block_size());
+  const bool overlaps = arguments.whole || arguments.adapt.adaptation;
+  scored.stride = arguments.stride > 0 || !overlaps ? arguments.stride : half_window(prepared.runs.block_size());
   if (prepared.runs.are_several()) scored.weights.clear();
   extend(prepared, arguments, line);
   return prepared;

@@ -18,7 +18,7 @@ namespace chargpt {
 
 struct ScoringArguments : JoinedArguments {
   std::vector<std::string> text;  ///< to score; empty: the runs' own
-  bool whole = false;             ///< the text is not split; its documents keep their order
+  bool whole = false;             ///< the text is not split, its documents keep their order, windows overlap by half
   std::string split;              ///< train, val, test or all; empty: val of the runs' own text, all of another
   std::int64_t stride = 0;        ///< of overlapping windows; 0: no overlap, with --adapt half a window
   AdaptArguments adapt;

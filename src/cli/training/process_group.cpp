@@ -68,7 +68,8 @@ ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
   };
   if (found->rank > 0) mute_output();
   ranks_ = join(*found, waiting);
-  if (arguments.engine != "cpu") device_ = device_of_rank(device_, found->local, cuda_device_count());
+  if (arguments.engine != "cpu" && device_ != "cpu")
+    device_ = device_of_rank(device_, found->local, cuda_device_count());
   if (threads_ > 0) return;
   const Placement place = placement(*ranks_);
   threads_ = place.threads;
