@@ -1,4 +1,4 @@
-// Bytes as numbers, as text, and summed. Knows no file.
+// Conversions of bytes to numbers and text, and checksums. Independent of files.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,17 @@
 
 namespace chargpt {
 
-/// The number that at most 8 bytes are, whose first is the lowest.
+/// The number stored in `bytes`, at most 8 of them, in little-endian order.
 std::uint64_t from_little_endian(std::string_view bytes);
 
-/// All of a text as a whole number in decimals; none where it is something else, or does not fit.
+/// The decimal whole number that `text` consists of; nullopt if it contains anything else or does not fit 64 bits.
 std::optional<std::int64_t> whole_number(std::string_view text);
 
-/// As base64 (RFC 4648, section 4), padded with '=', in one line.
+/// `bytes` in base64 (RFC 4648, section 4), padded with '=', on one line.
 std::string base64(std::string_view bytes);
 
-/// CRC-64 (ECMA-182, reflected; xz's): catches accidental damage, not malice. `so_far` continues an earlier sum.
+/// CRC-64 of `bytes` (ECMA-182, reflected, as in xz): detects accidental damage, not malice. `so_far`: the CRC of the
+/// bytes before them.
 std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far = 0);
 std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far = 0);
 

@@ -9,7 +9,7 @@
 namespace chargpt {
 namespace {
 
-/// ask() by the table of C.UTF-8, whatever the process's own locale is; by that one where a machine lacks the table.
+/// Calls ask() under the locale C.UTF-8, or under the process's own locale on machines that lack C.UTF-8.
 template <class Ask>
 auto by_unicode(const Ask& ask) {
   static const locale_t table = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
@@ -22,7 +22,7 @@ auto by_unicode(const Ask& ask) {
 }  // namespace
 
 CharacterKind kind_of(char32_t code_point) {
-  // Of each script's ten digits the first: for C only those of ASCII are digits.
+  // The first of each script's ten digits: the C library counts only ASCII digits as digits.
   constexpr std::u32string_view zeros =
       U"0\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0c66\u0ce6\u0d66\u0e50\u0ed0\u0f20\u1040\u17e0\u1810\uff10";
   const auto begins = [code_point](char32_t zero) { return code_point >= zero && code_point < zero + 10; };

@@ -23,7 +23,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// The parent's, which may have a parent itself.
+/// The parent's environment with a new parent_variable: the parent may itself be a child.
 std::vector<std::string> child_environment() {
   const std::string parent = std::string(parent_variable) + "=";
   std::vector<std::string> lines{parent + std::to_string(getpid())};
@@ -32,14 +32,14 @@ std::vector<std::string> child_environment() {
   return lines;
 }
 
-/// A supervisor may have had SIGCHLD ignored, which programs inherit: the system would then throw away how children
-/// end, and waiting for one would fail.
+/// A supervisor may have ignored SIGCHLD, and programs inherit that: the system would then discard exit codes, and
+/// waiting would fail.
 void let_children_be_waited_for() {
   struct sigaction now {};
   if (sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) std::signal(SIGCHLD, SIG_DFL);
 }
 
-/// Starts a process group of its own; 0, or why it could not.
+/// Starts `words` in a new process group. Returns 0, or the error number of the failure.
 int spawn(pid_t& id, std::vector<std::string> words) {
   std::vector<std::string> environment = child_environment();
   const std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);

@@ -1,4 +1,4 @@
-// A child process: started, asked to stop, waited for. Independent of the program that it runs.
+// Starts a child process, asks it to stop, waits for it. Independent of the program that it runs.
 #pragma once
 
 #include <sys/types.h>
@@ -9,24 +9,24 @@
 
 namespace chargpt {
 
-/// The environment variable that tells a child its parent's process id, so that it can arrange to end with it.
+/// The environment variable with the parent's process id: a child reads it so that it can end with its parent.
 inline constexpr const char* parent_variable = "CHARGPT_PARENT";
 
-/// A process group of its own: a terminal's Ctrl-C reaches the parent alone, which decides. Its stdin is empty, its
-/// stdout is discarded; stderr and environment are the parent's.
+/// A child in its own process group, so that Ctrl-C in a terminal reaches the parent alone, which decides what to do.
+/// The child's stdin is empty and its stdout is discarded; it inherits stderr and the environment.
 class ChildProcess {
  public:
-  /// `arguments`: the program's path, then its arguments. SIGCHLD, where it was ignored, gets its default action. Error
-  /// io where the child cannot be started, memory where the system allows no more processes.
+  /// `arguments`: the program's path, then its arguments. Resets an ignored SIGCHLD to its default action. Error io if
+  /// the child cannot be started, memory if the system allows no more processes.
   explicit ChildProcess(const std::vector<std::string>& arguments);
-  /// Asks it to stop and waits.
+  /// Asks the child to stop and waits for it.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// SIGTERM, once however often it is called.
+  /// Sends SIGTERM at the first call; later calls do nothing.
   void ask_to_stop();
-  /// Exit code, or 128 + the signal that ended it; none while it runs.
+  /// The exit code, or 128 + the signal that ended the child; nullopt while it runs.
   std::optional<int> ended();
   int wait();
 

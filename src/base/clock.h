@@ -1,11 +1,11 @@
-// The clock that never jumps.
+// A clock that never jumps.
 #pragma once
 
 #include <chrono>
 
 namespace chargpt {
 
-/// Now, in seconds since some moment.
+/// Seconds since an arbitrary moment; only differences are meaningful.
 inline double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

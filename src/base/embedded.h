@@ -7,14 +7,14 @@
 namespace chargpt {
 
 struct EmbeddedFile {
-  std::string_view path;  ///< from the checkout: "configs/default.json"
+  std::string_view path;  ///< relative to the checkout: "configs/default.json"
   std::string_view text;
 };
 
-/// All of them, in the order of CMakeLists.txt. Written by scripts/cmake/Embed.cmake.
+/// All embedded files, in the order of CMakeLists.txt. scripts/cmake/Embed.cmake generates it.
 std::span<const EmbeddedFile> embedded_files();
 
-/// The text of one. Error internal if there is no such file.
+/// The text of one file. Error internal if no such file is embedded.
 std::string_view embedded_file(std::string_view path);
 
 }  // namespace chargpt

@@ -21,7 +21,7 @@
 namespace chargpt {
 namespace {
 
-/// What a person can do about it, where that is more than the system's reason says.
+/// What the user can do about the failure; "" if the system's reason says enough.
 std::string advice_for(const std::string& action, int reason) {
   if (reason == ENOSPC || reason == EDQUOT) return "; free some space, or choose another folder";
   if (reason == EACCES || reason == EPERM || reason == EROFS)
@@ -32,7 +32,7 @@ std::string advice_for(const std::string& action, int reason) {
   return "";
 }
 
-/// What stands where a regular file should.
+/// What a path is that should be a regular file.
 std::string kind_of(mode_t mode) {
   if (S_ISLNK(mode)) return "a symbolic link";
   if (S_ISDIR(mode)) return "a folder";
@@ -45,7 +45,7 @@ std::string kind_of(mode_t mode) {
 }
 
 [[noreturn]] void fail_to_open(const std::filesystem::path& path, int reason) {
-  if (reason == ENXIO) refuse_kind(path, "a socket");  // or a device that nothing serves
+  if (reason == ENXIO) refuse_kind(path, "a socket");  // or a device without a driver
   fail_on("read", path, reason);
 }
 
@@ -55,8 +55,8 @@ struct stat status_of(const Descriptor& file, const std::filesystem::path& path)
   return status;
 }
 
-/// A new empty file, and its name: short, whatever the file's own will be, and none that is there, nor a link.
-/// is_unfinished_file() knows such names.
+/// Creates an empty file under a new name, which it stores in `name`. The name is short, so that it fits where a long
+/// final name would not; is_unfinished_file() recognises it. O_EXCL never opens an existing file or link.
 Descriptor open_temporary(const Descriptor& folder, std::string& name, const std::filesystem::path& meant) {
   static std::atomic<unsigned> count{0};
   while (true) {
@@ -68,7 +68,7 @@ Descriptor open_temporary(const Descriptor& folder, std::string& name, const std
 }
 
 void sync_descriptor(const Descriptor& file, const std::filesystem::path& path) {
-  // EINVAL: a file system that cannot sync this kind of object (folders on some network mounts) has nothing to promise.
+  // EINVAL: the file system cannot sync this kind of object (folders on some network mounts); nothing more can be done.
   if (::fsync(file.number()) != 0 && errno != EINVAL) fail_on("save", path, errno);
 }
 
@@ -85,8 +85,8 @@ struct Signature {
   FileKind kind;
 };
 
-// Sources: the formats' specifications, as file(1) lists them in its magic files. The highest byte of a safetensors
-// file's length is 0, and then comes JSON.
+// Sources: the formats' specifications, as file(1) lists them in its magic files. A safetensors file begins with 8
+// bytes of header size, the highest of which is 0, followed by JSON.
 constexpr Signature signatures[] = {
     {0, "\x1F\x8B"sv, {"a gzip archive", unpack}},
     {0, "\xFD\x37zXZ\0"sv, {"an xz archive", unpack}},
@@ -128,7 +128,7 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
   return read_open_file(file, max_bytes, path);
 }
 
-// Opened without waiting: a pipe would be waited for before it could be looked at.
+// O_NONBLOCK: opening a pipe would otherwise wait for a writer before its type could be checked.
 Descriptor open_regular_file(const std::filesystem::path& path, Links links) {
   const int no_link = links == Links::refuse ? O_NOFOLLOW : 0;
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | no_link));
@@ -168,8 +168,7 @@ bool is_at(const std::filesystem::path& path, const Descriptor& opened) {
   return own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
-// Read in pieces: a size that the system reports is no promise (pipes, growing files, /proc), nor a reason to
-// allocate more than a regular file of that size takes.
+// Reads in pieces, because a reported size may be wrong (pipes, growing files, /proc). It only reserves memory.
 std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, const std::filesystem::path& shown) {
   const auto refuse_size = [&] {
     throw Error(ExitCode::data, shown, " is larger than ", max_bytes, " bytes, the limit here");
@@ -203,7 +202,7 @@ FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset
   return stretch;
 }
 
-// Within the opened folder: a folder that takes its name meanwhile gets nothing.
+// Works inside the opened folder: if another folder takes its name meanwhile, that one gets nothing.
 void write_file_atomically(const std::filesystem::path& path, const std::function<void(const ByteSink&)>& write) {
   const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.number() < 0) fail_on("write", path, errno);
@@ -300,7 +299,7 @@ std::string nearest_entry(const fs::path& missing) {
   std::vector<std::string> names;
   try {
     names = entries_of(folder.empty() ? "." : folder);
-  } catch (const Error&) {  // a folder that cannot be listed suggests nothing
+  } catch (const Error&) {  // no suggestion from a folder that cannot be listed
   }
   const auto nearest = nearest_name(missing.filename().string(), names);
   return nearest ? "; did you mean " + printable_path(folder / *nearest) + "?" : "";

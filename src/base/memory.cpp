@@ -15,8 +15,8 @@
 namespace chargpt {
 namespace {
 
-/// The bytes of "you tried to allocate 123 bytes" or "Tried to allocate 2.00 GiB", as LibTorch wrote them; empty where
-/// there are none.
+/// The amount in LibTorch's "you tried to allocate 123 bytes" or "Tried to allocate 2.00 GiB"; "" if the message has
+/// none.
 std::string amount_asked_for(const std::string& message) {
   const std::string before = "ried to allocate ";
   const std::size_t found = message.find(before);
@@ -25,8 +25,8 @@ std::string amount_asked_for(const std::string& message) {
   return message.substr(begin, message.find_first_of(".,\n", message.find(' ', begin)) - begin);
 }
 
-// What the libraries underneath say. LibTorch wraps most of it, but oneDNN throws an exception type of its own, and
-// CUDA's libraries report their own lack of memory as a status.
+// Texts of failed allocations. LibTorch wraps most of them, but oneDNN throws its own exception type, and CUDA's
+// libraries report a status.
 constexpr std::array<std::string_view, 3> host_signs = {"DefaultCPUAllocator", "CUDAHostAllocator",
                                                         "Cannot allocate memory"};
 constexpr std::array<std::string_view, 3> device_signs = {"out of memory", "ALLOC_FAILED", "cudaErrorMemoryAllocation"};
@@ -44,7 +44,7 @@ Error memory_error(const std::string& where, const std::string& amount, bool tra
                       : "; free some, raise the limit (ulimit -v), or use a smaller model, text or number of samples");
 }
 
-/// What starting a thread throws; what a file refuses has the file's name.
+/// Whether a thread could not be started. A refused file has the same code, but throws a filesystem_error.
 bool is_refused_thread(const std::system_error& refused) {
   return refused.code() == std::errc::resource_unavailable_try_again &&
          dynamic_cast<const std::filesystem::filesystem_error*>(&refused) == nullptr;
@@ -52,8 +52,8 @@ bool is_refused_thread(const std::system_error& refused) {
 
 namespace fs = std::filesystem;
 
-/// The group's path in /proc/self/cgroup: the line "0::/system.slice/a.service"; "/" without one, or where the group is
-/// outside of this process's view ("/../b").
+/// This process's cgroup: the path after "0::" in /proc/self/cgroup, such as "/system.slice/a.service". Returns "/"
+/// without one, or if the cgroup is outside this process's view ("/../b").
 fs::path own_group(const fs::path& system) {
   std::ifstream file(system / "proc/self/cgroup");
   for (std::string line; std::getline(file, line);)
@@ -64,7 +64,7 @@ fs::path own_group(const fs::path& system) {
 }  // namespace
 
 std::optional<Error> as_memory_error(const std::exception& failure, bool trains) {
-  if (dynamic_cast<const Error*>(&failure)) return std::nullopt;  // it says itself what it is
+  if (dynamic_cast<const Error*>(&failure)) return std::nullopt;  // it has its own message
   if (dynamic_cast<const std::bad_alloc*>(&failure)) return memory_error("host", "", trains);
   if (const auto* refused = dynamic_cast<const std::system_error*>(&failure))
     return refused->code() == std::errc::not_enough_memory ? std::optional(memory_error("host", "", trains))
@@ -98,7 +98,7 @@ CgroupLimits cgroup_limits(const fs::path& system) {
   CgroupLimits limits;
   for (fs::path group = own_group(system);; group = group.parent_path()) {
     const fs::path folder = system / "sys/fs/cgroup" / group.relative_path();
-    // "max" in place of a number means no limit. cpu.max: "150000 100000" is 150,000 of each 100,000 microseconds.
+    // "max" instead of a number means no limit. cpu.max "150000 100000" is 150,000 of each 100,000 microseconds.
     std::ifstream memory(folder / "memory.max"), processors(folder / "cpu.max");
     std::int64_t bytes = 0;
     double quota = 0, period = 0;

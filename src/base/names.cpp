@@ -10,8 +10,8 @@ char folded(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours, each part of the text edited once (optimal string
-/// alignment).
+/// Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours, where no part of
+/// the text is edited twice.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) previous[j] = j;
@@ -37,7 +37,7 @@ std::optional<std::string> nearest_name(std::string_view name, std::span<const s
   std::optional<std::string> nearest;
   for (const std::string& candidate : known) {
     const std::size_t longer = std::max(candidate.size(), name.size());
-    if (longer - std::min(candidate.size(), name.size()) > limit) continue;  // also keeps a huge name cheap
+    if (longer - std::min(candidate.size(), name.size()) > limit) continue;  // bounds the work for a huge name
     const std::size_t distance = edit_distance(name, candidate);
     if (distance > limit || (nearest && distance == limit)) continue;
     nearest = candidate;

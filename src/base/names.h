@@ -1,4 +1,4 @@
-// Names: enumerations that know their spelling, the nearest known name for a wrong one, and lists of names.
+// Names: enumerations with spellings, the nearest known name to a mistyped one, and lists of names.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace chargpt {
 
-/// The entry of `known` within edit distance (swaps of neighbours count once; case, `-` and `_` do not) max(1,
-/// length/3) of `name`, nearest first, then first in `known`; none otherwise.
+/// The entry of `known` with the smallest edit distance to `name`, the first of equals; nullopt if all are farther away
+/// than max(1, length / 3). Swapping two neighbours is one edit; case, and `-` for `_`, cost nothing.
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known);
 
-/// "; did you mean n_layer?", with the nearest of `known`, or else `otherwise`.
+/// "; did you mean n_layer?" with the nearest entry of `known`; `otherwise` if none is near.
 std::string did_you_mean(std::string_view name, std::span<const std::string> known, const std::string& otherwise = "");
 
 std::string joined(const std::vector<std::string>& names, const std::string& separator);
-/// The reverse: what stands between separators, empty or not.
+/// The reverse of joined(): the parts between separators, including empty ones.
 std::vector<std::string> split(std::string_view text, std::string_view separator);
 
-/// "a, b, c and 4 more"
+/// "a, b, c and 4 more": the first `most` names and the number of the others.
 std::string some_of(const std::vector<std::string>& names, std::size_t most = 3);
 
 /// Specialised by CHARGPT_ENUM: the spellings of E in the order of its values.
@@ -54,8 +54,8 @@ std::optional<E> enum_value(std::string_view name) {
                     CHARGPT_ENUM_STRING_3, CHARGPT_ENUM_STRING_2, CHARGPT_ENUM_STRING_1, _)           \
   (__VA_ARGS__)
 
-/// CHARGPT_ENUM(Norm, layernorm, rmsnorm, none): an enum class whose values know their spelling. Use at namespace
-/// chargpt scope.
+/// CHARGPT_ENUM(Norm, layernorm, rmsnorm, none) defines an enum class with spellings for enum_name() and enum_value().
+/// Use it in namespace chargpt; it takes at most 6 values.
 #define CHARGPT_ENUM(Name, ...)                                                      \
   enum class Name { __VA_ARGS__ };                                                   \
   template <>                                                                        \

@@ -1,4 +1,4 @@
-// A range cut into parts of almost one size, for threads and processes that share work.
+// Divides a range into nearly equal parts, for threads and processes that share work.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace chargpt {
 
-/// Part `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
+/// Part `index` of [0, n) divided into `parts`. Sizes differ by at most one; the larger parts come first.
 struct Part {
   std::int64_t begin = 0, size = 0;
 };

@@ -6,7 +6,7 @@
 namespace chargpt {
 
 std::regex compile_pattern(const std::string& pattern, const std::string& what) {
-  constexpr std::size_t max_bytes = 200;  // the compiler recurses: length is depth
+  constexpr std::size_t max_bytes = 200;  // the compiler recurses, so this limits its depth
   const auto reject = [&](const std::string& why) {
     return Error(ExitCode::usage, what, " = \"", printable(pattern), "\" ", why);
   };

@@ -1,4 +1,4 @@
-// Regular expressions that people write into configs and flags, safe to search with whatever they hold.
+// Regular expressions from configs and flags, which are safe to search with whatever they contain.
 #pragma once
 
 #include <regex>
@@ -6,9 +6,9 @@
 
 namespace chargpt {
 
-/// `pattern` (ECMAScript's syntax without back-references) compiled so that a search takes polynomial time: the
-/// library's usual search tries every way to match, which "(.*)*x" makes take years. Error usage, a line that opens
-/// with `what` ("train.groups[0].match"), where it is empty, longer than 200 bytes or not a regular expression.
+/// Compiles `pattern` (ECMAScript syntax without back-references) so that a search takes polynomial time: the library's
+/// default search tries every way to match, and "(.*)*x" would take years. Error usage, which begins with `what`
+/// ("train.groups[0].match"), if the pattern is empty, longer than 200 bytes or invalid.
 std::regex compile_pattern(const std::string& pattern, const std::string& what);
 
 }  // namespace chargpt

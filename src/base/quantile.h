@@ -1,4 +1,4 @@
-// Quantiles of measured values. Pure functions.
+// Quantiles of measurements. Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace chargpt {
 
-/// Of values that are not empty, in any order: 0 for `q` is the least, 1 the largest, between two of them linear (type
-/// 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages", 1996, as in R and NumPy).
+/// The quantile `q` (0 to 1: minimum to maximum) of `values`, which must not be empty and may be in any order.
+/// Interpolates linearly: type 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages", 1996, as in R and NumPy.
 inline double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const double place = q * static_cast<double>(values.size() - 1);

@@ -1,5 +1,5 @@
-// A line for people out of its parts. Foreign text inside it: no control characters, never longer than a reader wants;
-// and as a word of a command that the reader may copy.
+// Builds lines for people, and quotes untrusted text in them: without control characters, cut to a readable length, or
+// as a word of a shell command that the reader may copy.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 
 namespace chargpt {
 
-/// `text` with line ends, control characters and bytes that are not UTF-8 written as \n, \t, \xNN, and cut with "..."
-/// after `max_bytes`; no quotation marks are added. Safe to print whatever a file or an argument held.
+/// `text` with line ends, control characters and invalid UTF-8 escaped as \n, \t, \xNN, and cut with "..." after
+/// `max_bytes`; adds no quotation marks. Safe to print, whatever a file or an argument contains.
 std::string printable(std::string_view text, std::size_t max_bytes = 80);
-/// The same of a path, which people want whole: cut after 400 bytes.
+/// printable() for a path, which people want whole: cut after 400 bytes.
 std::string printable_path(const std::filesystem::path& path);
-/// With \n, \r, \t and \\ as what they stand for. Error usage, which begins with `what` and the text, for another
-/// escape.
+/// `text` with the escapes \n, \r, \t and \\ replaced by their characters. Error usage, which begins with `what` and
+/// the text, for any other escape.
 std::string unescaped(std::string_view text, std::string_view what);
-/// `word`, a path or a text that does not begin with "-", as a shell takes it: as it is where no shell would change it,
-/// else in single quotes, with control characters and bytes that are not UTF-8 as $'\n' and $'\xFF'. Every command that
-/// a message advises is made of these.
+/// `word` quoted for a shell: unchanged if no shell would change it, else in single quotes, or as $'\n' and $'\xFF' if
+/// it has control characters or invalid UTF-8. A leading "-" becomes "./-", so that a path is not taken for an option.
+/// Every command in a message is built with it.
 std::string shell_quoted(std::string_view word);
 
-/// As std::printf writes a number, at most 399 bytes.
+/// Formats as std::printf does, at most 399 bytes.
 [[gnu::format(printf, 1, 2)]] std::string formatted(const char* form, ...);
-/// With six significant digits, as `<<` writes it.
+/// `number` with six significant digits, as `<<` prints it.
 std::string short_number(double number);
 
 template <class Part>
@@ -40,7 +40,7 @@ void append_part(std::string& line, const Part& part) {
     line += part;
 }
 
-/// Texts as they are, numbers in decimals, paths printable: line_of("step ", 7, " of ", run).
+/// Joins texts, numbers (in decimals) and paths (printable) to one line: line_of("step ", 7, " of ", run).
 template <class... Parts>
 std::string line_of(const Parts&... parts) {
   std::string line;

@@ -1,4 +1,4 @@
-// Compiled with -ffp-contract=off; see CMakeLists.txt.
+// Compiled with -ffp-contract=off, so that no compiler fuses operations; see CMakeLists.txt.
 #include "base/random.h"
 
 #include <bit>
@@ -16,7 +16,7 @@ constexpr std::uint32_t high(std::uint64_t value) {
   return static_cast<std::uint32_t>(value >> 32);
 }
 
-/// The purpose goes through the cipher into the key, which leaves all 128 bits of the counter to (a, b, block).
+/// Mixes seed and purpose into the key, so that all 128 bits of the counter are left for (a, b, block).
 std::array<std::uint32_t, 2> stream_key(std::uint64_t seed, Purpose purpose) {
   const auto mixed = philox({static_cast<std::uint32_t>(purpose), 0, 0, 0}, {low(seed), high(seed)});
   return {mixed[0], mixed[1]};
@@ -64,7 +64,7 @@ double RandomStream::uniform() {
 std::uint64_t RandomStream::below(std::uint64_t bound) {
   Wide product = Wide{next64(*this)} * bound;
   if (static_cast<std::uint64_t>(product) < bound) {
-    const std::uint64_t threshold = (0 - bound) % bound;  // 2^64 mod bound draws are one too many
+    const std::uint64_t threshold = (0 - bound) % bound;  // rejects the 2^64 mod bound surplus draws
     while (static_cast<std::uint64_t>(product) < threshold) product = Wide{next64(*this)} * bound;
   }
   return static_cast<std::uint64_t>(product >> 64);
@@ -99,8 +99,8 @@ constexpr Coefficients f{1.0000000000000000000e0,   5.99832206555887937690e-1, 1
                          1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5,
                          1.42151175831644588870e-7, 2.04426310338993978564e-15};
 
-/// ln x of a normal x > 0: x = 2^k m with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh((m - 1) / (m + 1)) by its
-/// series, the 13th term of which is below 1e-21.
+/// ln x for a normal x > 0: x = 2^k m with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh((m - 1) / (m + 1)) as a
+/// series, whose 14th term is below 1e-21.
 double logarithm(double x) {
   constexpr double ln2 = 0.693147180559945309417;
   constexpr std::uint64_t mantissa = (std::uint64_t{1} << 52) - 1, one = std::uint64_t{1023} << 52;
@@ -125,7 +125,7 @@ double normal_quantile(double p) {
     const double r = 0.180625 - q * q;
     return q * polynomial(a, r) / polynomial(b, r);
   }
-  const double r = std::sqrt(-logarithm(q < 0 ? p : 1 - p));  // a square root is exact everywhere
+  const double r = std::sqrt(-logarithm(q < 0 ? p : 1 - p));  // IEEE rounds square roots exactly, so bits agree
   const double tail =
       r <= 5 ? polynomial(c, r - 1.6) / polynomial(d, r - 1.6) : polynomial(e, r - 5) / polynomial(f, r - 5);
   return q < 0 ? -tail : tail;

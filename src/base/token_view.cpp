@@ -29,7 +29,7 @@ void WindowCut::cut_documents() {
     begins_.push_back(begin);
     first_scored_.push_back(static_cast<std::int32_t>(from));
     const Window window = at(begin, from);
-    const bool goes_on = tokens_[begin + window.to] != tokens_.document();  // a document that is longer than the window
+    const bool goes_on = tokens_[begin + window.to] != tokens_.document();  // a document longer than the window
     begin += goes_on ? stride_ : window.to;
     from = goes_on ? length_ - stride_ : 0;
   }

@@ -1,4 +1,4 @@
-// Ids as they are stored, one after the other, and how they are cut into windows. Independent of where they come from.
+// Token ids in memory and the windows that they are cut into. Independent of where the ids come from.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,9 @@
 
 namespace chargpt {
 
-/// A read-only run of ids of 1, 2 or 4 bytes each (the narrowest that holds the vocabulary); a view, cheap to copy. One
-/// id may stand between documents: it ends the one before it and begins the one after it, and no document sees another.
+/// A read-only view of token ids of 1, 2 or 4 bytes each (the narrowest that fits the vocabulary); cheap to copy. If
+/// the text has documents, one id marks the boundary between two of them; a prediction never depends on an earlier
+/// document.
 class TokenView {
  public:
   TokenView() = default;
@@ -19,20 +20,20 @@ class TokenView {
   static constexpr std::int64_t no_document = -1;
   std::int64_t size() const { return size_; }
   int width() const { return width_; }
-  /// The id between documents; no_document: the text is one.
+  /// The id of the boundary between documents; no_document if the text is not divided.
   std::int64_t document() const { return document_; }
   std::int64_t operator[](std::int64_t i) const {
     std::int64_t id = 0;
     copy(i, 1, &id);
     return id;
   }
-  /// [begin, begin + count) as int64 into out.
+  /// Copies ids [begin, begin + count) into `out` as int64.
   void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const {
     if (width_ == 1) return widen<std::uint8_t>(begin, count, out);
     if (width_ == 2) return widen<std::uint16_t>(begin, count, out);
     widen<std::uint32_t>(begin, count, out);
   }
-  /// visit(ids) for all of them as int64, a run after the other.
+  /// Calls visit(ids) with all ids as int64, in blocks of at most 65,536.
   template <class Visit>
   void each_run(const Visit& visit) const {
     constexpr std::int64_t most = 1 << 16;
@@ -43,7 +44,7 @@ class TokenView {
       visit(std::span<const std::int64_t>(run).first(static_cast<std::size_t>(count)));
     }
   }
-  /// The ids as they are stored.
+  /// The ids as stored, size() * width() bytes.
   std::span<const std::byte> bytes() const { return {data_, static_cast<std::size_t>(size_ * width_)}; }
   TokenView slice(std::int64_t begin, std::int64_t count) const {
     return {data_ + begin * width_, width_, count, document_};
@@ -61,19 +62,21 @@ class TokenView {
   std::int64_t document_ = no_document;
 };
 
-/// How many of a window's targets count: those up to the last end of a document among them, all where there is none.
+/// How many targets of the window [begin, begin + length) count towards the loss: those up to the last end of a
+/// document in it, or all `length` if no document ends there.
 std::int64_t counted_targets(const TokenView& tokens, std::int64_t begin, std::int64_t length);
 
-/// The windows of a text, in order.
+/// The windows in which a text is scored, in order. Each target is scored in exactly one window.
 class WindowCut {
  public:
   struct Window {
     std::int64_t begin, length;
-    std::int64_t from, to;  ///< of the targets, those that are scored in this window and no other
+    std::int64_t from, to;  ///< the targets [from, to) are scored in this window
   };
 
-  /// Windows begin every `stride` ids (1 to `length`), in each document anew; of all but the first only the targets
-  /// that no earlier window held are scored. The text's last window is short.
+  /// Windows of `length` targets begin every `stride` ids (1 to `length`), and the last one may be shorter. With
+  /// documents, a window begins with a document and scores whole ones; only a document longer than a window is cut
+  /// every `stride` ids.
   WindowCut(const TokenView& tokens, std::int64_t length, std::int64_t stride);
   WindowCut(const TokenView& tokens, std::int64_t length) : WindowCut(tokens, length, length) {}
 
@@ -87,7 +90,7 @@ class WindowCut {
 
   TokenView tokens_;
   std::int64_t targets_, length_, stride_, count_ = 0;
-  std::vector<std::int64_t> begins_;        ///< where there are documents; else it is counted
+  std::vector<std::int64_t> begins_;        ///< only with documents; else computed from the stride
   std::vector<std::int32_t> first_scored_;  ///< likewise
 };
 

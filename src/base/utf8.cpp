@@ -12,7 +12,7 @@ bool is_continuation(unsigned char byte) {
   return (byte & 0xC0) == 0x80;
 }
 
-/// Bytes that a character starting with `lead` (0xC0 or more) claims to have; 0 for a byte that starts none.
+/// The length in bytes that `lead` (0xC0 or more) announces; 0 if no character starts with it.
 std::size_t claimed_length(unsigned char lead) {
   return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF8 ? 4 : 0;
 }
@@ -62,7 +62,7 @@ bool begins_character(std::string_view bytes) {
   const auto completed_by = [bytes](char continuation) {
     return decode_character(std::string(bytes).append(3, continuation)).valid();
   };
-  return completed_by('\x80') || completed_by('\xBF');  // the lowest and the highest that it could become
+  return completed_by('\x80') || completed_by('\xBF');  // the lowest and the highest continuation byte
 }
 
 bool is_control(char32_t code_point) {

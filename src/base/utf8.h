@@ -1,4 +1,4 @@
-// UTF-8, strictly (RFC 3629): overlong forms, surrogates and values above U+10FFFF are faults. Independent of files and
+// Strict UTF-8 (RFC 3629): overlong forms, surrogates and values above U+10FFFF are invalid. Independent of files and
 // vocabularies.
 #pragma once
 
@@ -20,48 +20,48 @@ constexpr bool is_scalar_value(char32_t code_point) {
   return code_point < code_point_limit && (code_point < 0xD800 || code_point > 0xDFFF);
 }
 
-/// "U+0020"
+/// "U+0020" for a space.
 std::string code_point_name(char32_t code_point);
 
 struct DecodedCharacter {
   char32_t code_point = 0;      ///< with a fault, the first byte
-  std::size_t length = 1;       ///< bytes, 1 to 4; 1 with a fault
-  std::string_view fault = {};  ///< what is wrong, after "byte 0xE9 at offset 12 "; empty: nothing
+  std::size_t length = 1;       ///< 1 to 4 bytes; 1 with a fault
+  std::string_view fault = {};  ///< what is wrong, to follow "byte 0xE9 at offset 12 "; empty: nothing
   bool valid() const { return fault.empty(); }
 };
 
-/// The fault of a text that ends inside a character: more bytes could mend it.
+/// The fault of a text that ends inside a character: more bytes could complete it.
 inline constexpr std::string_view cut_off = "starts a character that the end cuts off";
 
-/// The first character of `bytes`, which must not be empty.
+/// Decodes the first character of `bytes`, which must not be empty.
 DecodedCharacter decode_character(std::string_view bytes);
 
-/// The only character of `text`; nullopt unless it is exactly one.
+/// The character that `text` consists of; nullopt unless it is exactly one.
 std::optional<char32_t> single_character(std::string_view text);
 
-/// Whether all of `text` is well-formed.
+/// Whether all of `text` is valid UTF-8.
 bool is_utf8(std::string_view text);
 
-/// Whether `bytes` are the beginning, not the whole, of a character: "\xE2\x82" of "€". False for what no further byte
-/// could mend, such as "\xED\xA0".
+/// Whether `bytes` are an incomplete character that more bytes can complete, such as "\xE2\x82" of "€". False for
+/// "\xED\xA0", which no byte completes.
 bool begins_character(std::string_view bytes);
 
-/// How many characters a well-formed text has.
+/// The number of characters in a valid UTF-8 text.
 std::size_t count_characters(std::string_view text);
 
-/// Code points that a terminal obeys instead of showing: C0 (line ends and tabs among them) and C1 controls, line
-/// separators, and marks, overrides and isolates of direction, which rewrite a line or disguise its order.
+/// Whether a terminal would obey the code point instead of showing it: C0 controls (line ends and tabs included), C1
+/// controls, line separators, and direction marks, overrides and isolates, which can disguise the order of a line.
 bool is_control(char32_t code_point);
 
-/// "byte 0xE9 at PLACE starts a character that is not finished": why `bytes` do not begin a character.
+/// "byte 0xE9 at PLACE starts a character that is not finished": describes the fault at the first of `bytes`.
 std::string describe_fault(std::string_view bytes, const std::string& place);
 
 void append_utf8(char32_t code_point, std::string& text);
 std::string utf8_of(char32_t code_point);
 
-/// Calls visit(code_point) for each character until the end or the first fault; returns how many bytes were characters.
-/// ASCII is decoded eight bytes at a time; characters of two and three bytes are decoded here, where the compiler can
-/// inline them, and all else by decode_character().
+/// Calls visit(code_point) for each character until the end or the first fault; returns the number of bytes decoded.
+/// ASCII is decoded eight bytes at a time, and characters of two and three bytes inline here; decode_character()
+/// handles all others.
 template <class Visit>
 std::size_t decode_utf8(std::string_view bytes, Visit&& visit) {
   std::size_t at = 0;
