@@ -24,7 +24,7 @@ Words keys_of(const Schema& object) {
   return keys;
 }
 
-/// "a whole number, 1 to 1000"
+/// What a schema accepts, in words: "a whole number, 1 to 1000".
 std::string words_of(const Schema& schema) {
   if (schema.contains("anyOf")) return "a string or " + words_of(schema["anyOf"][1]);
   if (schema.contains("enum")) return "one of " + joined(schema["enum"], ", ");
@@ -39,7 +39,7 @@ std::string words_of(const Schema& schema) {
   return range.empty() || type == "boolean" ? what : what + ", " + range;
 }
 
-/// Type, range, choice and number of items. Whole numbers may be 1000 or 1e3.
+/// Whether type, range, choice and number of items fit the schema. Whole numbers may be written as 1000 or 1e3.
 bool fits(const Json& value, const Schema& schema) {
   constexpr double below_2_to_63 = 9.2e18;
   if (schema.contains("enum"))
@@ -63,7 +63,7 @@ bool fits(const Json& value, const Schema& schema) {
   throw Error(ExitCode::usage, source.place(key), ": ", key, " = ", shown(value), " ", what);
 }
 
-/// `known`: the options of a group.
+/// Checks one parameter group. `known`: the schemas of a group's options.
 Json accepted_group(const Json& value, const Schema& known, const std::string& key, const Source& source) {
   Json group = Json::object();
   for (const auto& [name, item] : value.items()) {
@@ -95,7 +95,7 @@ nlohmann::json accepted(const nlohmann::json& value, const nlohmann::ordered_jso
     reject(value, key, source,
            "is not " + words_of(schema) + (is_choice ? did_you_mean(word, schema["enum"].get<Words>()) : ""));
   if (word.find('\0') != std::string::npos) reject(value, key, source, "contains a NUL character");
-  if (!is_utf8(word)) reject(value, key, source, "is not UTF-8");  // on a command line, any bytes are possible
+  if (!is_utf8(word)) reject(value, key, source, "is not UTF-8");  // a command line may contain any bytes
   if (word.size() < schema.value("minLength", 0U)) reject(value, key, source, "is empty");
   if (schema.contains("format")) compile_pattern(word, source.place(key) + ": " + key);
   if (value.is_object()) return accepted_group(value, schema["properties"], key, source);

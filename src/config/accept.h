@@ -1,5 +1,5 @@
-// Whether an option accepts a value, by the option's JSON Schema, and what it accepts in words. A type of option is a
-// schema and two conversions (describe.cpp); the checks and messages here serve all types.
+// Decides by an option's JSON Schema whether it accepts a value, and words the refusal. A type of option is a schema
+// and two conversions (describe.cpp); the checks and messages here serve all types.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,16 +9,18 @@
 
 namespace chargpt {
 
-/// The value that an option `key` with this schema takes from `value`; one string becomes a list where the schema takes
-/// lists. Error usage, which opens with the line and names key, value and limit, if the schema does not accept it.
+/// Converts `value` to the value of the option `key`, by the option's schema; a single string becomes a list if the
+/// schema takes lists. Error usage if the schema does not accept it: it begins with the line and names key, value and
+/// limit.
 nlohmann::json accepted(const nlohmann::json& value, const nlohmann::ordered_json& schema, const std::string& key,
                         const Source& source);
 
-/// A word from the command line as the type of the schema: ".5" is a number, "mlp,norm" a list. A word that is not of
-/// the type stays a string.
+/// Converts a word from the command line to the type of the schema: ".5" becomes a number, "mlp,norm" a list. A word
+/// that does not fit the type stays a string.
 nlohmann::json typed(const std::string& word, const nlohmann::ordered_json& schema);
 
-/// "1 to 1000", "at least 0", "layernorm|rmsnorm|none", "true|false"; empty if any value of the type will do.
+/// The range of a schema: "1 to 1000", "at least 0", "layernorm|rmsnorm|none", "true|false"; "" if every value of the
+/// type is allowed.
 std::string range_text(const nlohmann::ordered_json& schema);
 
 }  // namespace chargpt

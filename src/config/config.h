@@ -1,6 +1,6 @@
-// Every option of a run, declared once: type, name, default, range, help, and where it is not always obeyed what it
-// needs ("model.position = rope", see refused.h). JSON, flags, `--help` and the schema come from these lines, see
-// describe.h. A new option is one line here. Independent of models, tensors and files.
+// Every option of a run, declared once: type, name, default, range, help, and the needs of an option that is not always
+// used ("model.position = rope", see refused.h). JSON, flags, `--help` and the schema are derived from these lines (see
+// describe.h), so a new option is one line here. Independent of models, tensors and files.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 #include "base/names.h"
 
-/// One option: member of TYPE with its default, and a line of the struct's visit(). DEFAULT in parentheses if it
-/// holds commas. What it needs may follow HELP.
+/// What one option expands to: a member with its default, and a call in the struct's visit(). A DEFAULT with commas
+/// goes in parentheses. An option's needs may follow HELP.
 #define CHARGPT_OPTION_MEMBER(TYPE, NAME, DEFAULT, RANGE, HELP, ...) TYPE NAME = DEFAULT;
 #define CHARGPT_OPTION_VISIT(TYPE, NAME, DEFAULT, RANGE, HELP, ...) \
   visitor(#NAME, &Self::NAME, RANGE, HELP, "" __VA_ARGS__);
 
-/// Gives struct NAME one member per option, and `visit(visitor)` that calls visitor(name, pointer to member, range,
-/// help, needs) for each; needs is "" where an option is always obeyed.
+/// Defines struct NAME with one member per option and visit(visitor), which calls visitor(name, pointer to member,
+/// range, help, needs) for each; needs is "" for an option that is always used.
 #define CHARGPT_OPTIONS(NAME, OPTIONS)     \
   struct NAME {                            \
     using Self = NAME;                     \
@@ -31,7 +31,7 @@
 
 namespace chargpt {
 
-/// Closed interval of allowed values of a number, or lengths of a list of strings; open at `min` if `above` is set.
+/// Closed interval of allowed values: of a number, or of the length of a list of strings. `above` excludes `min`.
 struct Range {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -155,8 +155,8 @@ CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
   OPTION(Decay, decay, Decay::matrices, any(), "weight decay on matrices and embeddings only, or on all parameters")
 CHARGPT_OPTIONS(ModelConfig, CHARGPT_MODEL_OPTIONS);
 
-/// Parameters whose name matches get their own rate and decay (first match wins; the rest form the groups of `decay`).
-/// Needs are among the keys of the group.
+/// A parameter group: parameters whose name matches get their own rate and decay. The first match wins; the rest form
+/// the groups of model.decay. Needs refer to keys of the same group.
 #define CHARGPT_GROUP_OPTIONS(OPTION)                                                         \
   OPTION(std::string, match, "", any(), "regular expression to find in the parameter's name") \
   OPTION(OptionalNumber, lr_scale, {}, between(0.0, 1e6),                                     \
@@ -232,7 +232,7 @@ CHARGPT_OPTIONS(EvalConfig, CHARGPT_EVAL_OPTIONS);
          "drop symbols less probable than this fraction of the most probable one", "sample.temperature != 0")
 CHARGPT_OPTIONS(SampleConfig, CHARGPT_SAMPLE_OPTIONS);
 
-/// The resolved config of a run. `name` is that of the preset or the file.
+/// The resolved config of a run. `name`: given, or the name of the preset or file.
 struct Config {
   std::string name;
   DataConfig data;
@@ -241,7 +241,7 @@ struct Config {
   EvalConfig eval;
   SampleConfig sample;
 
-  /// visitor(section_name, pointer to member) for each of the five sections.
+  /// Calls visitor(section_name, pointer to member) for each of the five sections.
   template <class Visitor>
   static void visit(Visitor&& visitor) {
     visitor("data", &Config::data);

@@ -15,8 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Given = nlohmann::json;
 
-/// A type of option: JSON Schema for a range, and both conversions; `read` needs a value that accepted() has returned.
-/// This one is for the types that JSON has.
+/// Traits of an option's type: JSON Schema for a range, and conversion to and from JSON. `read` needs a value from
+/// accepted(). The primary template serves the types that JSON has.
 template <class T>
 struct Kind {
   static Json schema(const Range& range) {
@@ -31,7 +31,7 @@ struct Kind {
   static T read(const Given& json) { return json.get<T>(); }
 };
 
-/// null: not set.
+/// An optional number; JSON null means not set.
 template <>
 struct Kind<OptionalNumber> : Kind<double> {
   static Json write(const OptionalNumber& value) { return value ? Json(*value) : Json(); }
@@ -77,7 +77,7 @@ struct Kind<GroupConfig> {
   }
 };
 
-/// Lists of names may be one name; their range counts names.
+/// A list. A list of strings may be given as one string; its range limits the number of items.
 template <class T>
 struct Kind<std::vector<T>> {
   static Json schema(const Range& range) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first bytes of a file; empty if it cannot be read: reading it reports that.
+/// The first bytes of a file; "" if it cannot be read, which a later read will report.
 std::string first_bytes(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes(kind_bytes, '\0');
@@ -24,8 +24,8 @@ std::string first_bytes(const fs::path& path) {
   return bytes;
 }
 
-/// What a path is instead of a config, and what takes it; empty if it may be a config: an object, or a comment before
-/// one.
+/// Says what a path is instead of a config, and which command takes it; "" if it may be a config, that is, if its text
+/// begins with an object or a comment.
 std::string other_use(const fs::path& path) {
   const std::string type = path.extension().native(), quoted = shell_quoted(path.native());
   if (type == ".py") return "Python, not a config; start from a preset (chargpt configs lists them) and add options";
@@ -44,11 +44,11 @@ std::string other_use(const fs::path& path) {
   return "a text, not a config (it does not begin with {); to train on it: chargpt train --text " + quoted;
 }
 
-/// "; did you mean nanogpt-cpu?", or the empty string.
+/// "; did you mean nanogpt-cpu?", or "" if no preset's name is near.
 std::string nearest_preset(const std::string& name) {
   std::vector<std::string> names;
   for (const Preset& preset : presets()) names.push_back(preset.name);
-  return name.size() < 4 ? "" : did_you_mean(name, names);  // gpt is a model's type, and not near to gpu
+  return name.size() < 4 ? "" : did_you_mean(name, names);  // gpt is a model type, and should not suggest gpu
 }
 
 ConfigText preset_document(const Preset& preset) {
@@ -56,7 +56,7 @@ ConfigText preset_document(const Preset& preset) {
   return {{label}, preset.json, label, /*is_preset=*/true, fs::path(preset.name).parent_path(), preset.name};
 }
 
-/// Errors as read_file, and usage for a folder or another kind of file.
+/// Reads a config file. Errors as read_file; usage for a folder or another kind of file.
 ConfigText file_document(const fs::path& path, std::size_t most = max_config_bytes) {
   const std::string label = printable_path(path), use = other_use(path);
   if (!use.empty()) throw Error(ExitCode::usage, label, " is ", use);
@@ -118,7 +118,7 @@ ConfigText extended_document(const ConfigText& from, const nlohmann::json& exten
   if (!extends.is_string()) throw Error(ExitCode::usage, said, " is not a file or a preset");
   const std::string name = extends;
   fs::path path = from.folder / name;
-  std::error_code elsewhere_or_absent;  // ".." behind a link leads where the system says
+  std::error_code elsewhere_or_absent;  // "..": after a link only the system knows the folder
   if (fs::equivalent(path, path.lexically_normal(), elsewhere_or_absent)) path = path.lexically_normal();
   if (!from.is_preset && !name.empty() && is_there(path)) return file_document(path);
   const Preset* beside =

@@ -1,4 +1,4 @@
-// Config texts and where they come from: a file, or a preset in the program; and what their `extends` leads to.
+// Config texts and their sources: a file, or a preset compiled into the program. Also follows `extends`.
 #pragma once
 
 #include <filesystem>
@@ -16,35 +16,36 @@ struct Preset {
   std::string json;  ///< the file's text, comments included
 };
 
-/// All of configs/**.json, compiled into the program, in order of name.
+/// All of configs/**.json, as compiled into the program, sorted by name.
 std::span<const Preset> presets();
-/// Null if there is none.
+/// Returns nullptr if there is no preset of that name.
 const Preset* find_preset(const std::string& name);
 
-/// What the presets reached where they were measured: configs/expected.json, compiled into the program, as
-/// scripts/measure/presets.py wrote it: {"version","defaults","machines":{name:{…}},"rows":{preset:{"config",
-/// "loss","ci95":[low,high],"seconds","params","runs":[…],"date","machine"} or {"config","not_measured"}}}.
+/// The measured results of the presets: configs/expected.json, compiled into the program. scripts/measure/presets.py
+/// writes {"version","defaults","machines":{name:{…}},"rows":{preset:{"config","loss","ci95":[low,high],"seconds",
+/// "params","runs":[…],"date","machine"} or {"config","not_measured"}}}.
 std::string_view expected_figures();
 
-/// One config text and what its relative `extends` starts from.
+/// One config text, and the folder that a relative `extends` starts from.
 struct ConfigText {
   Source source;
   std::string text;
-  std::string identity;  ///< equal for the same file or preset, to find cycles
+  std::string identity;  ///< the same for the same file or preset; detects cycles
   bool is_preset = false;
   std::filesystem::path folder;  ///< of the file, or of the preset's name
-  std::string name;              ///< of the config where its text gives none
+  std::string name;              ///< the config's name if its text gives none
   std::size_t most_bytes = max_config_bytes;
 };
 
-/// What a command line calls CONFIG: a preset's name, without its "ladder/" too, or a file. Errors as read_file; usage
-/// for a folder or a file that is not a config; missing, with the nearest preset, if there is neither.
+/// Finds the CONFIG of a command line: a preset's name, with or without "ladder/", a run folder, or a file. Errors: as
+/// read_file; usage for a folder or a file that is not a config; missing, with the nearest preset, if nothing has that
+/// name.
 ConfigText named_document(const std::string& name_or_path);
-/// "mine" of "configs/mine.json".
+/// "mine" for "configs/mine.json".
 std::string name_of_file(const std::filesystem::path& path);
 
-/// The document that `extends` names: for a file, a file beside it or a preset; for a preset, one beside it or any
-/// other. Error missing if there is neither, usage if it is not a string.
+/// Finds what `extends` names. In a file: a file in the same folder, or a preset. In a preset: a preset in the same
+/// folder, or any other. Errors: missing if nothing has that name, usage if `extends` is not a string.
 ConfigText extended_document(const ConfigText& from, const nlohmann::json& extends);
 
 }  // namespace chargpt

@@ -20,13 +20,13 @@ constexpr std::array<std::string_view, 5> origin_words = {"default", "preset", "
   throw Error(ExitCode::usage, place, ": ", what);
 }
 
-/// An option as a layer sets it, or the name, which is no option.
+/// The value of an option, or of "name" (for which `option` is null), from one layer.
 struct Setting {
   const OptionInfo* option = nullptr;
   Json value;
   Origin origin;
 };
-/// What one document, or all overrides together, set: "train.seed" or "name" -> setting.
+/// The settings of one document, or of all overrides together, by key: "train.seed" or "name".
 using Layer = std::map<std::string, Setting>;
 
 void check_object(const Json& value, const std::string& key, const Source& source) {
@@ -42,8 +42,8 @@ std::string accepted_name(const Json& value, const Source& source) {
   return name;
 }
 
-/// A limit of the run's length that `layer` sets lifts those that it inherits. max_iters = 0 is a length; 0 for the
-/// others means no limit.
+/// If `layer` limits the run's length, resets inherited limits to 0. max_iters = 0 counts as a limit; for max_seconds
+/// and max_epochs, 0 means no limit.
 void lift_inherited_length(const Layer& layer, ResolvedConfig& resolved) {
   constexpr std::array limits = {"train.max_iters", "train.max_seconds", "train.max_epochs"};
   const auto is_set = [&](const char* key) { return find_option(key)->get(resolved.config) != 0; };
@@ -57,7 +57,8 @@ void lift_inherited_length(const Layer& layer, ResolvedConfig& resolved) {
   }
 }
 
-/// Sets each option of the layer. `states_all`: the layer is a run's own config, which also states what it inherited.
+/// Sets each option of the layer. `states_all`: the layer is a run's own config.json, which also states inherited
+/// values.
 void apply(const Layer& layer, bool states_all, ResolvedConfig& resolved) {
   for (const auto& [key, setting] : layer) {
     if (setting.option == nullptr) {
@@ -75,7 +76,7 @@ void apply(const Layer& layer, bool states_all, ResolvedConfig& resolved) {
     throw unused_option(resolved, decay, "train.max_seconds decides when the decay ends");
 }
 
-/// A run's config.json has the origin of each option that it states.
+/// Restores origins from a run's config.json, which has the origin of each option.
 void restore_origins(const Json& origins, const Layer& layer, const Source& source, ResolvedConfig& resolved) {
   check_object(origins, "origin", source);
   for (const auto& [key, value] : origins.items()) {
@@ -110,7 +111,8 @@ Layer layer_of(const Json& root, const ConfigText& document) {
   return layer;
 }
 
-/// A document over all that it extends; `open`: identities of the documents that extend this one.
+/// Applies the documents that this one extends, then this one. `open`: identities of the documents being read, to
+/// detect cycles.
 void add_document(ConfigText document, std::vector<std::string> open, ResolvedConfig& resolved) {
   constexpr std::size_t max_chain = 32;
   Source& source = document.source;
@@ -133,7 +135,8 @@ void add_document(ConfigText document, std::vector<std::string> open, ResolvedCo
   if (root.contains("origin")) restore_origins(root["origin"], layer, source, resolved);
 }
 
-/// JSON if it starts like a string, or, where the option takes no string, like a list or an object; else a word.
+/// Parses the value as JSON if it starts like a string or (for options other than strings) like a list or object; else
+/// as a word.
 Json override_value(const std::string& given, const nlohmann::ordered_json& schema, Source source) {
   const bool is_string = schema.value("type", "") == "string";
   return given.find_first_of(is_string ? "\"" : "\"[{") == 0 ? read_json(given, source) : typed(given, schema);
@@ -159,7 +162,7 @@ void add_overrides(std::span<const Override> overrides, ResolvedConfig& resolved
   apply(layer, /*states_all=*/false, resolved);
 }
 
-/// Options that contradict each other whatever the model and the text.
+/// Rejects options that contradict each other for every model and text.
 void check(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
   const DataConfig& data = resolved.config.data;

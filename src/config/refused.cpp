@@ -12,23 +12,23 @@
 namespace chargpt {
 namespace {
 
-/// As one types it: "0.1", "gpt", "[]"; an empty string is "\"\"".
+/// An option's value as a user types it: "0.1", "gpt", "[]"; an empty string is "\"\"".
 std::string value_of(const Config& config, const std::string& key) {
   const nlohmann::ordered_json value = find_option(key)->get(config);
   if (value.is_number_float()) return spelled(value.get<double>());
   return value.is_string() && value != "" ? value.get<std::string>() : value.dump();
 }
 
-/// `condition`: "model.type = gpt|attention" or "model.norm != none".
+/// Whether the config meets one condition: "model.type = gpt|attention" or "model.norm != none".
 bool holds(const Config& config, const std::string& condition) {
   const std::vector<std::string> words = split(condition, " ");  // key, sign, values
   const bool is_one = std::ranges::count(split(words.at(2), "|"), value_of(config, words.at(0))) > 0;
   return is_one == (words.at(1) == "=");
 }
 
-/// Keys of nanoGPT and other trainers that have no meaning or another name here, and no near name.
+/// Keys of nanoGPT and other trainers that are unknown here and resemble no option.
 constexpr std::pair<const char*, const char*> foreign_keys[] = {
-    // nanoGPT's train.py, sample.py and GPTConfig
+    // from nanoGPT's train.py, sample.py and GPTConfig
     {"always_save_checkpoint", "every evaluation saves a checkpoint; train.keep says how many to keep"},
     {"backend", "leave it out; several processes that mpirun starts use MPI"},
     {"compile", "leave it out; there is nothing to compile"},
@@ -43,7 +43,7 @@ constexpr std::pair<const char*, const char*> foreign_keys[] = {
     {"start", "use the flag --prompt of chargpt sample"},
     {"vocab_size", "leave it out; the vocabulary comes from the text"},
     {"wandb_log", "leave it out; metrics.jsonl and TensorBoard events are always written"},
-    // names that others use
+    // from other trainers
     {"activation_function", "use model.activation"},
     {"context_length|seq_len", "use model.block_size"},
     {"d_ff", "use model.mlp_size"},
@@ -60,10 +60,10 @@ constexpr std::pair<const char*, const char*> foreign_keys[] = {
     {"warmup_steps", "use train.warmup_iters"},
 };
 
-/// What to say about an unknown "section.name": the option that was probably meant, or where the options are listed.
+/// Advice on an unknown "section.name": the equivalent, the nearest option, or where options are listed.
 std::string suggestion(const std::string& section, const std::string& name) {
   if (const std::string instead = replacement_of(name); !instead.empty()) return ": " + instead;
-  std::vector<std::string> names;  // first those of the section, which win where others are as near
+  std::vector<std::string> names;  // the section's own come first, so they win ties
   for (const OptionInfo& option : option_table())
     names.insert(option.section == section ? names.begin() : names.end(), option.name);
   const auto meant = nearest_name(name, names);

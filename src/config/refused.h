@@ -1,5 +1,5 @@
-// Options that a config must not state: keys that are not options, with the option that was probably meant or what to
-// use instead of another program's key; and options that have no effect because a need that config.h declares is unmet.
+// Options that a config must not contain: unknown keys (with the intended option, or the equivalent of another
+// program's key), and options without effect, because a need declared in config.h is unmet.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,24 +11,24 @@
 
 namespace chargpt {
 
-/// Null if `needs` is met, else the first of its keys that has another value. `needs`: alternatives joined by " or ",
-/// each of conditions joined by ", ": "model.norm != none, model.type = gpt|attention or model.qk_norm = true".
+/// nullopt if `needs` is met, else the key of the first unmet condition. `needs`: alternatives joined by " or ", each a
+/// list of conditions joined by ", ": "model.norm != none, model.type = gpt|attention or model.qk_norm = true".
 std::optional<std::string> unmet_need(const Config& config, std::string_view needs);
 
 /// Whether the command line set the option.
 bool is_override(const ResolvedConfig& resolved, const std::string& key);
 
-/// "mine.json:7: train.min_lr = 0 has no effect: REASON"
+/// The Error usage "mine.json:7: train.min_lr = 0 has no effect: REASON".
 Error unused_option(const ResolvedConfig& resolved, const std::string& key, const std::string& reason);
 
-/// Error usage, by name, for the first option of `resolved.given` that has no effect because a need is unmet. Those of
-/// a file may lose their effect by an override.
+/// Error usage for the first option of `resolved.given` whose needs are unmet. An override may disable an option of the
+/// file without an error.
 void refuse_unused_options(const ResolvedConfig& resolved);
 
-/// What to use instead of a key of nanoGPT or another trainer: "use the flag --run DIR"; empty for any other key.
+/// What to use instead of a key of nanoGPT or another trainer: "use the flag --run DIR"; "" for any other key.
 std::string replacement_of(std::string_view foreign_key);
 
-/// Error usage for an option "section.name" that does not exist, or a key beside the sections; opens with `place`.
+/// Error usage, which begins with `place`, for an unknown option "section.name" or an unknown key outside the sections.
 [[noreturn]] void reject_unknown(const std::string& place, const std::string& key, const nlohmann::json& value);
 
 }  // namespace chargpt

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 constexpr const char* spaces = " \t\r\n";
 
-/// What nlohmann says, and how to correct three slips that people make.
+/// The parser's message, with advice on three common mistakes.
 std::string advice_on(std::string_view text, const Json::parse_error& error) {
   std::string what = error.what();  // "...syntax error while parsing value - WHAT; expected X; last read: Y"
   what = what.substr(what.find(" - ") + 3);
@@ -31,7 +31,7 @@ std::string advice_on(std::string_view text, const Json::parse_error& error) {
   return what == "invalid literal" ? what + "; write words in double quotes, and numbers like 10, 0.5 or 1e-3" : what;
 }
 
-/// An object or list that is being read.
+/// An object or list that is being parsed.
 struct Level {
   bool is_list = false;
   std::size_t items = 0;
@@ -39,7 +39,7 @@ struct Level {
   std::set<std::string> keys = {};
 };
 
-/// "train.groups[1].match"
+/// The path of the current value: "train.groups[1].match".
 std::string path_of(const std::vector<Level>& open) {
   std::string path;
   for (const Level& level : open)
@@ -47,7 +47,7 @@ std::string path_of(const std::vector<Level>& open) {
   return path;
 }
 
-/// Follows the parser, which counts no lines and accepts a key given twice and endless brackets.
+/// Follows the parser to count lines and to reject duplicate keys and deep nesting, which it would accept.
 class Reading {
  public:
   Reading(std::string_view text, Source& source) : text_(text), stream_(std::string(text)), source_(source) {}
@@ -71,7 +71,7 @@ class Reading {
   }
 
  private:
-  /// Up to the last character before `end` that is not a space.
+  /// Counts the lines before `end`, without trailing white space.
   void count_lines(std::size_t end) {
     end = std::max(counted_, text_.substr(0, end).find_last_not_of(spaces) + 1);
     line_ += static_cast<int>(std::ranges::count(text_.substr(counted_, end - counted_), '\n'));
@@ -85,7 +85,7 @@ class Reading {
     fail(what);
   }
   void enter_key(const std::string& key) {
-    if (source_.has_lines && key.size() > 100) fail("a key has more than 100 bytes");  // paths are made of them
+    if (source_.has_lines && key.size() > 100) fail("a key has more than 100 bytes");  // each path contains its keys
     Level& level = open_.back();
     level.key = key;
     if (!level.keys.insert(key).second) {
@@ -95,7 +95,7 @@ class Reading {
     }
     keep_line();
   }
-  /// Any other piece: a value, or the beginning or end of an object or list.
+  /// Handles the other events: a value, or the begin or end of an object or list.
   void enter(Json::parse_event_t event) {
     constexpr std::size_t max_depth = 16, most_lines = 1000;
     using Event = Json::parse_event_t;
@@ -115,7 +115,7 @@ class Reading {
   }
 
   const std::string_view text_;
-  std::istringstream stream_;  ///< tells how far the parser has read
+  std::istringstream stream_;  ///< its position shows how far the parser has read
   Source& source_;
   std::vector<Level> open_;
   int line_ = 1;

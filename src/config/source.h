@@ -1,5 +1,5 @@
-// The one reader of JSON from outside: strict; of what people write it knows the line of each value. Independent of
-// options: other files decide what a value means.
+// The one parser of untrusted JSON: strict, and it records the line of each value in files that people write.
+// Independent of options: callers give values their meaning.
 #pragma once
 
 #include <map>
@@ -11,30 +11,30 @@
 
 namespace chargpt {
 
-/// Where JSON comes from, for messages: a config file, "mine.json"; or a flag, "--set", or what a program wrote, whose
-/// lines say nothing.
+/// The source of a JSON text, for messages: a config file ("mine.json"), a flag ("--set") or a file that a program
+/// wrote. Lines of the last two tell a reader nothing.
 struct Source {
   std::string label;
   bool has_lines = true;
-  std::map<std::string, int> lines = {};  ///< of "train.groups[0].match" and every other value
-  ExitCode code = ExitCode::usage;        ///< of errors
+  std::map<std::string, int> lines = {};  ///< of each value, by path: "train.groups[0].match"
+  ExitCode code = ExitCode::usage;        ///< the code of errors in this source
 
-  /// "mine.json:7", or the label where the path of keys has no line.
+  /// "mine.json:7" for the path of a value; the label alone if its line is unknown.
   std::string place(const std::string& path) const;
 };
 
-/// Of a config that people write, and of one that a run keeps, where each of many texts has a line.
+/// The size limits of a config file that people write, and of a run's config.json, where each of many texts has a line.
 constexpr std::size_t max_config_bytes = 1 << 20, max_kept_config_bytes = 16 << 20;
 
-/// The value that `text` contains, and in `source` its lines where it has them; such a text may have comments (// and
-/// /* */). Error `source.code`, which names the line and what was found, if it is longer than `most`, not JSON, gives a
-/// key twice, nests deeper than 16 or contains a NUL.
+/// Parses `text`, and records lines in `source` if source.has_lines; such a text may have comments (// and /* */).
+/// Error `source.code`, which names the line and the fault, if the text is longer than `most`, is not JSON, has a
+/// duplicate key or a NUL, or nests deeper than 16 levels.
 nlohmann::json read_json(std::string_view text, Source& source, std::size_t most = max_config_bytes);
 
-/// For messages: `5`, `"four"`, `["mlp","norm"]`, `{...}`, on one line, cut if long.
+/// A value for messages: `5`, `"four"`, `["mlp","norm"]`, `{...}`; on one line, and cut if long.
 std::string shown(const nlohmann::json& value);
 
-/// The shortest text that reads back equal: "1000", "1e12", "0.1".
+/// The shortest decimal that parses to the same double: "1000", "1e12", "0.1".
 std::string spelled(double number);
 
 }  // namespace chargpt
