@@ -34,7 +34,7 @@ RunState state_in(const SafetensorsFile& file, const fs::path& path) {
   return state;
 }
 
-// The messages of config/ speak to the author of a config file; here nobody wrote one, so they mean damage.
+// A config error tells the author of a file what to change. Nobody wrote this one, so it means damage: Error data.
 ResolvedConfig config_in(const std::string& text, const std::string& source, const fs::path& folder) {
   if (StrictObject(parse_strict_json(text, source), source).has("extends"))
     throw Error(ExitCode::data, source, " extends another file; the config of a run must be complete");
@@ -45,7 +45,7 @@ ResolvedConfig config_in(const std::string& text, const std::string& source, con
   }
 }
 
-/// What the parts of the metadata say about one another.
+/// Checks that state, config and vocabulary are consistent.
 void check(const Checkpoint& checkpoint) {
   const RunState& state = checkpoint.state;
   for (const double seconds : {state.seconds, state.training_seconds, state.setup_seconds, state.closing_seconds})
@@ -63,7 +63,7 @@ void check(const Checkpoint& checkpoint) {
                 " id between documents, and the config says that the text has ", expected ? "some" : "none");
 }
 
-/// Error data unless there is one for each update, 0 to 1.
+/// The shares of time before each update. Error data unless there is one for each update, from 0 to 1.
 std::vector<float> shares_in(const Checkpoint& checkpoint) {
   const TensorView& tensor = expect_tensor(checkpoint.file.tensors(), printable_path(checkpoint.path), shares_name,
                                            "F32", {checkpoint.state.step});
@@ -75,7 +75,7 @@ std::vector<float> shares_in(const Checkpoint& checkpoint) {
   return shares;
 }
 
-/// Puts each tensor where its name says that it belongs, without the prefix that says it.
+/// Distributes the tensors by the prefix of their names, and removes the prefix.
 void sort_tensors(Checkpoint& checkpoint) {
   if (checkpoint.file.tensors().find(shares_name) != nullptr) checkpoint.state.shares = shares_in(checkpoint);
   for (TensorView tensor : checkpoint.file.tensors().all()) {
@@ -104,7 +104,7 @@ Checkpoint checkpoint_of(SafetensorsFile file, const fs::path& path, FilePart pa
   return checkpoint;
 }
 
-/// In the order of their names, which then get the prefix.
+/// Appends tensors in the reference order, with `prefix` before their names.
 void append(std::span<const TensorView> tensors, std::string_view prefix, std::vector<TensorView>& all) {
   for (TensorView& tensor : reference_order(tensors)) {
     tensor.name.insert(0, prefix);
@@ -112,7 +112,7 @@ void append(std::span<const TensorView> tensors, std::string_view prefix, std::v
   }
 }
 
-/// Folders are private: a checkpoint has the names of files alone.
+/// Removes folders from paths: they are private, so a checkpoint has only file names.
 ResolvedConfig without_folders(ResolvedConfig config) {
   config.config.data.text = names_of_paths(config.config.data.text);
   config.config.train.teacher = names_of_paths(config.config.train.teacher);

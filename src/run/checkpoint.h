@@ -1,6 +1,5 @@
-// A checkpoint: one safetensors file, complete or absent, with weights, moments and, in its metadata, config,
-// vocabulary and state. Pure data; no tensor library and no model. A file from strangers is untrusted until it is
-// parsed.
+// A checkpoint: one safetensors file, complete or absent. Its tensors are weights and moments; its metadata has config,
+// vocabulary and state. Independent of tensor libraries and models. A file is untrusted input until it is parsed.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +21,10 @@ struct Checkpoint {
   RunState state;
   Vocabulary vocabulary;
   ResolvedConfig config;
-  SafetensorsFile file;  ///< has the bytes of these tensors
+  SafetensorsFile file;  ///< owns the bytes of these tensors
   Tensors model;         ///< trained weights, under nanoGPT's names
-  Tensors averaged{};    ///< the same of averaged weights; empty if none are averaged
-  Tensors optimizer{};   ///< "moment1.NAME" and "moment2.NAME"; empty if they were not read
+  Tensors averaged{};    ///< averaged weights, under the same names; empty if none are averaged
+  Tensors optimizer{};   ///< "moment1.NAME" and "moment2.NAME"; empty if not read
 };
 
 struct CheckpointToSave {
@@ -37,26 +36,26 @@ struct CheckpointToSave {
   std::span<const TensorView> averaged = {};  ///< empty if none are averaged
 };
 
-/// 2000 -> "step-00002000"
+/// The name of a step's checkpoint: 2000 -> "step-00002000".
 std::string checkpoint_name(std::int64_t step);
-/// The step of a name such as "step-00002000.safetensors", of that extension; none for any other name.
+/// The step in a name such as "step-00002000.safetensors" with that extension; nullopt for any other name.
 std::optional<std::int64_t> step_of(std::string_view name, std::string_view extension);
 inline constexpr std::string_view checkpoint_extension = ".safetensors";
 
-/// Writes a file that is complete or absent. Errors: io.
+/// Writes a checkpoint, complete or not at all. Errors: io.
 void write_checkpoint(const std::filesystem::path& path, const CheckpointToSave& checkpoint);
 
-/// Reads a file, the optimizer's part only `with_optimizer`, and compares checksums. Errors: missing, io, data naming
-/// the file and what is wrong with it; NewerFormat if a newer program wrote it.
+/// Reads a checkpoint and compares its checksums; the optimizer's tensors only if `with_optimizer`. Errors: missing;
+/// io; data, naming the file and the fault; NewerFormat if a newer program wrote it.
 Checkpoint read_checkpoint(const std::filesystem::path& path, bool with_optimizer);
 
-/// The same of a file's bytes, which must outlive it; messages call them `path`.
+/// Reads a checkpoint from its bytes, which must outlive it. Messages call it `path`. Errors: data, NewerFormat.
 Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
-/// The state alone, by the file's header, whose checksum is not compared. Errors as read_checkpoint.
+/// Reads the state alone, from the file's header, without comparing checksums. Errors as read_checkpoint.
 RunState read_state(const std::filesystem::path& path);
 
-/// The config of a run folder. Errors: missing, io, data naming the file and what is wrong with it.
+/// Reads config.json of a run folder. Errors: missing; io; data, naming the file and the fault.
 ResolvedConfig read_config(const std::filesystem::path& run);
 
 }  // namespace chargpt

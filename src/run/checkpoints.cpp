@@ -30,13 +30,14 @@ std::string name_of(const fs::path& file) {
   return file.stem().string();
 }
 
-/// Damage that another checkpoint may not have; a newer format, a bug or lack of memory is none.
+/// Whether another checkpoint may be undamaged. A newer format, a bug or a lack of memory would affect all.
 bool is_damage(const Error& error) {
   if (dynamic_cast<const NewerFormat*>(&error) != nullptr) return false;
   return error.code() == ExitCode::data || error.code() == ExitCode::missing || error.code() == ExitCode::io;
 }
 
-/// None if it is damaged, or was removed meanwhile. Error io if the disk does not answer: it may be the best.
+/// The state of a checkpoint; nullopt if it is damaged or has been removed. Error io if the disk does not answer,
+/// because this may be the best one.
 std::optional<RunState> readable_state(const fs::path& file) {
   try {
     return read_state(file);
@@ -46,7 +47,7 @@ std::optional<RunState> readable_state(const fs::path& file) {
   }
 }
 
-/// A checkpoint file and its state; none if it is damaged, or was removed meanwhile.
+/// A checkpoint file and its state; nullopt as from readable_state().
 struct Listed {
   fs::path file;
   std::optional<RunState> state;
@@ -60,7 +61,7 @@ std::vector<Listed> with_states(const Paths& files) {
   return listed;
 }
 
-/// The evaluated checkpoint with the least loss, and of those the first; nullptr if none was evaluated.
+/// The checkpoint with the least validation loss, the first of equals; nullptr if none was evaluated.
 const Listed* best_of(const std::vector<Listed>& listed) {
   const auto rank = [](const Listed& one) { return std::pair(one.loss(), step_of_file(one.file)); };
   const auto best = std::ranges::min_element(listed, {}, rank);
@@ -80,7 +81,7 @@ void prune(const fs::path& run, std::int64_t keep) {
   }
 }
 
-/// The step that `which` names; none for "best" and "last". Error usage for anything else.
+/// The step in `which`; nullopt for "best" and "last". Error usage for anything else.
 std::optional<std::int64_t> asked_step(const std::string& which) {
   if (which == "best" || which == "last") return std::nullopt;
   const std::int64_t step = which.starts_with("step-") ? whole_number(which.substr(5)).value_or(-1) : -1;
@@ -89,13 +90,13 @@ std::optional<std::int64_t> asked_step(const std::string& which) {
   return step;
 }
 
-/// Files in the order in which they are tried, and what to say about it.
+/// Checkpoint files in the order to try them, with notices about that order.
 struct Order {
   Paths files;
   std::vector<std::string> notices{};
 };
 
-/// The best first, then the newest.
+/// Moves the best to the front; the others stay newest first.
 void put_best_first(Order& order, const fs::path& run) {
   const std::vector<Listed> listed = with_states(order.files);
   const Listed* const best = best_of(listed);
@@ -112,7 +113,7 @@ void put_best_first(Order& order, const fs::path& run) {
                         [&](const fs::path& file) { return file == best->file; });
 }
 
-/// Error missing if there is none.
+/// The files to try for `which`. Error missing if there are none.
 Order order_for(const fs::path& run, const std::string& which) {
   Order order{list_checkpoints(run)};
   if (order.files.empty())
@@ -132,23 +133,23 @@ Order order_for(const fs::path& run, const std::string& which) {
   return order;
 }
 
-/// A checkpoint has the names of texts and teachers alone; the run's config.json has their paths.
+/// Restores the paths of texts and teachers from the run's config.json: a checkpoint has only their names.
 void add_paths(const fs::path& run, Checkpoint& checkpoint) {
   try {
     const Config config = read_config(run).config;
     checkpoint.config.config.data.text = config.data.text;
     checkpoint.config.config.train.teacher = config.train.teacher;
-  } catch (const Error& error) {  // missing or damaged: the checkpoint counts
+  } catch (const Error& error) {  // missing or damaged: keep the names
     if (error.code() == ExitCode::io) throw;
   }
 }
 
-/// The first in the order that is whole.
+/// Loads the first undamaged checkpoint in the order.
 Checkpoint load_from_run(const fs::path& run, const std::string& which, bool with_optimizer,
                          std::vector<std::string>& notices) {
   refuse_newer_run(run);
   Order order = order_for(run, which);
-  std::optional<Error> damage;  // of the first
+  std::optional<Error> damage;  // the first file's
   for (std::size_t i = 0; i < order.files.size();) try {
       Checkpoint checkpoint = read_checkpoint(order.files[i], with_optimizer);
       notices.insert(notices.end(), order.notices.begin(), order.notices.end());
@@ -211,7 +212,8 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
 Paths list_checkpoints(const fs::path& run) {
   const fs::path folder = run / "checkpoints";
   Paths files;
-  // A listing may miss both a file that is removed and the one that replaces it: an empty one is made again.
+  // While another process saves and prunes, a listing may miss both the removed file and its successor: retry an empty
+  // one.
   for (int attempt = 0; attempt < 3 && files.empty(); ++attempt)
     for (const std::string& name : names_in(run, "checkpoints"))
       if (step_of(name, checkpoint_extension) && type_at(folder / name) == fs::file_type::regular)

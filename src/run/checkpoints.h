@@ -1,5 +1,5 @@
-// The checkpoints of a run: saved, listed, loaded; which is the best and which the last; and the figures that a run
-// keeps of one.
+// Saves, lists and loads the checkpoints of a run, finds the best and the last, and reads the figures that the run
+// keeps.
 #pragma once
 
 #include <cstdint>
@@ -18,47 +18,48 @@ struct SavedCheckpoint {
 };
 
 /// Writes RUN/checkpoints/step-NNNNNNNN.safetensors, then removes all but the best and the newest `keep`. Error io
-/// (disk full, …) with path and reason; what was saved before is untouched.
+/// (disk full, …) with path and reason; it leaves older checkpoints untouched.
 SavedCheckpoint save_checkpoint(const std::filesystem::path& run, const CheckpointToSave& checkpoint,
                                 std::int64_t keep);
 
-/// What a notice of load_checkpoint begins with if a damaged checkpoint was passed over.
+/// Starts the notice of load_checkpoint() about a damaged checkpoint that it skipped.
 inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";
 
-/// Error missing: there is no run or checkpoint at `path`.
+/// The Error missing for a path without a run or checkpoint.
 Error no_run_at(const std::filesystem::path& path);
 
-/// Paths of texts and teachers are those of the run's config.json. `run_or_checkpoint`: a run folder or the file of a
-/// checkpoint, for which `which` has no meaning. `which`: "best" (the least validation loss; the last if none was
-/// evaluated), "last" (the greatest step) or "step-N". If the best or the last is damaged, the newest one that is whole
-/// is loaded instead, and `notices` says so. Errors: missing, with the steps that there are; those of read_checkpoint.
+/// Loads a checkpoint, with the paths of texts and teachers from the run's config.json. `run_or_checkpoint`: a run
+/// folder, or a checkpoint file, for which `which` is ignored. `which`: "best" (least validation loss, or the last if
+/// none was evaluated), "last" (greatest step) or "step-N". If the best or the last is damaged, loads the newest
+/// undamaged one instead and says so in `notices`. Errors: usage for another `which`; missing, naming the steps that
+/// exist; those of read_checkpoint.
 Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const std::string& which,
                            bool with_optimizer = false, std::vector<std::string>* notices = nullptr);
 
-/// The checkpoint files of a run, oldest first. Errors: io.
+/// The checkpoint files of a run, by ascending step. Errors: io.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
 
-/// A checkpoint among those of its run.
+/// How a checkpoint ranks among those of its run.
 struct Standing {
   std::int64_t step = 0;
-  std::int64_t last_step = RunProgress::no_step;  ///< no_step: unknown, as of a file outside a run
+  std::int64_t last_step = RunProgress::no_step;  ///< no_step: unknown, as for a file outside a run
   std::int64_t best_step = RunProgress::no_step;  ///< no_step: unknown, or no checkpoint was evaluated
 
   bool is_last() const { return step == last_step; }
   bool is_best() const { return step == best_step; }
 };
 
-/// Never an Error: what cannot be read is unknown.
+/// Never throws: steps that cannot be read are unknown.
 Standing standing_of(const Checkpoint& checkpoint);
 
-/// "step 2,000, the best; the last is step 2,334"
+/// "step 2,000, the best; the last is step 2,334".
 std::string to_text(const Standing& standing);
 
-/// The final figures of the run if they are about this checkpoint's step; else null. Errors: io.
+/// The run's final figures if they are about this checkpoint's step, else null. Errors: io.
 nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint);
-/// Why validation losses of a run, or of a run's checkpoint, may be too low, as it was said when training began; empty:
-/// nothing was. Errors: io.
+/// The caution from the start of training: why validation losses of this run, or of this checkpoint's run, may be too
+/// low; "" if there was none. Errors: io.
 std::string kept_caution(const std::filesystem::path& path);
-inline constexpr const char* caution_fact = "caution";  ///< of run.json
+inline constexpr const char* caution_fact = "caution";  ///< a field of run.json
 
 }  // namespace chargpt

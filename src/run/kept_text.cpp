@@ -28,7 +28,7 @@ constexpr const char* place_fact = "text";  ///< of run.json
 
 // ---- RUN/text.safetensors
 
-/// The places of the ids that end documents.
+/// Positions of the ids that end documents.
 std::vector<std::int64_t> ends_of_documents(const TokenView& tokens) {
   std::vector<std::int64_t> ends;
   if (tokens.document() != TokenView::no_document)
@@ -36,7 +36,7 @@ std::vector<std::int64_t> ends_of_documents(const TokenView& tokens) {
   return ends;
 }
 
-/// What decides which documents are held out.
+/// The options that decide which documents are held out.
 Json split_options(const DataConfig& data) {
   return {{"documents", enum_name(data.documents)},
           {"separator", data.separator},
@@ -83,7 +83,7 @@ TextListing listing_in(const nlohmann::json& texts, const std::string& source) {
   return listing;
 }
 
-/// Error data unless all ids are the vocabulary's.
+/// The ids in the file. Error data unless the vocabulary contains all of them.
 TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary, const std::string& source) {
   const TensorView* const ids = file.tensors().find("ids");
   const int width = ids == nullptr ? 0 : ids->dtype == "U8" ? 1 : ids->dtype == "U16" ? 2 : ids->dtype == "U32" ? 4 : 0;
@@ -100,12 +100,13 @@ TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary, c
   return tokens;
 }
 
-/// Whether the file begins with this header, in which are sums of the whole.
+/// Whether the file begins with this header, which contains checksums of the whole file.
 bool begins_with(const fs::path& path, const std::string& header) {
   return type_at(path) == fs::file_type::regular && read_stretch(path, 0, header.size()).bytes == header;
 }
 
-/// Links to the file of another run in the same folder; false where there is none, or files cannot be linked.
+/// Links to another run's file in the same folder. Returns false if there is none, or the file system has no hard
+/// links.
 bool is_linked(const fs::path& run, const std::string& header) {
   std::error_code failed;
   for (const std::string& name : entries_of(run.parent_path())) {
@@ -120,7 +121,7 @@ bool is_linked(const fs::path& run, const std::string& header) {
 
 // ---- where the files are
 
-/// True on this machine only, so no other file of a run has it.
+/// Stores the files' paths in run.json. They are valid on this machine only, so no other file of a run has them.
 void keep_place(const fs::path& run, const Corpus& corpus) {
   const TextListing& listing = corpus.listing();
   Json place = {{"names", Json::array()},
@@ -130,14 +131,15 @@ void keep_place(const fs::path& run, const Corpus& corpus) {
   std::error_code failed;
   for (const fs::path name : listing.names) {
     const std::string path = name == sample_text_name ? name.native() : fs::absolute(name, failed).native();
-    if (!is_utf8(path)) return;  // JSON cannot say it
+    if (!is_utf8(path)) return;  // JSON cannot represent the path
     place["names"].push_back(path);
   }
   if (!listing.names.empty() && listing.repeatable() && run_fact(run, place_fact) != place)
     keep_run_fact(run, place_fact, place);
 }
 
-/// Where RUN/run.json says, relative within the working folder; empty if it says nothing usable.
+/// The paths in RUN/run.json, relative if they are below the working folder; empty if there are none, or run.json is
+/// damaged.
 Strings last_place(const fs::path& run) {
   try {
     Strings names = run_fact(run, place_fact).at("names").get<Strings>();
@@ -243,10 +245,10 @@ std::string text_difference(const KnownText& one, const KnownText& other) {
   Config then, now;
   then.data = one.data;
   now.data = other.data;
-  for (Config* config : {&then, &now})  // a checkpoint has the names alone
+  for (Config* config : {&then, &now})  // a checkpoint has only the names
     config->data.text = names_of_paths(config->data.text);
   std::vector<std::string> lines = changed_options(then, now, "data");
-  leave_out(lines, {"data.max_val_tokens"});  // scored is what all are scored on
+  leave_out(lines, {"data.max_val_tokens"});  // it only limits how much is scored
   if (one.fingerprint != other.fingerprint || !(one.vocabulary == other.vocabulary))
     return lines.empty() ? difference_of(one.fingerprint, other.fingerprint) : lines.front();
   leave_out(lines, {"data.text", "data.max_symbols"});

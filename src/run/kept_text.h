@@ -1,5 +1,6 @@
-// The text of a run. RUN/text.safetensors has its ids, so no command needs the files again; RUN/run.json has where they
-// were, for a text that is too long to be kept. Contents decide, never names. Independent of checkpoints.
+// The text of a run. RUN/text.safetensors has its ids, so commands need not read the files again. RUN/run.json has
+// their paths, for a text too long to keep. A text is identified by its contents, never by names. Independent of
+// checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +15,22 @@
 namespace chargpt {
 
 inline constexpr const char* kept_text_name = "text.safetensors";
-/// Bytes of ids; a longer text is not kept.
+/// Maximum size of the ids; a longer text is not kept.
 inline constexpr std::uint64_t most_kept_bytes = std::uint64_t{1} << 30;
 
-/// Whether RUN/text.safetensors is written, or a link to that of another run in the same folder where it has the same
-/// bytes.
+/// own: write RUN/text.safetensors. shared: link it to the same file of another run in the same folder, if there is
+/// one.
 enum class Keep { own, shared };
 
-/// Writes RUN/text.safetensors, and to RUN/run.json where the files are. Returns a line for people if a text that
-/// cannot be read again is too long to be kept; else "". Error io.
+/// Writes RUN/text.safetensors, and the files' paths to RUN/run.json. Returns a line for people if the text is too long
+/// to keep and cannot be read again, else "". Errors: io.
 std::string keep_text(const std::filesystem::path& run, const Corpus& corpus, Keep keep = Keep::own);
 
-/// What RUN/text.safetensors holds: none if it is not there, or was split by other options than these. Errors: io; data
-/// for a damaged or hostile file.
+/// Reads RUN/text.safetensors; nullopt if it does not exist, or if other options than these split it. Errors: io; data
+/// for a damaged or malicious file.
 std::optional<Corpus> kept_text(const std::filesystem::path& run, const DataConfig& data);
 
-/// What a run knows about its text.
+/// How a run identifies its text.
 struct KnownText {
   const DataConfig& data;
   const Vocabulary& vocabulary;
@@ -39,19 +40,19 @@ struct KnownText {
 
 struct FoundText {
   Corpus corpus;
-  std::string damage;  ///< what is wrong with the text that the run has kept; or ""
+  std::string damage;  ///< the fault of the run's own copy, which was not used; or ""
 };
 
-/// The text of this fingerprint: the one that the run has kept; else from the files that run.json names. `named`: the
-/// user has just given data.text, and no other place will do. Errors: missing if it is not there, data if the files
-/// hold another text, both with what to do; else as load_corpus.
+/// Finds the text with this fingerprint: the run's own copy, or else the files named in run.json. `named`: the user has
+/// just given data.text, so only these files count. Errors, with advice: missing if the text is not found, data if the
+/// files contain another text; else as load_corpus.
 FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress = {});
 
-/// "as long, but with other characters", or "3000 tokens then, 6000 now".
+/// How two texts differ: "as long, but with other characters", or "3000 tokens then, 6000 now".
 std::string difference_of(const Fingerprint& then, const Fingerprint& now);
 
-/// In what the texts of two runs differ, or the parts of them that are held out: "data.val_fraction 0.1 -> 0.2"; empty
-/// where both have learned from the same part of the same text.
+/// How the texts of two runs, or their held-out parts, differ: "data.val_fraction 0.1 -> 0.2"; "" if both runs learned
+/// from the same part of the same text.
 std::string text_difference(const KnownText& one, const KnownText& other);
 
 }  // namespace chargpt

@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 constexpr int current_version = 1;
 constexpr std::uint64_t longest_mark = 1 << 22;
 constexpr std::array files{"config.json", "metrics.jsonl", kept_text_name, "page.html", lock_name, run_mark};
-constexpr const char* folders[] = {"", "samples", "checkpoints"};  // of a run; the first is the run itself
+constexpr const char* folders[] = {"", "samples", "checkpoints"};  // of a run; "" is the run folder itself
 
 using Type = fs::file_type;
 
-/// What an interrupted start may leave: a lock, as short as the number of a process, and unfinished files.
+/// Whether an interrupted start may have left this: a lock, at most as long as a process id, or a temporary file.
 bool is_of_a_start(const fs::path& folder, const std::string& name) {
   if (name != lock_name) return is_unfinished_file(name);
   const Type type = type_at(folder / name);
@@ -36,7 +36,7 @@ bool is_of_a_start(const fs::path& folder, const std::string& name) {
   return type == Type::not_found || (type == Type::regular && fs::file_size(folder / name, gone) <= 16) || gone;
 }
 
-/// The type that an entry of that name should have; none if a run has no such name.
+/// The type that an entry with this name should have; none if a run has no such name.
 Type expected_type(const std::string& folder, const std::string& name) {
   const bool is_own = folder == "samples"       ? step_of(name, ".txt").has_value()
                       : folder == "checkpoints" ? step_of(name, checkpoint_extension).has_value()

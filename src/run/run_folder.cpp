@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The wanted folder, made with those above it; runs/<name>-<n> with the first free n if none is wanted.
+/// Makes the wanted folder and its parents; if none is wanted, runs/<name>-<n> with the first free n.
 fs::path made_folder(const std::string& wanted, const std::string& name) {
   std::error_code failed;
   const fs::path folder = wanted.empty() ? "runs" : wanted;
@@ -53,11 +53,11 @@ void refuse_what_is_there(const fs::path& folder, bool overwrite) {
   if (!is_run(folder)) return refuse_strangers(folder, "--run DIR");
   if (!overwrite) refuse_run(folder);
   const fs::path name = without_final_slash(folder).filename();
-  if (name.empty() || name == "." || name == "..")  // the working folder would move along
+  if (name.empty() || name == "." || name == "..")  // --overwrite would rename the working folder
     throw Error(ExitCode::usage, "--overwrite renames the run folder; give its name, not ", folder);
 }
 
-/// Renames a run that no process uses to RUN.old-N.
+/// Renames a run that no process uses to RUN.old-N. Returns the new path.
 fs::path moved_aside(const fs::path& run) {
   const RunLock lock(run);
   fs::path free;
@@ -71,7 +71,7 @@ fs::path moved_aside(const fs::path& run) {
   return free;
 }
 
-/// The holder's process id as it wrote it; for people only, so a file that says anything else says nothing.
+/// The process id in the lock file, for messages only: a file with other contents names no process.
 std::string holder(int descriptor) {
   std::array<char, 16> text{};
   const ssize_t count = ::pread(descriptor, text.data(), text.size() - 1, 0);
@@ -94,7 +94,7 @@ std::string holder(int descriptor) {
   throw Error(ExitCode::io, "cannot lock ", run, "/.lock: ", std::generic_category().message(reason));
 }
 
-/// A full disk leaves the lock without a name, not without effect.
+/// Writes the process id into the lock. It is for people only: without it, on a full disk, the lock works all the same.
 void write_holder(int descriptor) {
   const std::string id = std::to_string(::getpid());
   [[maybe_unused]] const bool written =
@@ -106,7 +106,7 @@ bool is_regular(int descriptor) {
   return ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode);
 }
 
-/// Opened and locked. It may have gone with its folder between the two, or is_locked() may hold it for an instant.
+/// Opens and locks the file. Retries if the folder was removed in between, or while is_locked() holds it for a moment.
 Descriptor locked(const std::filesystem::path& run) {
   const std::filesystem::path path = run / lock_name;
   constexpr int most_attempts = 6;
@@ -179,12 +179,12 @@ NewRun::NewRun(const std::string& wanted, const std::string& config_name, bool o
   if (!wanted.empty() && is_run(wanted)) old_ = moved_aside(without_final_slash(wanted));
   path_ = made_folder(wanted, config_name);
   lock_.emplace(path_);
-  refuse_what_is_there(path_, /*overwrite=*/false);  // another process may have started a run meanwhile
+  refuse_what_is_there(path_, /*overwrite=*/false);  // another process may have started a run
   mark_run(path_, program_version);
 }
 
-// The file stays when the lock is given up: removing it would let two processes lock two files of one name. Who removes
-// it with its folder does so under the lock, and who waited for it looks again.
+// The lock file stays: if it were removed, two processes could lock two files of the same name. --overwrite renames the
+// folder under its lock, and a process that waited for the lock checks the path again.
 RunLock::RunLock(const std::filesystem::path& run) : lock_(locked(run)) {
   write_holder(lock_.number());
 }
@@ -197,7 +197,7 @@ std::vector<std::string> lacks_for_sharing(const fs::path& folder) {
   std::vector<std::string> lacks;
   try {
     const RunLock lock(probe);
-    constexpr int is_locked_there = 1;  // says flock(1), of util-linux
+    constexpr int is_locked_there = 1;  // exit status of flock(1), util-linux
     if (ChildProcess({"/usr/bin/flock", "-n", (probe / lock_name).string(), "/bin/true"}).wait() != is_locked_there)
       lacks.emplace_back("another process does not see a lock, so only one process at a time may work there");
   } catch (const Error& error) {
@@ -214,7 +214,7 @@ bool is_locked(const std::filesystem::path& run) {
   try {
     const Descriptor file = open_regular_file(path);
     return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  } catch (const Error&) {  // what cannot be opened, or is no file, is no lock
+  } catch (const Error&) {  // a file that cannot be opened is not a lock
     return false;
   }
 }

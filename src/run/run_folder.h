@@ -1,5 +1,5 @@
-// The folder of a run: its name, who works in it (one process at a time), and the refusal to touch what is already
-// there.
+// The folder of a run: its name, its lock (one process works in it at a time), and the refusal to overwrite existing
+// files.
 #pragma once
 
 #include <filesystem>
@@ -11,29 +11,29 @@
 
 namespace chargpt {
 
-/// A run folder, and which of its checkpoints: "best", "last" or "step-N".
+/// A run folder and one of its checkpoints: "best", "last" or "step-N".
 struct RunPlace {
-  std::filesystem::path run;  ///< empty for the file of a checkpoint outside a run
+  std::filesystem::path run;  ///< empty for a checkpoint file outside a run
   std::string checkpoint;
 };
 
-/// `run_or_checkpoint` may be RUN, RUN/checkpoints/step-N.safetensors or another file; `which` counts for RUN.
+/// Splits RUN, RUN/checkpoints/step-N.safetensors or the path of another file; `which` is the checkpoint of RUN.
 RunPlace run_place(const std::filesystem::path& run_or_checkpoint, const std::string& which);
 
-/// Whether a path is the file of a checkpoint, by its name.
+/// Whether a path is a checkpoint file, by its extension.
 bool is_checkpoint_file(const std::filesystem::path& path);
 
-/// Whether a path is a folder or the file of a checkpoint.
+/// Whether a path is a folder or a checkpoint file.
 bool is_run_or_checkpoint(const std::filesystem::path& path);
 
-/// "ladder/bigram" -> "ladder-bigram": one folder name, whatever the config is called.
+/// Turns a config's name into the name of one folder: "ladder/bigram" -> "ladder-bigram".
 std::string folder_name(std::string config_name);
 
 /// Whether a process holds the lock of a run folder.
 bool is_locked(const std::filesystem::path& run);
 
-/// Exclusive lock of a run folder (flock on RUN/.lock, released by the kernel when the process ends). Error busy if
-/// held.
+/// Exclusive lock of a run folder: flock on RUN/.lock, which the kernel releases when the process ends. Error busy if
+/// another process holds it.
 class RunLock {
  public:
   explicit RunLock(const std::filesystem::path& run);
@@ -42,20 +42,21 @@ class RunLock {
   Descriptor lock_;
 };
 
-/// What processes that share work in a folder would lack there: one sentence each. Error io if nothing can be written.
+/// What the file system of a folder lacks for processes that share it, one sentence each. Error io if it is not
+/// writable.
 std::vector<std::string> lacks_for_sharing(const std::filesystem::path& folder);
 
-/// Error usage for --overwrite without a folder: the run would get a new one, where nothing is overwritten.
+/// Error usage for --overwrite without a run folder: such a run gets a new folder, so there is nothing to overwrite.
 void refuse_overwrite_without_run(bool overwrite, const std::string& run);
 
-/// What NewRun would refuse, without touching anything. Errors: those of NewRun.
+/// Checks what NewRun refuses, without changing anything. Errors: those of NewRun.
 void refuse_occupied(const std::filesystem::path& folder, bool overwrite);
 
 /// The folder of a comparison.
 class ResultsFolder {
  public:
-  /// Makes `wanted`, or runs/compare-<n> if that is empty; `alone`: for one process at a time. Error busy if it is a
-  /// run, or if another comparison that must be alone writes there.
+  /// Makes `wanted`, or runs/compare-<n> if that is empty. `alone`: only one process may use it at a time. Error busy
+  /// if the folder is a run, or if another process that must be alone uses it.
   ResultsFolder(const std::string& wanted, bool alone);
   const std::filesystem::path& path() const { return path_; }
 
@@ -64,16 +65,16 @@ class ResultsFolder {
   std::optional<RunLock> lock_;
 };
 
-/// The folder of a new run, made, locked and marked. Everything that can fail belongs before it: nothing is undone.
+/// The folder of a new run: made, locked and marked. Do everything that can fail before, because nothing is undone.
 class NewRun {
  public:
-  /// Makes `wanted` and the folders above it, or runs/<config_name>-<n> with the first free n if `wanted` is empty. A
-  /// run that is there is Error busy with the choices, unless it may be overwritten: then it is renamed to RUN.old-N.
-  /// So is a folder with files that chargpt did not write, in any case. Errors: busy, io.
+  /// Makes `wanted` and its parent folders, or runs/<config_name>-<n> with the first free n if `wanted` is empty. With
+  /// `overwrite`, an existing run is renamed to RUN.old-N; without, it is Error busy with advice. A folder with files
+  /// that chargpt did not write is always Error busy. Other errors: io.
   NewRun(const std::string& wanted, const std::string& config_name, bool overwrite,
          const std::string& program_version = "");
   const std::filesystem::path& path() const { return path_; }
-  /// The new path of the run that was overwritten; empty if there was none.
+  /// The new path of the overwritten run; empty if there was none.
   const std::filesystem::path& old_run() const { return old_; }
 
  private:

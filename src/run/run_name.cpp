@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* usual_folder = "runs";
 
-/// A model that another program wrote, given in the place of a run.
+/// Error usage if the user gave another program's model instead of a run.
 void refuse_foreign_model(const fs::path& given) {
   const auto holds = [&](const char* name) { return is_there(given / name); };
   const std::string extension = is_folder(given) ? "" : given.extension().string();
@@ -45,14 +45,14 @@ bool is_bare(const fs::path& name) {
   return name.is_relative() && !name.native().starts_with('.');
 }
 
-/// What --overwrite made of a run's name.
+/// Whether --overwrite renamed this run: RUN.old-N.
 bool is_replaced_run(const std::string& name) {
   const std::size_t dot = name.rfind(".old-");
   return dot != std::string::npos && name.find_first_not_of("0123456789", dot + 5) == std::string::npos;
 }
 
-/// The time of a run's newest checkpoint file; the least time if it has no checkpoint yet. Returns nullopt for a folder
-/// that is not a run or cannot be read.
+/// The modification time of a run's newest checkpoint file; the minimum time if it has none. nullopt for a folder that
+/// is not a run or cannot be read.
 std::optional<fs::file_time_type> last_saved(const fs::path& folder) {
   try {
     if (!is_run(folder)) return std::nullopt;

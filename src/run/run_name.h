@@ -1,4 +1,4 @@
-// From what people call a run to its folder: the same in every command. Knows no checkpoint's contents.
+// Finds the run folder that a user means, by the same rules in every command. Independent of checkpoint contents.
 #pragma once
 
 #include <filesystem>
@@ -7,26 +7,25 @@
 
 namespace chargpt {
 
-/// The run or checkpoint that a user means: `given` itself, or runs/`given` where nothing is called that; of a
-/// file in a run, such as RUN/config.json, the run. Error usage for a model of another
-/// program.
+/// The run or checkpoint that a user means by `given`: that path, or runs/`given` if it does not exist; for another
+/// file of a run, such as RUN/config.json, the run. Error usage for a model of another program.
 std::string run_meant(const std::string& given);
 
-/// The same for commands that take configs too: a preset's name and whatever is there under that path are themselves.
+/// run_meant() for commands that also take configs: returns presets' names and existing paths unchanged.
 std::string config_or_run_meant(const std::string& given);
 
-/// The run in runs/ with the newest checkpoint file, without those that --overwrite renamed to RUN.old-N. Throws Error
-/// missing if there is no run.
+/// The run in runs/ with the newest checkpoint file, except runs that --overwrite renamed to RUN.old-N. Error missing
+/// if there is no run.
 std::string newest_run();
 
-/// Names of the folders in `folder` that look like runs, in order.
+/// Sorted names of the folders in `folder` that look like runs.
 std::vector<std::string> names_of_runs(const std::filesystem::path& folder);
 
-/// Error missing, with the runs that may have been meant, if `path` has neither a file nor a folder of checkpoints.
+/// Error missing, naming similar runs, if `path` is neither a file nor a folder with checkpoints.
 void expect_run(const std::filesystem::path& path);
 
-/// "; did you mean runs/mine?", or else the names of some runs beside `missing`, or in runs/ where it is a bare name;
-/// empty where there are none.
+/// "; did you mean runs/mine?", or else some runs in the folder of `missing` (for a bare name also in runs/); "" if
+/// there are none.
 std::string runs_near(const std::filesystem::path& missing);
 
 }  // namespace chargpt

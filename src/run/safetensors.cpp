@@ -21,7 +21,7 @@
 
 namespace chargpt {
 
-/// A tensor as the header has it.
+/// A tensor as the header describes it.
 struct SafetensorsFile::Entry {
   TensorView tensor;
   std::uint64_t begin = 0, end = 0;  ///< of its bytes in the data section
@@ -40,17 +40,18 @@ struct ElementType {
   std::uint64_t bytes;
 };
 
-/// In the format's own order, which sorts by alignment.
+/// Sorted by alignment, as in the format's reference implementation.
 constexpr ElementType element_types[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
                                          {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
                                          {"U32", 4},  {"F32", 4}, {"F64", 8}, {"I64", 8},     {"U64", 8}};
 
-/// The end of the list for a dtype that is not known.
+/// The end of element_types for an unknown dtype.
 const ElementType* type_of(std::string_view dtype) {
   return std::ranges::find(element_types, dtype, &ElementType::name);
 }
 
-/// Bytes of a tensor; none where the dtype is not known, an extent is negative or the product does not fit 64 bits.
+/// The size of a tensor in bytes; nullopt if the dtype is unknown, an extent is negative or the product overflows 64
+/// bits.
 std::optional<std::uint64_t> tensor_bytes(std::string_view dtype, const std::vector<std::int64_t>& shape) {
   const ElementType* const type = type_of(dtype);
   if (type == std::end(element_types)) return std::nullopt;
@@ -64,8 +65,8 @@ std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-/// Of the header, from the first 8 bytes of a file of `file_bytes`; compared by subtraction, as sums of hostile sizes
-/// may wrap.
+/// The size of the JSON header, from the first 8 bytes of a file of `file_bytes`. The comparison subtracts, because a
+/// sum of malicious sizes may wrap around.
 std::size_t header_bytes(std::string_view start, std::uint64_t file_bytes, const std::string& source) {
   const std::string no_file = source + " is not a safetensors file: ";
   if (start.size() < size_field) throw Error(ExitCode::data, no_file, "shorter than 8 bytes");
@@ -95,14 +96,14 @@ std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t so_far = 
   return static_cast<std::uint32_t>(::crc32_z(so_far, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-/// Puts the digits of a checksum into a header, whose strings cannot contain its unescaped quotes.
+/// Writes a checksum's digits into the header. Strings in it cannot match the field, because their quotes are escaped.
 void set_sum(std::string& header, const std::string& name, std::string_view digits) {
   const std::string field = "\"" + name + "\":\"";
   const std::size_t found = header.find(field);
   if (found != std::string::npos) header.replace(found + field.size(), digits.size(), digits);
 }
 
-/// The digits of both sums, by name: of the size field and the header, with zeros in their places, and of the tensors.
+/// Both checksums, by name: of size field and header, with zeros in place of the digits, and of the tensors.
 std::vector<std::pair<std::string, std::string>> sums_of(std::string start, std::span<const TensorView> tensors) {
   for (const char* name : {sum_of_read, sum_of_all}) set_sum(start, name, zeros);
   std::uint32_t all = crc32_of(as_bytes(start)), read = all;
@@ -150,13 +151,13 @@ SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::st
   take(all, start, parse(all.substr(0, start), all.size() - start, source));
 }
 
-/// Strict: unique names with exactly dtype, shape and data_offsets, and one optional __metadata__ of strings. Returns
-/// the tensors in the order of their bytes.
+/// Requires unique names, exactly the fields dtype, shape and data_offsets, and at most one __metadata__ of strings.
+/// Returns the tensors in the order of their bytes.
 std::vector<SafetensorsFile::Entry> SafetensorsFile::parse(std::string_view start, std::uint64_t data_bytes,
                                                            const std::string& source) {
   const std::string header = source + ": the header";
   const std::string_view json = start.substr(size_field);
-  // The parser would pass over blanks.
+  // The format wants '{' first; the parser would skip white space.
   if (!json.starts_with('{')) throw Error(ExitCode::data, header, " is not a JSON object");
   std::vector<Entry> entries;
   const nlohmann::json all = parse_strict_json(json, header);
@@ -178,7 +179,7 @@ std::vector<SafetensorsFile::Entry> SafetensorsFile::parse(std::string_view star
   return entries;
 }
 
-/// The tensors fill the data without gap or overlap, and each is as long as its shape says.
+/// The tensors must fill the data without gap or overlap, and each must be as long as its shape says.
 void SafetensorsFile::check_layout(std::span<const Entry> entries, std::uint64_t data_bytes,
                                    const std::string& source) {
   std::uint64_t place = 0;
@@ -197,7 +198,7 @@ void SafetensorsFile::check_layout(std::span<const Entry> entries, std::uint64_t
     throw Error(ExitCode::data, source, ": ", data_bytes - place, " bytes after the last tensor");
 }
 
-/// Keeps what lies within `bytes`, whose first `start` are before the data.
+/// Keeps the tensors within `bytes`; the first `start` bytes precede the data.
 void SafetensorsFile::take(std::string_view bytes, std::size_t start, std::vector<Entry> entries) {
   bytes_ = bytes;
   header_ = bytes.substr(size_field, start - size_field);
@@ -226,7 +227,7 @@ const TensorView& expect_tensor(const Tensors& file, const std::string& source, 
   return *found;
 }
 
-// NaN and infinity are the numbers whose exponent has all bits set; a loop without a way out of it is quick.
+// NaN and infinity are the numbers with all exponent bits set. Without an early exit the loop can be vectorised.
 void expect_finite(std::span<const float> weights, const std::string& source, const std::string& name) {
   constexpr std::uint32_t exponent = 0x7f800000;
   const auto is_bad = [](float weight) { return (std::bit_cast<std::uint32_t>(weight) & exponent) == exponent; };

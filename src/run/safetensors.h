@@ -1,5 +1,5 @@
-// The safetensors format: 8 bytes of header size, a JSON header, the bytes of the tensors. A file is hostile until
-// parsed. No torch. Source: github.com/huggingface/safetensors, "Format".
+// The safetensors format: 8 bytes of header size, a JSON header, the bytes of the tensors. A file is untrusted input
+// until it is parsed. Independent of LibTorch. Source: github.com/huggingface/safetensors, "Format".
 #pragma once
 
 #include <cstdint>
@@ -22,46 +22,46 @@ struct TensorView {
   std::string name;
   std::string dtype;  ///< "F32", "F16", "BF16", "I64", …
   std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;  ///< row-major, little-endian; of a file that was read perhaps not aligned: copy it
+  std::span<const std::byte> bytes;  ///< row-major, little-endian; may be unaligned in a file that was read: copy it
 };
 
-/// Tensors by name, in the order of their bytes, which belong to somebody else.
+/// Tensors by name, in the order of their bytes. Another object owns the bytes.
 class Tensors {
  public:
   void add(TensorView tensor);
   bool empty() const { return all_.empty(); }
   const std::vector<TensorView>& all() const { return all_; }
-  /// nullptr if there is none of that name.
+  /// Returns nullptr if there is no tensor of that name.
   const TensorView* find(const std::string& name) const;
 
  private:
   std::vector<TensorView> all_;
-  std::map<std::string, std::size_t> indices_;  ///< of names in all_
+  std::map<std::string, std::size_t> indices_;  ///< from a name to its index in all_
 };
 
-/// Tensors of a checkpoint that are read only to continue a training; they come last in its file.
+/// Tensors that only a resumed training reads; they come last in a checkpoint.
 inline constexpr std::string_view optimizer_prefix = "optimizer.";
 
-/// How much of a file is read: its header; also what precedes the optimizer's tensors; or all of it.
+/// How much of a file to read: the header, all before the optimizer's tensors, or the whole file.
 enum class FilePart { header, weights, all };
 
-/// A parsed file. Strict: the tensors fill the file without gaps, each as long as its dtype and shape say. Errors:
-/// missing, io, data naming the file and what is wrong with it.
+/// A parsed file. The tensors must fill it without gaps, each as long as its dtype and shape say. Errors: missing; io;
+/// data, naming the file and the fault.
 class SafetensorsFile {
  public:
   SafetensorsFile() = default;
-  /// Reads it into memory, where nobody can change it.
+  /// Copies the file into memory, where no other process can change it.
   explicit SafetensorsFile(const std::filesystem::path& path, FilePart part = FilePart::all,
                            Links links = Links::follow);
-  /// Memory that outlives this object. `source` names it in messages.
+  /// Parses bytes that must outlive this object. `source`: their name in messages.
   SafetensorsFile(std::span<const std::byte> bytes, const std::string& source);
 
-  /// Those that were read.
+  /// The tensors that were read.
   const Tensors& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// All that was read: the size of the header, the header, the tensors.
+  /// All bytes that were read: header size, header, tensors.
   std::string_view bytes() const { return bytes_; }
-  /// The header alone.
+  /// The JSON header alone.
   std::string_view header() const { return header_; }
 
  private:
@@ -69,58 +69,58 @@ class SafetensorsFile {
   std::vector<Entry> parse(std::string_view start, std::uint64_t data_bytes, const std::string& source);
   static void check_layout(std::span<const Entry> entries, std::uint64_t data_bytes, const std::string& source);
   void take(std::string_view bytes, std::size_t start, std::vector<Entry> entries);
-  std::unique_ptr<const std::string> own_;  ///< stays in one place when this object is moved
+  std::unique_ptr<const std::string> own_;  ///< its address stays when this object moves
   std::string_view bytes_, header_;
   Tensors tensors_;
   std::map<std::string, std::string> metadata_;
 };
 
-/// "(65, 128)"
+/// "(65, 128)".
 std::string shape_text(const std::vector<std::int64_t>& shape);
 
-/// The tensor of that name. Error data, naming `source`, what is expected and what is there.
+/// The tensor `name`. Error data, naming `source` and both shapes, if it is missing or has another dtype or shape.
 const TensorView& expect_tensor(const Tensors& file, const std::string& source, const std::string& name,
                                 const std::string& dtype, const std::vector<std::int64_t>& shape);
 
-/// Error diverged (80), naming `source` and the tensor, where one of a model's weights is NaN or infinite: whatever is
-/// computed from them would be too.
+/// Error diverged (80), naming `source` and the tensor, if one of a model's weights is NaN or infinite: every result
+/// would be, too.
 void expect_finite(std::span<const float> weights, const std::string& source, const std::string& name);
 
-/// After every tensor of a model was found: error data, naming `source`, where the file has another one than
-/// `expected`.
+/// Error data, naming `source`, if the file has a tensor that is not in `expected`. Call it after all of a model's
+/// tensors were found.
 void expect_no_more(const Tensors& file, const std::string& source, const std::set<std::string>& expected);
 
-/// The order in which the reference implementation writes tensors: by alignment, largest first, then by name.
+/// Sorts tensors as the reference implementation writes them: by alignment, largest first, then by name.
 std::vector<TensorView> reference_order(std::span<const TensorView> tensors);
 
-/// The size of the header and the header of a file with these tensors, in this order, padded to 8. `__metadata__`
-/// always has {"format":"pt"}. Error internal if a tensor's bytes are not those of dtype and shape, or a name is there
-/// twice.
+/// The header size and header of a file with these tensors in this order, padded to a multiple of 8 bytes.
+/// `__metadata__` always contains {"format":"pt"}. Error internal if a tensor's size contradicts its dtype and shape,
+/// or a name occurs twice.
 std::string safetensors_header(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);
 
-// Files of chargpt's own have the number of their format in the metadata, texts or JSON under other names, and two
-// checksums: CRC-32 (zlib's) in eight hexadecimal digits, computed with both as zeros.
-inline constexpr const char* sum_of_read = "crc_read";  ///< of what precedes the first of the optimizer's tensors
+// The metadata of chargpt's own files has a format number, other fields (text or JSON), and two checksums: CRC-32 (as
+// in zlib) in eight hexadecimal digits, computed while both fields are zeros.
+inline constexpr const char* sum_of_read = "crc_read";  ///< of all before the optimizer's first tensor
 inline constexpr const char* sum_of_all = "crc_all";    ///< of the whole file
 
-/// A newer version of the program made this. Another checkpoint may be readable, but is not the one that was meant.
+/// A newer program wrote the file. Older checkpoints may be readable, but the user meant this one.
 class NewerFormat : public Error {
  public:
   using Error::Error;
 };
 
-/// safetensors_header() with format and checksums added to the metadata.
+/// safetensors_header() with format number and checksums in the metadata.
 std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata);
-/// NewerFormat, or Error data, naming `source`, for another format, and if a checksum of what was read is missing or
-/// differs.
+/// Checks the format number and the checksums of what was read. Errors, naming `source`: NewerFormat; data if the
+/// format is unknown or a checksum is missing or different.
 void check_own(const SafetensorsFile& file, FilePart read, const std::string& source);
-/// A field of the metadata. Error data, naming `source`, if it is missing; of own_json also if it is not strict JSON.
+/// A field of the metadata. Error data, naming `source`, if it is missing or, for own_json, not strict JSON.
 const std::string& own_text(const SafetensorsFile& file, const std::string& name, const std::string& source);
 nlohmann::json own_json(const SafetensorsFile& file, const std::string& name, const std::string& source);
 
-/// A header of safetensors_header() or checked_header(), and the tensors that it was made of.
+/// Writes a header from safetensors_header() or checked_header(), and the tensors that it describes.
 void write_safetensors(const ByteSink& sink, std::string_view header, std::span<const TensorView> tensors);
-/// The same with the header that these tensors and this metadata make.
+/// Writes these tensors with safetensors_header(tensors, metadata).
 void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

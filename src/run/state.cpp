@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Gives `field` the name and the value of each field, in the order of the file.
+/// Calls field(name, value) for each member, in the order of the file.
 template <class State, class Field>
 void visit_fields(State& state, const Field& field) {
   field("step", state.step);
@@ -60,10 +60,10 @@ struct Writer {
 
 struct Reader {
   const StrictObject& object;
-  /// A number's default is its least value.
+  /// The default of a number is also its minimum.
   void operator()(const char* name, std::int64_t& value) const { value = object.integer(name, value); }
   void operator()(const char* name, double& value) const { value = object.real(name); }
-  /// Where it is absent, as in the first checkpoints of this format, the default holds.
+  /// If absent, as in the first checkpoints of this format, the default stays.
   void operator()(const char* name, bool& value) const {
     if (!object.has(name)) return;
     if (!object.field(name).is_boolean()) object.refuse(name, "true or false");

@@ -1,4 +1,4 @@
-// How far a run is and what it consists of: what a checkpoint keeps beside weights and moments. Pure data.
+// The progress and conditions of a run, which a checkpoint stores beside weights and moments. Pure data.
 #pragma once
 
 #include <cstdint>
@@ -12,60 +12,61 @@
 
 namespace chargpt {
 
-/// How far a run has come: a resumed run takes it whole. Randomness is a function of (seed, step), so no generator
-/// state is here.
+/// How far a run has come; a resumed run takes it over as a whole. Random numbers are a function of (seed, step), so
+/// there is no generator state.
 struct RunProgress {
   static constexpr std::int64_t no_step = -1;
-  std::int64_t step = 0;         ///< finished
-  std::int64_t max_iters = 0;    ///< steps that the run may make; 0: unknown, the clock decides
-  double seconds = 0;            ///< spent so far, over all processes
-  double training_seconds = 0;   ///< of these, in steps
+  std::int64_t step = 0;         ///< finished steps
+  std::int64_t max_iters = 0;    ///< maximum number of steps; 0: unknown, the clock decides
+  double seconds = 0;            ///< spent so far, earlier processes of a resumed run included
+  double training_seconds = 0;   ///< of these, spent in steps
   double setup_seconds = 0;      ///< of these, before the first update of each process
-  double closing_seconds = 0;    ///< that the last evaluation and save took
-  std::int64_t val_windows = 0;  ///< that each evaluation scores
-  bool exact = false;            ///< these are all windows, so that the losses below are no estimates
-  /// Under max_seconds, of each update: the share of the run that was done before it. The checkpoint's tensor
-  /// clock.shares, not part of its JSON.
+  double closing_seconds = 0;    ///< duration of the last evaluation and save
+  std::int64_t val_windows = 0;  ///< windows that each evaluation scores
+  bool exact = false;            ///< val_windows are all windows, so the losses below are not estimates
+  /// Under max_seconds: for each update, the share of the run (0 to 1) that was over before it. Stored as the tensor
+  /// clock.shares, not in the JSON.
   std::vector<float> shares{};
-  /// At this step, if it was evaluated.
+  /// The loss at this step; infinite if it was not evaluated.
   double val_loss = std::numeric_limits<double>::infinity();
-  double averaged_val_loss = std::numeric_limits<double>::infinity();  ///< of averaged weights, if there are any
-  /// The least so far of the better of the two, below that of guessing; where weights were inherited, at first theirs.
+  double averaged_val_loss = std::numeric_limits<double>::infinity();  ///< of averaged weights, if any
+  /// The least loss so far, of trained or averaged weights, if it is below that of guessing (ln V). A run that
+  /// inherited weights starts with theirs.
   double best_val_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = no_step;
   std::int64_t evals_without_improvement = 0;
-  Ending ended = Ending::unknown;  ///< why there is no later step
+  Ending ended = Ending::unknown;  ///< why the run ended at this step
 };
 
 /// A checkpoint that a run learns from.
 struct TeacherWeights {
-  std::string name;         ///< of its run or file, without folders
-  std::int64_t step = 0;    ///< of the checkpoint
+  std::string name;         ///< name of its run or file, without folders
+  std::int64_t step = 0;    ///< step of the checkpoint
   std::uint64_t crc64 = 0;  ///< CRC-64 of all parameters
 };
 
-/// What a run consists of and runs on. Resuming compares it with the checkpoint's: another text is refused, a
-/// difference after which the bits do not repeat is announced.
+/// What a run consists of and runs on. A resumed run compares it with the checkpoint's: another text is refused, and
+/// any difference that breaks bit-exactness becomes a notice.
 struct RunConditions {
   Fingerprint data{};
   std::int64_t parameters = 0;
-  /// Id that a sample without a prompt starts from: newline, or the text's most frequent.
+  /// The id that starts a sample without a prompt; see start_symbol() in train/conditions.h.
   std::int64_t start_symbol = 0;
   std::string program_version{}, libtorch_version{}, cpu_capability{}, device{}, engine{};
-  std::int64_t threads = 0;                ///< of each rank
-  std::int64_t ranks = 1;                  ///< processes that train it together
-  std::vector<TeacherWeights> teachers{};  ///< of train.teacher
+  std::int64_t threads = 0;                ///< per rank
+  std::int64_t ranks = 1;                  ///< processes that train the run together
+  std::vector<TeacherWeights> teachers{};  ///< the checkpoints of train.teacher
 };
 
 struct RunState : RunProgress, RunConditions {};
 
 nlohmann::ordered_json to_json(const RunState& state);
 
-/// Error data naming `source` if a field is missing, of another type or out of range.
+/// Error data, naming `source`, if a field is missing, of another type or out of range.
 RunState run_state_from_json(const nlohmann::json& json, const std::string& source);
 
-/// The lower of the losses of trained and averaged weights at the state's own step; infinite if it was not evaluated
-/// or the loss is not a number.
+/// The lower validation loss of trained and averaged weights at the state's step; infinite if it was not evaluated or
+/// is NaN.
 double evaluated_loss(const RunState& state);
 
 }  // namespace chargpt

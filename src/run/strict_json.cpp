@@ -12,7 +12,7 @@
 namespace chargpt {
 namespace {
 
-/// Of at most `most`.
+/// Whether `value` is a whole number of at most `most`.
 bool is_whole(const nlohmann::json& value, std::int64_t most) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
   return value.is_number_integer() && value.get<std::int64_t>() <= most;
@@ -35,7 +35,7 @@ const nlohmann::json& StrictObject::field(const std::string& name) const {
   return *found;
 }
 
-// Every JSON reader keeps 2^53 exactly, and counting on from it for a lifetime does not overflow.
+// Every JSON reader represents 2^53 exactly, and a counter that continues from it cannot overflow.
 std::int64_t StrictObject::integer(const std::string& name, std::int64_t least) const {
   constexpr std::int64_t most = std::int64_t{1} << 53;
   const nlohmann::json& value = field(name);

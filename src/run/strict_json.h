@@ -1,4 +1,4 @@
-// JSON that programs write, hostile until read: every field is there once, of its type and within its range.
+// Untrusted JSON that programs wrote: each field is checked for presence, type and range.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,29 @@
 
 namespace chargpt {
 
-/// Error data naming `source` where `text` is not JSON, gives a key twice, nests deeper than 16 or holds a NUL.
+/// Parses `text`. Error data, naming `source`, if it is not JSON, has a duplicate key or a NUL, or nests deeper than 16
+/// levels.
 nlohmann::json parse_strict_json(std::string_view text, const std::string& source);
 
-/// An object whose fields must be there. Each reader is an Error data naming source and field, where the field is
-/// missing, of another type or out of range.
+/// A JSON object with required fields. Each reader throws Error data, naming source and field, if the field is missing,
+/// of another type or out of range.
 class StrictObject {
  public:
   StrictObject(const nlohmann::json& json, std::string source);
   const std::string& source() const { return source_; }
   bool has(const std::string& name) const { return json_.contains(name); }
   const nlohmann::json& field(const std::string& name) const;
-  /// A whole number, at least `least`.
+  /// A whole number from `least` to 2^53.
   std::int64_t integer(const std::string& name, std::int64_t least) const;
-  /// A number, or "inf", "-inf", "nan" as written by json_real.
+  /// A number, or "inf", "-inf" or "nan" as json_real() writes them.
   double real(const std::string& name) const;
   std::string text(const std::string& name) const;
-  /// So many whole numbers, none below 0.
+  /// A list of `fewest` to `most` whole numbers, none below 0.
   std::vector<std::int64_t> sizes(const std::string& name, std::size_t fewest, std::size_t most) const;
-  /// Sixteen hexadecimal digits, as written by json_hex.
+  /// Sixteen hexadecimal digits, as json_hex() writes them.
   std::uint64_t hex(const std::string& name) const;
   StrictObject object(const std::string& name) const;
-  /// Error data: "field NAME is …, not WANTED".
+  /// Throws Error data: "field NAME is …, not WANTED".
   [[noreturn]] void refuse(const std::string& name, const std::string& wanted) const;
 
  private:
@@ -40,9 +41,9 @@ class StrictObject {
   std::string source_;
 };
 
-/// JSON has no name for infinities: those are written as strings. Finite numbers come back bit for bit.
+/// `value` as JSON, which has no infinities and NaN: these become strings. Finite numbers come back bit for bit.
 nlohmann::ordered_json json_real(double value);
-/// 64 bits as a string, as many readers of JSON keep only 53 bits of a number.
+/// 64 bits as a string, because many JSON readers keep only 53 bits of a number.
 std::string json_hex(std::uint64_t value);
 
 }  // namespace chargpt
