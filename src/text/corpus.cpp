@@ -19,15 +19,15 @@
 namespace chargpt {
 namespace {
 
-/// int((1 - fraction) * n) as Python computes it for the decimal number that was meant: 1 - 0.8 is taken as 0.2, the
-/// double nearest to it, not as 0.19999999999999996.
+/// int((1 - fraction) * n) as for the decimal that the user wrote: 1 - 0.8 is taken as 0.2, not as its double
+/// 0.19999999999999996.
 std::int64_t size_without(double fraction, std::int64_t tokens) {
   constexpr double decimals = 1e12;
   const double rest = std::round((1.0 - fraction) * decimals) / decimals;
   return static_cast<std::int64_t>(rest * static_cast<double>(tokens));
 }
 
-/// Tells `progress` how far the text is: each of its bytes is read and then encoded.
+/// Reports progress: each byte of the text counts once when read and once when encoded.
 class Watch {
  public:
   Watch(ReadingProgress progress, std::uint64_t bytes) : progress_(std::move(progress)), bytes_(bytes) {}
@@ -47,7 +47,7 @@ class Watch {
   std::uint64_t bytes_, done_ = 0;
 };
 
-/// How a text is encoded, and what is told meanwhile.
+/// How to encode a text, and whom to inform.
 struct Reading {
   const DataConfig& data;
   const std::optional<Vocabulary>& vocabulary;
@@ -55,7 +55,8 @@ struct Reading {
   Watch watch;
 };
 
-/// "32033 documents, 3203 of them held out; 2539 are duplicates, kept on the same side of the split"
+/// The notice about documents: "32033 documents, 3203 of them held out; 2539 are duplicates, kept on the same side of
+/// the split".
 std::string description_of(const ArrangedDocuments& arranged) {
   const std::size_t count = arranged.documents.size(), test = count - arranged.first_test;
   const std::int64_t repeats = arranged.duplicates;
@@ -69,15 +70,15 @@ std::string description_of(const ArrangedDocuments& arranged) {
   return text;
 }
 
-/// What is said of the texts themselves.
+/// Adds notices about flaws of the texts, one line per flaw.
 void add_notices(std::span<const TextBytes> texts, Units units, std::vector<std::string>& notices) {
-  std::map<std::string, std::vector<std::string>> names;  // by what is said of these texts
+  std::map<std::string, std::vector<std::string>> names;  // by flaw
   for (const TextBytes& text : texts)
     for (const std::string& flaw : flaws_of(text, units)) names[flaw].push_back(text.name);
   for (const auto& [flaw, of] : names) notices.push_back(some_of(of) + ": " + flaw);
 }
 
-/// The texts themselves where nothing cuts them. Marks the characters of what it returns.
+/// Divides the texts into documents, or takes each text whole. Marks the characters that occur.
 ArrangedDocuments documents_of(std::span<const TextBytes> texts, const DataConfig& data, Units units,
                                CharacterMarks& marks) {
   ArrangedDocuments whole;
@@ -138,7 +139,7 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& r
   return {std::move(parts), data};
 }
 
-/// The ways out: another text, other windows.
+/// Advice for a text that is too short: another text, or smaller windows.
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   const bool limited = (corpus.val().size() < needed && corpus.val_tokens() >= needed) ||
                        (corpus.test().size() < needed && corpus.test_tokens() >= needed);
@@ -164,7 +165,7 @@ TokenView Corpus::scored_part(const IdRange& part) const {
   std::int64_t size = most.size();
   if (documents() > 0)
     while (size > 1 && most[size - 1] != most.document()) --size;
-  return size > 1 ? most.slice(0, size) : most;  // of a document longer than that, its beginning
+  return size > 1 ? most.slice(0, size) : most;  // the beginning of a document that exceeds the limit
 }
 
 Splits splits_by_position(std::int64_t tokens, const DataConfig& data) {

@@ -13,20 +13,20 @@
 namespace chargpt {
 namespace {
 
-/// FNV-1a, of symbols or ids.
+/// FNV-1a hash of symbols or ids.
 struct Hash {
   std::uint64_t value = 0xcbf29ce484222325;
   void add(std::uint64_t one) { value = (value ^ one) * 0x100000001b3; }
 };
 
-/// Cuts files into documents.
+/// Divides files into documents.
 class Cutter {
  public:
   explicit Cutter(const DataConfig& data)
       : documents_(data.documents), separator_(data.separator.empty() ? "" : between_documents(data)) {}
   bool met_separator() const { return met_separator_; }
 
-  /// visit(document) for each document that is not empty.
+  /// Calls visit(document) for each non-empty document.
   template <class Visit>
   void cut(std::string_view file, const Visit& visit) {
     const auto add = [&](std::string_view document) {
@@ -50,7 +50,7 @@ class Cutter {
     add(file);
   }
 
-  /// Lines without their ends, or runs of them between blank ones.
+  /// Yields lines without their ends, or the paragraphs between blank lines.
   template <class Add>
   void cut_lines(std::string_view file, const Add& add) const {
     std::string_view paragraph;
@@ -76,7 +76,8 @@ class Cutter {
   bool met_separator_ = false;
 };
 
-/// int((1 - fraction) * n), rounded to the nearest document that differs from the one before it: how many come before.
+/// How many documents come before the held-out part: (1 - fraction) * n ids, rounded to the nearest boundary between
+/// different documents.
 std::size_t held_out_from(const std::vector<Document>& documents, std::int64_t ids, double fraction, Units units) {
   const auto wanted = static_cast<std::int64_t>(std::llround((1 - fraction) * static_cast<double>(ids)));
   std::int64_t before = 0, nearest = fraction > 0 ? ids : 0;

@@ -1,4 +1,4 @@
-// A text of many documents: where it is cut, in which order the documents become ids, and which are held out.
+// Texts of many documents: where a text is cut, the order of the documents' ids, and which ones are held out.
 // Independent of files and models.
 #pragma once
 
@@ -13,41 +13,42 @@
 
 namespace chargpt {
 
-/// Whether a part of the text is for validation or the test.
+/// Whether a part of the text is held out for validation or the test.
 inline bool holds_out(const DataConfig& data) {
   return data.val_fraction + data.test_fraction > 0;
 }
-/// Whether data.documents or data.separator cuts the text.
+/// Whether data.documents or data.separator divides the text.
 bool has_documents(const DataConfig& data);
-/// The separator of two documents in a text: "\n", "\n\n", data.separator; nothing between files.
+/// What separates two documents in a text: "\n", "\n\n", data.separator, or "" between files.
 std::string between_documents(const DataConfig& data);
-/// The documents of one file, in its order, without empty ones; the whole file where nothing cuts it. A line is without
-/// its end, a paragraph without blank lines.
+/// The non-empty documents of one file, in order; the whole file if nothing divides it. A line excludes its line end, a
+/// paragraph the blank lines around it.
 std::vector<std::string_view> documents_of(std::string_view file, const DataConfig& data);
 
 struct Document {
   std::string_view text;
-  std::uint64_t key;  ///< drawn by data.split_seed and the text
+  std::uint64_t key;  ///< a random number from data.split_seed and the text
 };
 
-/// The documents of a text in the order of their ids. From `first_val` on they are held out for validation, from
+/// The documents of a text in the order of their ids. Those from `first_val` on are held out for validation, those from
 /// `first_test` on for the test.
 struct ArrangedDocuments {
   std::vector<Document> documents;
-  std::int64_t symbols = 0;  ///< characters or bytes of all documents
+  std::int64_t symbols = 0;  ///< total of characters or bytes
   std::size_t first_val = 0, first_test = 0;
-  std::int64_t duplicates = 0;     ///< documents that equal the one before them
+  std::int64_t duplicates = 0;     ///< documents that equal their predecessor
   bool separator_missing = false;  ///< data.separator does not occur in the text
 };
 
-/// Sorts the documents of all files by key, unless none are held out: the order depends on the seed and on the
-/// documents, not on their order in the text, and equal ones are neighbours. The last data.test_fraction of the ids are
-/// for the test, before them data.val_fraction for validation, each rounded to a whole document and never between equal
-/// ones. `code_points[c]` becomes 1 for each character c of a document.
+/// Sorts the documents of all files by key, unless none is held out: the order depends on the seed and the documents,
+/// not on their order in the text, and equal documents become neighbours. The last data.test_fraction of the ids are
+/// for the test, the data.val_fraction before them for validation. Each split is rounded to whole documents and never
+/// separates equal ones. Sets `code_points[c]` to 1 for each character c.
 ArrangedDocuments arrange_documents(std::span<const std::string_view> files, const DataConfig& data, Units units,
                                     std::vector<char>& code_points);
 
-/// visit(begin, end) for each document of a text that begins with the id between them, without the ids around it.
+/// Calls visit(begin, end) for each document, without the ids around it. `text` must begin with the id between
+/// documents.
 template <class Visit>
 void each_document(const TokenView& text, const Visit& visit) {
   for (std::int64_t begin = 1, i = 1; i < text.size(); ++i) {
@@ -57,13 +58,13 @@ void each_document(const TokenView& text, const Visit& visit) {
   }
 }
 
-/// The documents of `text`, whose first and last id is the one between them. Each is represented by a 64-bit hash:
-/// among a million documents, one in 10^13 others is mistaken for one of them.
+/// The set of documents of `text`, which must begin and end with the id between documents. It stores 64-bit hashes: for
+/// a million documents, one unknown document in 10^13 is taken for a known one.
 class KnownDocuments {
  public:
   explicit KnownDocuments(const TokenView& text);
   bool contain(std::span<const std::int64_t> ids) const;
-  /// Equal ones once.
+  /// The number of different documents.
   std::int64_t count() const { return std::ssize(hashes_); }
 
  private:

@@ -44,7 +44,7 @@ EncodedText encode_as(const ArrangedDocuments& arranged, const Vocabulary& vocab
     for (std::string_view rest = arranged.documents[i].text; !rest.empty();) {
       const std::size_t used = each_symbol(rest.substr(0, part_bytes), vocabulary.units(), [&](char32_t symbol) {
         const std::int32_t id = index[symbol];
-        *end = static_cast<Id>(id);  // overwritten by the next one if it is skipped
+        *end = static_cast<Id>(id);  // if negative, the next id overwrites it
         end += id >= 0 ? 1 : 0;
       });
       rest.remove_prefix(used);
@@ -86,7 +86,7 @@ std::string unknown_characters(std::span<const TextBytes> texts, const Character
   const bool strict = !policy || policy == UnknownPolicy::error;
   UnknownCharacters unknown(vocabulary);
   for (const TextBytes& text : texts) {
-    const char* end = text.bytes.data();  // of the document before
+    const char* end = text.bytes.data();  // of the previous document
     std::int64_t position = 0;
     for (const std::string_view document : documents_of(text.bytes, data)) {
       position += static_cast<std::int64_t>(count_characters({end, document.data()}));

@@ -17,15 +17,15 @@ unsigned char byte_at(std::string_view bytes, std::size_t i) {
   return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
 }
 
-/// Of those that texts seldom have.
+/// Control characters that are rare in texts.
 bool is_control_byte(std::uint32_t value) {
   return value < '\t' || (value > '\r' && value < 0x1B);
 }
 
-/// Bytes with NUL: UTF-16 or UTF-32 without a byte order mark, ids, or anything else.
+/// Examines bytes with NUL: UTF-16 or UTF-32 without a byte order mark, token ids, or anything else.
 Evidence evidence_of_numbers(std::string_view bytes) {
   constexpr std::size_t fewest_ids = 500;
-  const bool plain = std::ranges::none_of(  // a text of ASCII with NULs in it
+  const bool plain = std::ranges::none_of(  // ASCII text with NUL bytes
       bytes, [](unsigned char byte) { return byte != 0 && (byte >= 0x7F || is_control_byte(byte)); });
   const bool may_be_ids = !plain && bytes.size() % 2 == 0 && bytes.size() >= 2 * fewest_ids;
   bool ids = false;
@@ -45,7 +45,7 @@ Evidence evidence_of_numbers(std::string_view bytes) {
         const std::string name = line_of("UTF-", 8 * width, big ? "BE" : "LE");
         return {name + " without a byte order mark", "convert it", "iconv -f " + name + " -t UTF-8"};
       }
-      ids |= !big && may_be_ids && greatest < (width == 2 ? 50304 : 1 << 18);  // GPT-2's, padded; the most in use
+      ids |= !big && may_be_ids && greatest < (width == 2 ? 50304 : 1 << 18);  // GPT-2's, padded; the largest
     }
   if (ids)
     return {"made of numbers, as ids are (nanoGPT's train.bin)", "give the text that they were made from (input.txt)",
@@ -56,8 +56,9 @@ Evidence evidence_of_numbers(std::string_view bytes) {
           "give a plain text", ""};
 }
 
-/// Whether WINDOWS-1252 is plausible: bytes from 0x80 on are few and mostly alone, and those between ASCII letters are
-/// Western letters or an apostrophe. Icelandic is given up, because these letters are Turkish and Czech ones elsewhere.
+/// Whether the bytes may be WINDOWS-1252: few are 0x80 or above, most of those stand alone, and between ASCII letters
+/// they are Western letters or an apostrophe. Icelandic texts fail, because their letters are Turkish or Czech in
+/// similar encodings.
 bool is_western(std::string_view bytes) {
   constexpr std::string_view others = "\xD0\xD7\xDD\xDE\xF0\xF7\xFD\xFE";
   const auto is_letter = [](int byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; };
@@ -74,7 +75,7 @@ bool is_western(std::string_view bytes) {
   return 5 * high <= bytes.size() && 2 * adjacent <= high && 50 * strange <= high;
 }
 
-/// Whether they begin with a surrogate in three bytes: `first` 0xA0 for the first one of a pair, 0xB0 for the second.
+/// Whether the bytes begin with a surrogate in three bytes. `first`: 0xA0 for the first of a pair, 0xB0 for the second.
 bool is_surrogate(std::string_view bytes, unsigned char first) {
   return bytes.size() >= 3 && bytes[0] == '\xED' && (bytes[1] & 0xF0) == first && (bytes[2] & 0xC0) == 0x80;
 }

@@ -1,5 +1,5 @@
-// What bytes that are not plain UTF-8 are, by evidence, and what in a plain text is likely to be a mistake; with the
-// commands that mend it. Independent of files and vocabularies.
+// Guesses what bytes are that are not plain UTF-8, and finds likely mistakes in plain texts; both with the commands
+// that correct them. Independent of files and vocabularies.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace chargpt {
 
-/// Why bytes are not a plain UTF-8 text.
+/// Why bytes are not a plain UTF-8 text, as far as one can tell.
 struct Evidence {
-  std::string what;     ///< "a gzip archive", after "NAME is "; details after a colon
+  std::string what;     ///< completes "NAME is ": "a gzip archive"; details follow a colon
   std::string advice;   ///< "unpack it to plain text"
-  std::string command;  ///< makes UTF-8 of a file whose name follows: "iconv -f UTF-16 -t UTF-8"; "": they are no text
+  std::string command;  ///< converts the file named after it to UTF-8: "iconv -f UTF-16 -t UTF-8"; "": not a text
 };
 
-/// Of bytes that contain NUL or are not UTF-8.
+/// Examines bytes that contain NUL or are not UTF-8.
 Evidence evidence_of(std::string_view bytes);
-/// "iconv -f UTF-16 -t UTF-8 my.txt > my.txt.utf8"
+/// The command that converts a file: "iconv -f UTF-16 -t UTF-8 my.txt > my.txt.utf8".
 std::string command_line(const Evidence& evidence, const std::string& path);
 
-/// Looks at the beginning of a text that can be read for markup, byte order marks, line ends other than LF, and
-/// characters that were encoded twice. Each is a line with what mends it, after "NAME: ".
+/// Searches the beginning of a readable text for markup, byte order marks, line ends other than LF, and characters that
+/// were encoded twice. Returns one line for each, to follow "NAME: ", with advice.
 std::vector<std::string> flaws_of(const TextBytes& text, Units units);
 
 }  // namespace chargpt

@@ -20,13 +20,13 @@
 namespace chargpt {
 namespace {
 
-/// Whether there are bytes to read, or the end, within a tenth of a second.
+/// Waits a tenth of a second for bytes to read or the end of the file; false if neither came.
 bool is_ready(const Descriptor& file) {
   struct pollfd waiting = {.fd = file.number(), .events = POLLIN, .revents = 0};
   return ::poll(&waiting, 1, /*milliseconds=*/100) > 0;
 }
 
-/// To the end. `expected`: bytes to reserve memory for, at most 4 GB, because a file with holes can claim any size.
+/// Reads to the end. `expected`: bytes to reserve, at most 4 GB, because a sparse file can claim any size.
 std::string read_all(const Descriptor& file, const std::string& name, std::uint64_t expected, std::uint64_t most,
                      const ByteNote& note) {
   std::string bytes;
@@ -45,7 +45,7 @@ std::string read_all(const Descriptor& file, const std::string& name, std::uint6
   return bytes;
 }
 
-/// Opened without waiting for the writer of a pipe.
+/// Opens and reads a path. O_NONBLOCK: opening a pipe must not wait for its writer.
 std::string read_path(const TextFile& file, const std::string& name, const ByteNote& note, std::uint64_t most_once) {
   const Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (opened.number() < 0) fail_on("read", file.path, errno);

@@ -1,4 +1,4 @@
-// The bytes of one text, read whole into memory: a file, a pipe, standard input or the built-in sample. Independent of
+// Reads the bytes of one text into memory: a file, a pipe, standard input or the built-in sample. Independent of
 // characters and ids.
 #pragma once
 
@@ -13,35 +13,35 @@
 
 namespace chargpt {
 
-/// Called with the number of bytes just read; with 0, several times a second, while a pipe has none.
+/// Called with the number of bytes just read, and several times a second with 0 while a pipe has none.
 using ByteNote = std::function<void(std::uint64_t bytes)>;
 
 struct TextBytes {
   std::string name;                          ///< for messages
   std::string_view bytes;                    ///< without the byte order mark
-  std::size_t mark_bytes = 0;                ///< of the byte order mark; 0: it had none
-  std::shared_ptr<const std::string> owner;  ///< keeps the bytes alive, unless they belong to the caller
+  std::size_t mark_bytes = 0;                ///< size of the byte order mark; 0: there was none
+  std::shared_ptr<const std::string> owner;  ///< owns the bytes; null if the caller does
 };
 
-/// The text `all`, which must stay alive.
+/// Wraps the text `all`, which must stay alive.
 TextBytes text_in_memory(std::string name, std::string_view all);
 
 inline constexpr std::uint64_t most_read_once = std::uint64_t{1} << 30;
 
-/// Reads a file whole. What can be read only once may have at most `most_once` bytes. Standard input is read at the
-/// first call and kept, so that a process can use it again. Errors: missing, io; data above the limit.
+/// Reads a file whole; a file that can be read only once may have at most `most_once` bytes. Keeps standard input, so
+/// that later calls return it again. Errors: missing; io; data above the limit.
 TextBytes read_text(const TextFile& file, const ByteNote& note, std::uint64_t most_once = most_read_once);
 
-/// All of standard input. Errors: io; data above `most` bytes.
+/// Reads all of standard input. Errors: io; data above `most` bytes.
 std::string standard_input_bytes(std::uint64_t most, const ByteNote& note = {});
 
-/// Leaves out all byte order marks at the beginning.
+/// Removes all byte order marks at the beginning.
 std::string_view without_byte_order_mark(std::string_view bytes);
 
-/// "a.txt, b.txt, c.txt and 7 more"
+/// The names of texts for a message: "a.txt, b.txt, c.txt and 7 more".
 std::string names_of(std::span<const TextBytes> texts);
 
-/// data/sample.txt, compiled into the program.
+/// The built-in sample: data/sample.txt, compiled into the program.
 std::string_view sample_text();
 
 }  // namespace chargpt

@@ -34,12 +34,12 @@ constexpr std::uint64_t most_looked_at = std::uint64_t{1} << 20;
 std::string first_bytes(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) fail_on("read", path, errno);
-  std::string bytes(std::min(file_size(file, path) + 1, most_looked_at), '\0');  // one more: a file of /proc says 0
+  std::string bytes(std::min(file_size(file, path) + 1, most_looked_at), '\0');  // + 1: in /proc, sizes are 0
   bytes.resize(read_some(file, bytes, path));
   return bytes;
 }
 
-/// Nullopt for bytes that are UTF-8 without NUL bytes.
+/// nullopt for UTF-8 without NUL bytes.
 std::optional<Evidence> why_not_text(std::string_view bytes) {
   const std::string_view rest = bytes.substr(decode_utf8(bytes, [](char32_t) {}));
   const bool cut_here = bytes.size() == most_looked_at && !rest.empty() && decode_character(rest).fault == cut_off;
@@ -47,7 +47,7 @@ std::optional<Evidence> why_not_text(std::string_view bytes) {
   return evidence_of(bytes);
 }
 
-/// What chargpt wrote into a file; "" for any other file. Runs and exported models are folders.
+/// What chargpt wrote into a file; "" for any other file. Folders (runs, exported models) are tested separately.
 std::string own_work(const fs::path& path, std::string_view bytes) {
   if (bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->")) return "a page of chargpt";
   if (path.filename() == "compare.json" && bytes.find("\"results\"") != bytes.npos) return "a comparison";
@@ -55,7 +55,8 @@ std::string own_work(const fs::path& path, std::string_view bytes) {
   return kind && kind->name == "a safetensors file" ? std::string(kind->name) : "";
 }
 
-/// Whether this names what the process has open, which the next one has not: /dev/stdin, /dev/fd/3, /proc/self/fd/3.
+/// Whether a path names an open file of this process, which the next process does not have: /dev/stdin, /dev/fd/3,
+/// /proc/self/fd/3.
 bool names_descriptor(const fs::path& path) {
   const fs::path folder = path.parent_path();
   return path == "/dev/stdin" || folder == "/dev/fd" ||
@@ -71,23 +72,23 @@ TextFile regular_file(const fs::path& path) {
 bool is_marked_run(const fs::path& folder) {
   try {
     return read_regular_file(folder / "run.json", 1 << 22).find("chargpt run") != std::string::npos;
-  } catch (const Error&) {  // most folders have no such file
+  } catch (const Error&) {  // most folders have no run.json
     return false;
   }
 }
 
-/// Also what chargpt has exported.
+/// Whether a folder is a model in the format of transformers, which chargpt may have exported.
 bool is_model_of_transformers(const fs::path& folder) {
   return is_there(folder / "config.json") && is_there(folder / "tokenizer.json");
 }
 
-/// Looks through a folder and those in it.
+/// Searches a folder and its subfolders for texts.
 class Search {
  public:
   Search(fs::path folder, Units units, std::int64_t most_entries)
       : folder_(std::move(folder)), units_(units), most_entries_(most_entries) {}
 
-  /// Adds what it finds.
+  /// Searches, and adds the texts to the listing.
   void run(TextListing& listing) {
     look_into("");
     std::ranges::sort(found_);
@@ -111,13 +112,13 @@ class Search {
   }
 
  private:
-  /// `below`: the folder's name below that of the text.
+  /// Searches the subfolder `below`, a path relative to folder_.
   void look_into(const fs::path& below) {
     for (const fs::directory_entry& entry : entries_in(folder_ / below))
       if (const fs::path name = entry.path().filename(); !name.native().starts_with('.')) look_at(entry, below / name);
   }
 
-  /// All at once, so that no folder stays open while those in it are read.
+  /// Reads all entries at once, so that no folder stays open during the recursion.
   std::vector<fs::directory_entry> entries_in(const fs::path& folder) {
     std::vector<fs::directory_entry> entries;
     std::error_code failed;
@@ -156,7 +157,7 @@ class Search {
   const Units units_;
   const std::int64_t most_entries_;
   std::int64_t entries_ = 0;
-  std::vector<std::string> found_, left_out_, commands_;  ///< commands_: they convert texts in another encoding
+  std::vector<std::string> found_, left_out_, commands_;  ///< commands_ convert texts in other encodings
 };
 
 [[noreturn]] void refuse_missing(const fs::path& path) {
@@ -186,7 +187,7 @@ void list_text(const std::string& name, Units units, std::int64_t most_entries, 
   Search(path, units, most_entries).run(listing);
 }
 
-/// A line about files that are read more than once, if there are any.
+/// A notice about files that are listed more than once; "" if there are none.
 std::string repeated_files(const TextListing& listing) {
   std::set<std::pair<dev_t, ino_t>> seen;
   std::vector<std::string> repeated;

@@ -1,5 +1,5 @@
-// The files that data.text names: files, folders, standard input, the built-in sample. They are looked up once, in a
-// fixed order, before any of them is read as a text. Independent of vocabularies and ids.
+// Lists the files that data.text names: files, folders, standard input, the built-in sample. Each name is looked up
+// once, in a fixed order, before any text is read. Independent of vocabularies and ids.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,39 @@
 
 namespace chargpt {
 
-/// Standard input in data.text; a file of that name is "./-".
+/// The name of standard input in data.text; "./-" names a file "-".
 inline constexpr std::string_view standard_input_name = "-";
-/// The small text built into the program, for users who have no text at hand; a file of that name is
-/// "./builtin:sample".
+/// The name of the small text built into the program, for users who have no text at hand; "./builtin:sample" names a
+/// file.
 inline constexpr std::string_view sample_text_name = "builtin:sample";
-/// One file of a text. `path` is the name in data.text for standard input and the built-in sample.
+/// One file of a text. For standard input and the built-in sample, `path` is the name in data.text.
 struct TextFile {
   std::filesystem::path path;
-  bool once = false;        ///< standard input, a pipe or a device: it can be read only once and its size is unknown
-  std::uint64_t bytes = 0;  ///< of a regular file; of any, once it is read
-  std::uint64_t crc64 = 0;  ///< of its bytes, once it is read
+  bool once = false;        ///< standard input, a pipe or a device: readable only once, and of unknown size
+  std::uint64_t bytes = 0;  ///< size; 0 until it is known
+  std::uint64_t crc64 = 0;  ///< of the bytes, once they are read
 };
 
-/// The whole of data.text.
+/// All files of data.text.
 struct TextListing {
-  std::vector<std::string> names = {};     ///< as data.text gave them, or where they were found
-  std::vector<TextFile> files = {};        ///< in the order they are read; of a folder by the bytes of their names
-  std::vector<std::string> notices = {};   ///< files that were left out or are named twice
-  std::vector<std::string> left_out = {};  ///< of folders, each with the reason: "cover.png (a PNG picture)"
-  /// Of all regular files together.
+  std::vector<std::string> names = {};     ///< as given in data.text, or the paths where they were found
+  std::vector<TextFile> files = {};        ///< in reading order; those of a folder sorted by name, byte by byte
+  std::vector<std::string> notices = {};   ///< files that were left out or named twice
+  std::vector<std::string> left_out = {};  ///< files of folders, each with the reason: "cover.png (a PNG picture)"
+  /// The total size of all regular files.
   std::uint64_t bytes() const;
-  /// Whether all of it can be read again later.
+  /// Whether all files can be read again later.
   bool repeatable() const;
 };
 
-/// Looks up each name: a file, pipe or device; a folder, which stands for all texts in it and its subfolders; "-"; the
-/// built-in sample. In a folder, hidden files and folders are skipped. Links to folders, runs, models, pipes and files
-/// that do not begin as UTF-8 text (in units of characters) are left out with a notice. Errors: usage for no name, an
-/// empty name, or a run; missing for a name that does not exist and a folder without files; data for a folder without
-/// texts or with more than `most_entries` files and folders; io where reading fails.
+/// Looks up each name: a file, pipe or device; a folder, which stands for all texts in it and its subfolders; "-"; or
+/// the built-in sample. In folders, skips hidden files and folders. Leaves out, with a notice, links to folders, runs,
+/// models, pipes and, in units of characters, files that do not begin as UTF-8 text. Errors: usage for no name, an
+/// empty name or a run; missing for a name that does not exist or a folder without files; data for a folder without
+/// texts or with more than `most_entries` entries; io if reading fails.
 TextListing list_texts(const Strings& names, Units units, std::int64_t most_entries = 1'000'000);
 
-/// "mine.txt", "book" (of "data/book/"), "standard input": one text's name where there is little room.
+/// A short name of a text for narrow columns: "mine.txt", "book" (for "data/book/"), "standard input".
 std::string short_text_name(const std::string& name);
 
 }  // namespace chargpt

@@ -72,7 +72,7 @@ Vocabulary Vocabulary::with_documents() const {
   return vocabulary;
 }
 
-// Whatever does not come back as it was has another kind, field or value.
+// Compares the result with the input: any difference means an unknown kind, field or value.
 Vocabulary Vocabulary::from_json(const json& json, const std::string& source) {
   Vocabulary vocabulary;
   std::vector<char32_t>& known = vocabulary.code_points_;

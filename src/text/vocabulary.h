@@ -1,4 +1,4 @@
-// Symbols and their ids; the characters of a text that a vocabulary lacks. Knows no file and no model.
+// Symbols and their ids, and messages about characters that a vocabulary lacks. Independent of files and models.
 #pragma once
 
 #include <cstdint>
@@ -16,41 +16,41 @@ namespace chargpt {
 
 CHARGPT_ENUM(UnknownPolicy, error, skip, replace);
 
-/// Characters: distinct Unicode code points in code-point order, id = index (nanoGPT's order). Bytes: all 256, id =
-/// value. After them, where a text has documents, the end of one and beginning of the next: no character, and its text
-/// is empty.
+/// Units of characters: distinct Unicode code points in ascending order, id = index (nanoGPT's order). Units of bytes:
+/// all 256, id = value. If the text has documents, the last id is the boundary between two of them; it is not a
+/// character, and its text is empty.
 class Vocabulary {
  public:
   static Vocabulary of_bytes() { return {}; }
-  /// code_points must be sorted and distinct, each a Unicode scalar value.
+  /// `code_points`: sorted, distinct Unicode scalar values; else Error internal.
   static Vocabulary of_characters(std::vector<char32_t> code_points);
-  /// The same with an id between documents.
+  /// A copy with an id for the boundary between documents.
   Vocabulary with_documents() const;
-  /// The vocabulary in a checkpoint: untrusted input. Error data, naming `source`.
+  /// Parses the vocabulary of a checkpoint, which is untrusted input. Error data, naming `source`.
   static Vocabulary from_json(const nlohmann::json& json, const std::string& source);
-  /// {"kind":"characters","symbols":[…]} in id order, or {"kind":"bytes"}; and "document", where there is that id.
+  /// {"kind":"characters","symbols":[…]} in id order, or {"kind":"bytes"}; with "document" if there is a boundary id.
   nlohmann::ordered_json to_json() const;
 
   std::int64_t size() const;
-  /// The id between documents, the last one; -1: there is none.
+  /// The id between documents, always the last; -1: there is none.
   std::int64_t document() const { return documents_ ? size() - 1 : -1; }
   Units units() const { return units_; }
-  /// UTF-8 of one id (one byte for units bytes). Error data when id >= size().
+  /// The symbol of an id in UTF-8 (a raw byte in units of bytes). Error data if id >= size().
   std::string symbol(std::int64_t id) const;
   std::string decode(const std::vector<std::int64_t>& ids) const;
-  /// Ids of a UTF-8 text. Unknown characters: Error data naming up to three of them, with code point and character
-  /// position (0-based), or left out, or replaced by '?' (else ' ', else id 0); the message advises `--unknown skip`
-  /// where the caller has such an option and so names a policy. `what` names the text ("--prompt"). `notice`, if not
-  /// null, becomes the line that says which characters were left out or replaced; empty where none was.
+  /// Encodes a UTF-8 text. `what` names it in messages ("--prompt"). Unknown characters are skipped, replaced (see
+  /// replacement()) or, without such a policy, Error data naming up to three of them with code point and position
+  /// (0-based, in characters); if the caller passes a policy, the message advises `--unknown skip`. `notice`, if not
+  /// null, becomes a line on the characters skipped or replaced, or "".
   std::vector<std::int64_t> encode(std::string_view text, const std::string& what,
                                    std::optional<UnknownPolicy> policy = {}, std::string* notice = nullptr) const;
-  /// The id that stands for unknown characters: that of '?', else of ' ', else 0.
+  /// The id that replaces unknown characters: that of '?', else of ' ', else 0.
   std::int64_t replacement() const;
-  /// -1 if unknown. For a byte vocabulary the id of that byte value.
+  /// The id of a character, or of a byte value in units of bytes; -1 if unknown.
   std::int64_t id_of(char32_t code_point) const;
-  /// In id order; empty for bytes.
+  /// The characters in id order; empty in units of bytes.
   const std::vector<char32_t>& code_points() const { return code_points_; }
-  /// The other way than id_of(): of a symbol, not of the id between documents.
+  /// The reverse of id_of(), for any id but the boundary between documents.
   char32_t code_point(std::int64_t id) const {
     return units_ == Units::bytes ? static_cast<char32_t>(id) : code_points_[static_cast<std::size_t>(id)];
   }
@@ -62,29 +62,29 @@ class Vocabulary {
   bool documents_ = false;
 };
 
-/// "no-break space": of a character that shows nothing, if it has a common name; else "".
+/// The common name of an invisible character, such as "no-break space"; "" if it has none or is visible.
 std::string_view name_of_invisible(char32_t code_point);
-/// Printable ASCII or UTF-8 as 'x' (U+0078); others by number and name, U+0009 (tab), for messages to a terminal.
+/// A character for messages: 'x' (U+0078) if it is visible, else code point and name, such as U+0009 (tab).
 std::string describe_character(char32_t code_point);
-/// Whether it is a part of a decomposed character (Unicode NFD) that nearly always has a composed form: the accent of
-/// "e" + U+0301, the mark of a kana, the vowel or final consonant of a Hangul syllable.
+/// Whether the character is part of a decomposed one (Unicode NFD) that nearly always has a composed form: the accent
+/// of "e" + U+0301, the mark of a kana, the vowel or final consonant of a Hangul syllable.
 bool is_decomposed_part(char32_t code_point);
-/// Those of `some` that `other` lacks, each as describe_character() has it.
+/// The characters of `some` that `other` lacks, each in the form of describe_character().
 std::vector<std::string> characters_only_in(const Vocabulary& some, const Vocabulary& other);
 
-/// What became of unknown characters: "they are left out", "each is read as '?'".
+/// What happened to unknown characters, for messages: "they are left out", "each is read as '?'".
 std::string outcome_of(UnknownPolicy policy, const Vocabulary& vocabulary);
 
-/// The characters of a text that a vocabulary lacks, and the line that names them.
+/// Collects the characters of a text that a vocabulary lacks, and words the message about them.
 class UnknownCharacters {
  public:
   explicit UnknownCharacters(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
   static constexpr std::int64_t no_place = -1;
-  /// One at `position`: 0-based, in characters; no_place: none is told.
+  /// Adds a character. `position`: 0-based, in characters; no_place: unknown.
   void note(char32_t code_point, std::int64_t position);
   bool empty() const { return seen_.empty(); }
-  /// "WHAT has 2 characters that the model has never seen: '☺' (U+263A) at 6, …; ADVICE"; names the first three, and
-  /// says how to compose or decompose them where the vocabulary has them in the other form.
+  /// "WHAT has 2 characters that the model has never seen: '☺' (U+263A) at 6, …; ADVICE". Names the first three. If
+  /// either side has accents as separate characters, also gives the command that composes them.
   std::string message(const std::string& what, const std::string& advice) const;
 
  private:
@@ -96,8 +96,8 @@ class UnknownCharacters {
   std::map<char32_t, Occurrences> seen_;
 };
 
-/// visit(symbol) for each character or byte of a text until its end or the first fault; returns how many bytes it
-/// visited.
+/// Calls visit(symbol) for each character or byte of a text, until the end or the first invalid byte; returns the
+/// number of bytes visited.
 template <class Visit>
 std::size_t each_symbol(std::string_view text, Units units, const Visit& visit) {
   if (units == Units::characters) return decode_utf8(text, visit);
@@ -105,7 +105,7 @@ std::size_t each_symbol(std::string_view text, Units units, const Visit& visit) 
   return text.size();
 }
 
-/// From a symbol to its id by one array read, for texts of millions of characters.
+/// Maps symbols to ids with one array access, for texts of millions of characters.
 class SymbolIndex {
  public:
   explicit SymbolIndex(const Vocabulary& vocabulary, std::int32_t unknown = -1) : unknown_(unknown) {
@@ -116,7 +116,7 @@ class SymbolIndex {
   std::int32_t operator[](char32_t symbol) const { return symbol < ids_.size() ? ids_[symbol] : unknown_; }
 
  private:
-  std::vector<std::int32_t> ids_;  ///< by code point
+  std::vector<std::int32_t> ids_;  ///< indexed by code point
   std::int32_t unknown_;
 };
 
