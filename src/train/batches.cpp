@@ -10,15 +10,14 @@
 namespace chargpt {
 namespace {
 
-/// Streams of Purpose::windows: one for starts drawn at random, two for an epoch's offset and order.
+/// Streams of Purpose::windows: one draws random starts, two draw an epoch's offset and order.
 enum Stream : std::uint32_t { random_starts = 0, epoch_offset = 1, epoch_order = 2 };
 
 std::int64_t below(RandomStream& random, std::int64_t bound) {
   return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
 }
 
-/// One pass of a six-round Feistel network: a bijection of the numbers of 2 * half_bits bits, whatever the round
-/// function.
+/// One pass through a six-round Feistel network: a bijection on numbers of 2 * half_bits bits for any round function.
 std::uint64_t feistel(std::uint64_t number, int half_bits, std::uint64_t key) {
   const std::array<std::uint32_t, 2> keys{static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
   const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
@@ -31,8 +30,8 @@ std::uint64_t feistel(std::uint64_t number, int half_bits, std::uint64_t key) {
   return left << half_bits | right;
 }
 
-/// Where windows of `length` begin that hold documents whole; the last one, which must be as long as the others, goes
-/// back to the first document that leaves room, or, within a long one, as far as it takes.
+/// The starts of windows that contain whole documents. All have the full length, so the last one is moved back: to the
+/// earliest start of a document that fits, or inside a long document as far as necessary.
 std::vector<std::int64_t> rows_of_documents(const TokenView& split, std::int64_t length) {
   std::vector<std::int64_t> rows;
   if (split.document() == TokenView::no_document) return rows;
@@ -48,8 +47,8 @@ std::vector<std::int64_t> rows_of_documents(const TokenView& split, std::int64_t
 
 }  // namespace
 
-// A Feistel network over the next power of four, walked until it lands inside [0, count): a permutation without a
-// table. Source: Black & Rogaway (2002), "Ciphers with arbitrary finite domains".
+// A Feistel network on the next power of four, repeated until the result is below count: a permutation without a table.
+// Source: Black & Rogaway (2002), "Ciphers with arbitrary finite domains".
 std::int64_t permuted(std::int64_t index, std::int64_t count, std::uint64_t key) {
   const int half_bits = std::max(1, (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1))) + 1) / 2);
   auto place = static_cast<std::uint64_t>(index);
@@ -79,7 +78,7 @@ std::int64_t BatchSource::random_start(RandomStream& random) const {
   return document_row(row, below(random, block_size_));
 }
 
-/// A window that neither begins nor ends in a document's begin or end may be anywhere in it.
+/// The start of a window. One in the middle of a long document may start up to T - 1 tokens earlier.
 std::int64_t BatchSource::document_row(std::int64_t row, std::int64_t offset) const {
   const std::int64_t begin = rows_[static_cast<std::size_t>(row)], document = split_.document();
   const bool within = split_[begin] != document && split_[begin + block_size_] != document &&

@@ -1,4 +1,4 @@
-// The processes that train one run together, and what they say to each other. Knows no model and no transport.
+// Messages between the processes (ranks) that train one run together. Independent of models and of the transport.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace chargpt {
 
-/// One of the processes, of which each calls the same functions in the same order. What is summed has the same bits on
-/// every rank and each time. Every call is an Error io where the others do not come within the time that was set, and
-/// on rank 0 the error that another one has told it of.
+/// One of the ranks. All ranks must call the same functions in the same order. Sums have the same bits on every rank
+/// and in every repetition. Every call may throw Error io if the other ranks do not answer in time, and on rank 0 also
+/// the error that another rank has reported.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -28,34 +28,34 @@ class Communicator {
   bool alone() const { return ranks() == 1; }
   bool first() const { return rank() == 0; }
 
-  /// Each number becomes the sum of all ranks', added in the order of the ranks.
+  /// Replaces each number by its sum over all ranks, added in the order of ranks.
   virtual void sum(std::span<float> values) = 0;
-  /// What each rank gives, in the order of the ranks.
+  /// Returns the bytes of each rank, in the order of ranks.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> own) = 0;
-  /// Rank 0's bytes, of which all have as many.
+  /// Replaces `bytes` by those of rank 0; the size must be equal on all ranks.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
-  /// Seconds spent in these calls, waiting included.
+  /// Seconds spent in these calls, including waiting.
   virtual double seconds() const = 0;
 
-  /// After an exception on this rank, which will not come to any further call. On rank 0 ends the whole job, with exit
-  /// code `code`; on another one tells rank 0, which does. Returns where that did not happen within seconds.
+  /// Reports an exception on this rank, which makes no further call. On rank 0 it ends the whole job with exit code
+  /// `code`; on another rank it tells rank 0 to do so. Returns only if that does not happen within seconds.
   virtual void fail(int code, const std::string& line) = 0;
-  /// After the last call, on every rank. The process goes on alone.
+  /// Call it on every rank after the last other call. The process then continues alone.
   virtual void finish() = 0;
 };
 
-/// How long to wait for other ranks.
+/// How long to wait for the other ranks.
 struct WaitingOptions {
   double seconds = 60;
-  const std::atomic<bool>* stop = nullptr;  ///< that the job is to end; may be null
-  std::function<void()> stuck = {};         ///< called once if it is to end, and the others do not come at once
+  const std::atomic<bool>* stop = nullptr;  ///< set when the job should end; may be null
+  std::function<void()> stuck = {};         ///< called once if it should end and other ranks do not answer at once
 };
 
-/// What the library that links MPI offers, so that nothing else does.
+/// The only function of the plug-in that links MPI.
 using MakeCommunicator = Communicator*(const WaitingOptions& waiting);
 inline constexpr const char* make_communicator_name = "chargpt_make_communicator_1";
 
-/// A process by itself.
+/// A single process without other ranks.
 class OneProcess : public Communicator {
  public:
   int rank() const override { return 0; }
@@ -70,7 +70,7 @@ class OneProcess : public Communicator {
   void finish() override {}
 };
 
-/// Rank 0's value.
+/// The value of rank 0.
 template <class Value>
 Value agreed(Communicator& ranks, Value value) {
   static_assert(std::is_trivially_copyable_v<Value>);
@@ -78,7 +78,7 @@ Value agreed(Communicator& ranks, Value value) {
   return value;
 }
 
-/// Each rank's value, in the order of the ranks.
+/// The values of all ranks, in the order of ranks.
 template <class Value>
 std::vector<Value> gathered(Communicator& ranks, std::span<const Value> own) {
   static_assert(std::is_trivially_copyable_v<Value>);
@@ -95,7 +95,7 @@ std::vector<Value> gathered(Communicator& ranks, const Value& own) {
   return gathered(ranks, std::span<const Value>(&own, 1));
 }
 
-/// Whether it is so on any rank.
+/// Whether `here` is true on any rank.
 inline bool on_any(Communicator& ranks, bool here) {
   const std::vector<char> all = gathered<char>(ranks, here ? 1 : 0);
   return std::ranges::count(all, 1) > 0;

@@ -16,7 +16,7 @@ namespace chargpt {
 
 namespace {
 
-/// What the run computes with: "AVX512", "AVX2, LibTorch DEFAULT", "NVIDIA H200, driver 580.159.04".
+/// The instruction sets or GPU in use: "AVX512", "AVX2, LibTorch DEFAULT", "NVIDIA H200, driver 580.159.04".
 std::string capability(bool libtorch, const std::string& device) {
   const std::string kernels = kernels_capability();
   if (!libtorch) return kernels;
@@ -56,7 +56,7 @@ TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then
   if (asked.device == "auto" && asked.engine == "cpu") asked.device = "cpu";
   if (asked.device == "auto" && is_device_here(then.device)) asked.device = then.device;
   if (asked.threads == 0 && then.threads <= usable_processors()) asked.threads = then.threads;
-  // On another device its engine is not the run's, or a slow choice; that of the CPU is auto's choice.
+  // On another device, the run's engine may be missing or slow; the CPU engine is what auto chooses anyway.
   const bool same_device = asked.device == then.device || choose_device(asked.device) == then.device;
   if (asked.engine == "auto" && same_device && then.engine == "libtorch" && has_torch_module())
     asked.engine = "libtorch";

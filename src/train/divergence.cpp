@@ -19,11 +19,11 @@ bool is_worse(const GradientNorm& a, const GradientNorm& b) {
   return a.norm > b.norm;
 }
 
-/// In float64: the sum of squares of a finite gradient must not look infinite here.
+/// Sums in float64: in float32, the squares of a large finite gradient would overflow to infinity.
 double norm_of(std::span<const float> gradient) {
   double squares = 0;
   for (const float g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
-  return std::abs(std::sqrt(squares));  // a NaN without its sign
+  return std::abs(std::sqrt(squares));  // removes the sign of a NaN
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ void DivergenceCheck::check_weights() const {
     diverged(line_of("after ", format_count(progress_.step, "step"), " some weights are not finite"));
 }
 
-/// Losses and norms are positive, except for the sign of a NaN, which means nothing.
+/// Losses and norms are positive; abs() only removes the meaningless sign of a NaN.
 std::string DivergenceCheck::figures_of(const StepResult& result) const {
   const std::string before = trend_.count > 0 ? line_of(" after a mean of ", trend_.mean) : "";
   return line_of("step ", progress_.step + 1, " has loss ", std::abs(result.loss), before, " and gradient norm ",
@@ -75,7 +75,7 @@ void DivergenceCheck::diverged(const std::string& what) const {
 }
 
 LossTrend followed_by(const LossTrend& trend, double loss) {
-  constexpr std::int64_t memory = 50;  // losses that the trend looks back
+  constexpr std::int64_t memory = 50;  // losses that the trend remembers
   const std::int64_t count = trend.count + 1;
   const double weight = 1 / static_cast<double>(std::min(count, memory));
   const double jump = loss - trend.mean;
@@ -85,7 +85,7 @@ LossTrend followed_by(const LossTrend& trend, double loss) {
 }
 
 double spike_threshold(const LossTrend& trend) {
-  constexpr std::int64_t fewest_losses = 20;        // below which the noise is unknown
+  constexpr std::int64_t fewest_losses = 20;        // before that, the noise is unknown
   constexpr double least_jump = 1, deviations = 6;  // nats; standard deviations
   if (trend.count < fewest_losses) return std::numeric_limits<double>::infinity();
   return trend.mean + std::max(least_jump, deviations * std::sqrt(std::max(trend.variance, 0.0)));

@@ -1,5 +1,4 @@
-// What every part of a run needs from the outside world: the time, the listeners, whether to stop. Knows no
-// model, no loss and no file.
+// The connections of a run to the outside: clock, listeners and stop flag. Independent of models, losses and files.
 #pragma once
 
 #include <atomic>
@@ -18,10 +17,10 @@
 
 namespace chargpt {
 
-/// Seconds of a run, summed over the processes that train it.
+/// Measures the seconds of a run, earlier processes of a resumed run included.
 class RunClock {
  public:
-  /// `clock` in seconds, empty: the steady clock. `process_started` on that clock; 0: when start() is called.
+  /// `clock`: seconds; empty: the steady clock. `process_started`: on that clock; 0: when start() is called.
   RunClock(std::function<double()> clock, double process_started, Communicator& ranks)
       : clock_(clock ? std::move(clock) : steady_seconds), started_(process_started), ranks_(ranks) {}
   void start() {
@@ -29,14 +28,14 @@ class RunClock {
   }
   double now() const { return clock_(); }
   double seconds() const { return earlier_ + process_seconds(); }
-  /// Of this process alone.
+  /// The seconds of this process alone.
   double process_seconds() const { return now() - started_; }
-  /// Rank 0's word on what its clock has measured, as those of others differ: called by all ranks.
+  /// Rank 0's measurement, because clocks differ between ranks. All ranks must call it.
   template <class Value>
   Value agreed(Value measured) const {
     return chargpt::agreed(ranks_, measured);
   }
-  /// Continues from the seconds that earlier processes took.
+  /// Adds the seconds of earlier processes.
   void count_on_from(double seconds) { earlier_ = seconds; }
 
  private:
@@ -48,7 +47,7 @@ class RunClock {
 
 class EventEmitter {
  public:
-  /// `stop` may be null; it may be set from outside at any time.
+  /// `stop` may be null; another thread or a signal handler may set it at any time.
   EventEmitter(const RunClock& clock, const RunProgress& progress, const std::atomic<bool>* stop)
       : clock_(clock), progress_(progress), stop_(stop) {}
 
@@ -59,13 +58,13 @@ class EventEmitter {
   }
   void notice(const std::string& line) const { emit(NoticeEvent{line}); }
   void detail(const std::string& line) const { emit(NoticeEvent{line, /*detail=*/true}); }
-  /// `part` of `what` is done, as in WorkEvent.
+  /// Reports that `part` (0 to 1) of `what` is done.
   void work(std::string_view what, double part) const {
     emit(WorkEvent{.what = what, .part = part, .step = progress_.step, .seconds = clock_.seconds()});
   }
 
   bool stopped() const { return stop_ && stop_->load(); }
-  /// Reports how far `what` has come, and throws Interrupted if the run is to stop.
+  /// A heartbeat that reports the progress of `what`, and throws Interrupted if the run should stop.
   Heartbeat heartbeat(std::string_view what) const {
     return [this, what](double part) {
       if (stopped()) throw Interrupted{};

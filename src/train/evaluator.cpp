@@ -16,7 +16,7 @@ namespace chargpt {
 namespace {
 
 constexpr std::int64_t least_scored = 32'768;            ///< tokens
-constexpr double most_of_run = 0.25, part_of_run = 0.1;  ///< that evaluations take: of all windows, of a part
+constexpr double most_of_run = 0.25, part_of_run = 0.1;  ///< limits for evaluations of all windows, and of a part
 
 }  // namespace
 
@@ -30,7 +30,7 @@ Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learne
       val_cut_(corpus.val(), config.model.block_size),
       train_cut_(corpus.train(), config.model.block_size) {}
 
-/// Spread evenly over the split; a quarter of what validation's loss takes is enough to see overfitting.
+/// Windows of the train split, spread evenly. A quarter of the validation windows is enough to show overfitting.
 std::int64_t Evaluator::train_windows(std::int64_t val_windows) const {
   return std::min(train_cut_.count(), std::max<std::int64_t>(1, val_windows / 4));
 }
@@ -101,7 +101,7 @@ std::int64_t Evaluator::score_some() {
 std::int64_t windows_to_score(const Config& config, std::int64_t val_tokens, std::int64_t interval) {
   if (config.eval.eval_iters > 0) return config.eval.eval_iters * config.train.batch_size;
   const double scored = (config.train.ema > 0 ? 2 : 1) + 0.25;  // averaged weights too; a quarter for train
-  // Tokens of the split that take as long as the steps between two evaluations.
+  // Tokens of the split that take as long to score as the steps between two evaluations.
   const double as_long = passes_of_step * static_cast<double>(interval * tokens_per_step(config)) / scored;
   const std::int64_t part = std::max<std::int64_t>(least_scored, std::llround(part_of_run * as_long));
   const bool all = static_cast<double>(val_tokens) <= most_of_run * as_long || val_tokens <= part;

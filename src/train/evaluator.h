@@ -1,5 +1,5 @@
-// The losses that a run is judged by, on fixed windows of both splits, the record of the best, and what the model
-// writes beside them. Independent of clocks and files.
+// Evaluates a run: losses on fixed windows of train and validation split, the record of the best, and sample texts.
+// Independent of clocks and files.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,37 @@
 
 namespace chargpt {
 
-/// Forward passes that cost about as much as a step on the same tokens.
+/// Forward passes that take about as long as one training step on the same tokens.
 inline constexpr double passes_of_step = 3;
 
 struct EvaluationLosses {
   double val = 0;
   double train = 0;
-  std::optional<double> averaged_val{};  ///< of the averaged weights, if there are any
+  std::optional<double> averaged_val{};  ///< of the averaged weights, if any
   std::vector<float> of_tokens{};        ///< of the whole validation split by the better weights; else empty
 };
 
 class Evaluator {
  public:
-  /// All must outlive it; `progress` says how many windows of the validation split are scored.
+  /// All arguments must outlive it. `progress.val_windows`: how many windows of the validation split are scored.
   Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const RunProgress& progress,
             const EventEmitter& emitter);
 
-  /// On so many windows of the validation split. Interrupted on the way, it leaves nothing behind.
+  /// Evaluates on `val_windows` windows of the validation split. An interruption leaves nothing behind.
   EvaluationLosses evaluate(std::int64_t val_windows);
-  /// eval.sample_tokens symbols after `start`, drawn by the section `sample`; only the weights differ between calls.
+  /// Samples eval.sample_tokens symbols after the id `start`, with the options of section `sample`. The random numbers
+  /// are the same in each call, so only the weights make a difference.
   std::string sample_text(std::int64_t start);
-  /// Scores as many windows as evaluations take at once, to be timed. Returns how many.
+  /// Scores one batch of windows, so that the caller can time it. Returns the number of windows.
   std::int64_t score_some();
-  /// Everything an evaluation scores: both splits, with trained and averaged weights.
+  /// The number of windows of a whole evaluation: both splits, with trained and averaged weights.
   std::int64_t windows_scored() const;
-  /// Of the validation split.
+  /// The number of windows of the validation split.
   std::int64_t all_windows() const { return val_cut_.count(); }
 
  private:
   std::int64_t train_windows(std::int64_t val_windows) const;
-  /// Losses of tokens only if all windows are scored.
+  /// Returns losses of single tokens only if all windows are scored.
   SplitLoss validation_loss(std::int64_t val_windows, const Heartbeat& beat);
 
   const Config& config_;
@@ -54,17 +55,17 @@ class Evaluator {
   const Vocabulary& vocabulary_;
   Learner& learner_;
   const EventEmitter& emitter_;
-  const WindowCut val_cut_, train_cut_;  ///< kept: cutting a long text of documents takes longer than what is sampled
+  const WindowCut val_cut_, train_cut_;  ///< kept: dividing a long text of documents takes longer than a sample
 };
 
-/// Windows of a validation split of so many tokens that each evaluation scores: eval.eval_iters batches; where that is
-/// 0 all (the greatest number), if evaluations then take at most a quarter of the run (by the passes of its model over
-/// tokens), else what a tenth of the run allows, at least 32,768 tokens. `interval`: steps between evaluations; 0: not
-/// known, as under a clock.
+/// How many windows of the validation split each evaluation scores: eval.eval_iters batches, if set. Else all of them
+/// (the greatest integer) if evaluations take at most a quarter of the run, measured in passes over tokens; else as
+/// many as fit into a tenth of the run, at least 32,768 tokens. `interval`: steps between evaluations; 0: unknown, as
+/// under a clock.
 std::int64_t windows_to_score(const Config& config, std::int64_t val_tokens, std::int64_t interval);
 
-/// Writes the losses at progress.step into it; the better of trained and averaged weights decides whether they are the
-/// best, which must be below `guessing`. A loss before the first step is never the best: it has no checkpoint.
+/// Stores the losses at progress.step. The better of trained and averaged weights becomes the best if it is below the
+/// best so far and below `guessing`. The evaluation before the first step never does, because it has no checkpoint.
 void record_losses(RunProgress& progress, const EvaluationLosses& losses, double guessing);
 
 }  // namespace chargpt

@@ -14,7 +14,7 @@
 namespace chargpt {
 namespace {
 
-/// Ids of the symbols that both vocabularies have: here, there.
+/// Ids of the symbols that both vocabularies have: (here, there).
 using SharedSymbols = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 SharedSymbols match_symbols(const Vocabulary& here, const Vocabulary& there, const std::string& source) {
@@ -45,7 +45,7 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   try {
     ParameterArena there(parameter_list(config.model, from.vocabulary.size()), config.model.decay, config.train);
     there.load_model(which == Weights::averaged ? from.averaged : from.model, from.path.string());
-    const SharedSymbols whole{{0, 0}};  // a parameter that does not count symbols is one row
+    const SharedSymbols whole{{0, 0}};  // treat other parameters as one row
     for (std::size_t i = 0; i < arena.parameters().size(); ++i) {
       const Parameter& own = arena.parameters()[i];
       const std::int64_t width = own.numel() / (own.counts_symbols ? own.shape[0] : 1);

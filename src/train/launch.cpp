@@ -19,7 +19,7 @@
 namespace chargpt {
 namespace {
 
-/// A whole number of the environment; -1 where there is none.
+/// A whole number from an environment variable; -1 if it has none.
 int number_of(const char* variable) {
   const char* const text = std::getenv(variable);
   if (text == nullptr || *text < '0' || *text > '9') return -1;
@@ -40,20 +40,20 @@ Error cannot_join(const Launch& launch, const std::string& why) {
                                      " processes, which cannot train together: " + why};
 }
 
-/// Where a rank runs: ranks with one machine and one mask share processors.
+/// Where a rank runs. Ranks on the same machine with overlapping masks share processors.
 struct Place {
   std::array<char, 64> machine{};
   cpu_set_t processors{};
 };
 
-/// Those that this process may run on; all, where the system does not tell.
+/// The processors that this process may use; all if the system does not tell.
 cpu_set_t own_processors() {
   cpu_set_t processors;
   if (::sched_getaffinity(0, sizeof processors, &processors) != 0) std::memset(&processors, 0xFF, sizeof processors);
   return processors;
 }
 
-/// What the environment asks for; 0 threads where it does not.
+/// The number of threads that the environment asks for; 0 if it does not.
 Placement asked_for() {
   for (const char* variable : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"})
     if (const std::int64_t threads = number_of(variable); threads > 0) return {threads, variable};
@@ -69,7 +69,7 @@ bool overlap(const Place& a, const Place& b) {
 }  // namespace
 
 std::optional<Launch> launch() {
-  if (std::getenv(parent_variable) != nullptr) return std::nullopt;  // a process that a rank has started is none
+  if (std::getenv(parent_variable) != nullptr) return std::nullopt;  // started by a rank
   for (const Launcher& launcher : launchers) {
     const Launch found{launcher.by, number_of(launcher.rank), number_of(launcher.ranks), number_of(launcher.local)};
     if (found.ranks > 1 && found.rank >= 0) return found;
@@ -81,7 +81,7 @@ std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& w
   std::error_code failed;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "chargpt-mpi.so";
   if (!is_there(path)) throw cannot_join(launch, "this build has no MPI; build it with scripts/build.sh --mpi");
-  // MPI's own modules look for its symbols among those that all can see.
+  // RTLD_GLOBAL: MPI's own plug-ins need its symbols.
   void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) throw cannot_join(launch, ::dlerror());
   const auto make = reinterpret_cast<MakeCommunicator*>(::dlsym(module, make_communicator_name));

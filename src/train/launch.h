@@ -1,5 +1,5 @@
-// Whether this process is one of several that a launcher has started together, and how they find each other. Knows no
-// model.
+// Detects whether a launcher such as mpirun started this process as one of several, and connects them. Independent of
+// models.
 #pragma once
 
 #include <memory>
@@ -10,27 +10,27 @@
 
 namespace chargpt {
 
-/// As mpirun, or srun, tells its processes by their environment.
+/// What mpirun or srun tells a process through environment variables.
 struct Launch {
   std::string by;  ///< "mpirun", "srun"
   int rank = 0, ranks = 1;
-  int local = 0;  ///< rank among those of this machine
+  int local = 0;  ///< rank among the processes of this machine
 };
-/// None where no launcher has started this process, or one that started it alone; and for what a rank has started.
+/// nullopt if no launcher started this process, or only this one, or if a rank started it.
 std::optional<Launch> launch();
 
-/// Joins the others, by the library that lies beside the program. Error unavailable where the program was built without
-/// MPI, or MPI cannot be used.
+/// Connects to the other ranks through the plug-in chargpt-mpi.so beside the program. Error unavailable if the program
+/// was built without MPI, or MPI cannot be used.
 std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& waiting);
 
-/// Each rank of a machine with `gpus` takes one of them, in turn, where --device names none by number.
+/// The GPU of a rank: unless --device names one by number, the ranks of a machine take its GPUs in turn.
 std::string device_of_rank(const std::string& device, int local, std::int64_t gpus);
 
-/// Threads that each rank of this machine should have: OMP_NUM_THREADS or SLURM_CPUS_PER_TASK, else one per processor
-/// that the launcher has bound it to, divided where ranks were bound to the same ones. Asks all ranks.
+/// Threads for each rank on this machine: OMP_NUM_THREADS or SLURM_CPUS_PER_TASK, else the cores that the launcher
+/// bound it to, divided among ranks bound to the same cores. All ranks must call placement().
 struct Placement {
   std::int64_t threads = 1;
-  std::string reason;  ///< "OMP_NUM_THREADS", "2 processors shared by 2 ranks"
+  std::string reason;  ///< "OMP_NUM_THREADS", "2 cores shared by 2 ranks"
 };
 Placement placement(Communicator& ranks);
 

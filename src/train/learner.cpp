@@ -17,7 +17,7 @@ std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
   return symbols;
 }
 
-/// Draws the arena's weights before an engine sees them.
+/// Draws the initial weights before the engine reads them.
 std::unique_ptr<Engine> begun(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                               const std::string& engine, const std::string& device) {
   draw_initial_weights(config.model, arena.parameters(), static_cast<std::uint64_t>(config.train.seed),

@@ -1,7 +1,6 @@
-// What learns: parameters with their moments and averages, the batches they are shown, and the engine that computes a
-// step. Several processes sum their parts of the gradients before the update, and share the
-// windows that they score. Independent of the run: clock, policies, evaluation, listeners, and of how processes send
-// messages.
+// The trainable state: parameters with moments and averages, their batches, and the engine that computes steps. Several
+// ranks sum their gradients before each update, and divide the windows to score. Independent of the run (clock,
+// policies, evaluation, listeners) and of how ranks exchange messages.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +24,22 @@ namespace chargpt {
 struct StepResult {
   double loss = 0;       ///< mean over all micro-batches, nats per token, before the update
   double grad_norm = 0;  ///< before clipping
-  bool updated = true;   ///< false where loss or gradient was not finite: weights and moments are as before
+  bool updated = true;   ///< false if loss or gradient was not finite: nothing was updated
 };
 
-/// At `lr_factor` of the rates in `train`, by the gradients of all ranks' parts together. What the input's heartbeat
-/// throws drops the update whole: weights and moments are as before.
+/// Computes the gradients of all ranks and updates the weights, with `lr_factor` times the rates in `train`. If the
+/// input's heartbeat throws, nothing is updated.
 StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
                      const GradientInput& input, Communicator& ranks);
 
-/// Parts of the gradients, in the arena, become the whole, the same bits on every rank. Returns what the whole step's
-/// are.
+/// Sums the gradients in the arena over all ranks, with the same bits on each. Returns loss and gradient norm of the
+/// whole step.
 Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part);
 
-/// Error data, the same line on every rank, where one has another sum than rank 0: "rank 1 " + `difference`.
+/// Error data, with the same message on every rank, if a rank has another `sum` than rank 0: "rank 1 " + `difference`.
 void check_same(Communicator& ranks, std::uint64_t sum, const std::string& difference);
 
-/// Scores windows that every rank is given, each a part of them: all have all losses, with the bits of one process.
+/// Divides windows among the ranks and scores them. All ranks get all losses, with the same bits as on one process.
 class SharedScorer : public WindowScorer {
  public:
   SharedScorer(WindowScorer& own, Communicator& ranks) : own_(own), ranks_(ranks) {}
@@ -52,28 +51,28 @@ class SharedScorer : public WindowScorer {
   Communicator& ranks_;
 };
 
-/// Fills in the distribution of the next symbol at every place of the windows: (B, T, V).
+/// Fills `q` with the distribution of the next symbol at every position of the windows: (B, T, V), probabilities.
 using NextSymbols = std::function<void(const WindowBatch& windows, std::span<float> q)>;
 
 struct Learner {
-  /// Fresh weights from (config, seed, symbols) on `device`, as choose_device() gives it; `config` must outlive it.
-  /// Errors: usage for options that do not fit together, and as make_engine.
-  /// `ranks`, which must outlive it: the processes that share its steps.
+  /// Makes initial weights from (config, seed, symbols) on `device`, a result of choose_device(). `config` and `ranks`
+  /// (the processes that share each step) must outlive it. Errors: usage for options that contradict each other; as
+  /// make_engine.
   Learner(const Config& config, const Corpus& corpus, const std::string& device, const std::string& engine,
           Communicator& ranks);
 
-  /// From here on targets are mixed with what these teachers say, as train.teacher_weight has it.
+  /// From now on, targets are mixed with the teachers' predictions, weighted by train.teacher_weight.
   void learn_from(NextSymbols teachers) { teachers_ = std::move(teachers); }
-  /// Makes step `step` (0-based) at `lr_factor` of the rates: a function of weights, moments and these numbers. The
-  /// averages are to follow it.
+  /// Makes step `step` (0-based) with `lr_factor` times the rates. It depends on weights, moments and these numbers
+  /// only. Call follow_averages() afterwards.
   StepResult make_step(std::int64_t step, double lr_factor, const Heartbeat& heartbeat);
   void follow_averages() { engine->average(config.ema); }
-  /// False if averages are kept and the checkpoint has none: they start from its trained weights. Error data as
-  /// ParameterArena::load_model.
+  /// Loads weights, moments and averages. Returns false if this run keeps averages and the checkpoint has none: they
+  /// then start from its trained weights. Error data as ParameterArena::load_model.
   bool load(const Checkpoint& checkpoint);
-  /// The weights were changed in the arena, and averages begin with them.
+  /// Tells the engine that the weights in the arena have changed, and restarts the averages from them.
   void start_from_weights();
-  /// The arena, with what the engine has made of it since.
+  /// The arena, brought up to date with the engine.
   ParameterArena& current();
 
   const ModelConfig& model;
@@ -83,14 +82,14 @@ struct Learner {
   BatchSource batches;
   std::unique_ptr<Engine> engine;
   Communicator& ranks;
-  SharedScorer scorer;  ///< of the engine, shared by the ranks
+  SharedScorer scorer;  ///< scores with the engine of each rank
 
  private:
   SoftTargets soft_targets(std::span<const WindowBatch> micro_batches, const Heartbeat& heartbeat);
 
   const std::int64_t vocab_size_;
   NextSymbols teachers_;  ///< empty: none
-  std::vector<float> q_;  ///< what they say of a step's windows
+  std::vector<float> q_;  ///< their distributions for the windows of a step, (B, T, V)
 };
 
 }  // namespace chargpt

@@ -22,7 +22,7 @@ void append(std::vector<std::string>& lines, const std::vector<std::string>& mor
   lines.insert(lines.end(), more.begin(), more.end());
 }
 
-/// Options that this machine does not follow as one would expect.
+/// Notices about options that have less effect on this machine than a user would expect.
 std::vector<std::string> machine_notices(const TrainConfig& train, const Learner& learner, std::int64_t threads) {
   std::vector<std::string> lines;
   if (threads > physical_cores())
@@ -36,8 +36,8 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
   return lines;
 }
 
-/// A text that is read this often is memorized before the run ends, by all that was measured (configs/README.md); by a
-/// model of the ladder, with few parameters for its text, it is not.
+/// By measurements (configs/README.md), a text that is read this often is memorized before the run ends. Models of the
+/// ladder, which have few parameters for their text, do not memorize it.
 std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, std::int64_t interval) {
   constexpr double often = 20;
   if (plan.epochs < often || plan.parameters < plan.train_tokens) return "";
@@ -45,7 +45,7 @@ std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, 
                            format_count(static_cast<std::int64_t>(plan.epochs)) + " times and has " +
                            format_count(plan.parameters) +
                            " parameters, so it will overfit: validation loss will rise well before the end";
-  // The best, and those without improvement that end the run.
+  // The best evaluation, and those without improvement that end the run.
   if (train.patience > 0 && interval <= (plan.max_iters - 1) / (train.patience + 1))
     return line + " (train.patience ends the run then); give a longer text";
   return line + "; give a longer text, --max_epochs 5, or --patience 3";
@@ -66,13 +66,13 @@ std::vector<std::string> notices_of(const Config& config, const Learner& learner
 
 constexpr double bytes_per_float = 4;
 
-/// A sum of products of options may exceed 2^63; an estimate must not wrap around.
+/// Rounds to bytes. In double, because sums of products of options may exceed 2^63.
 std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(
       std::min(bytes, 0.5 * static_cast<double>(std::numeric_limits<std::int64_t>::max())));
 }
 
-/// Threads of the CPU engine that have a window.
+/// Threads of the CPU engine that have work.
 double threads_at_work(const Config& config, const RunSize& run) {
   return static_cast<double>(std::min(config.train.batch_size, run.threads));
 }
@@ -83,7 +83,7 @@ std::string shape_of(const ModelConfig& model) {
          std::to_string(model.n_embd);
 }
 
-/// Tokens whose activations are in memory at a time.
+/// Tokens whose activations are in memory at the same time.
 double tokens_in_flight(const Config& config, const RunSize& run) {
   const auto B = static_cast<double>(config.train.batch_size), T = static_cast<double>(config.model.block_size);
   if (!run.cpu_engine) return B * T;
@@ -136,7 +136,7 @@ PlanEvent plan_of(const Config& config, const Corpus& corpus, const Learner& lea
   std::erase(plan.longer_limits, plan.length_set_by);
   plan.epochs =
       static_cast<double>(steps) * static_cast<double>(plan.tokens_per_step) / static_cast<double>(plan.train_tokens);
-  plan.disk_bytes =  // train.keep of them, and the best
+  plan.disk_bytes =  // train.keep checkpoints and the best
       whole_bytes(checkpoint_bytes(learner.arena) * static_cast<double>(config.train.keep + 1));
   plan.leaks = leaks(learner.model);
   plan.notices = notices_of(config, learner, state.threads, steps);
@@ -172,7 +172,7 @@ void check_memory(const Config& config, const RunSize& run, std::int64_t availab
   const std::int64_t estimate = memory_estimate(config, run);
   if (static_cast<double>(estimate) <= 1.5 * static_cast<double>(available)) return;
   const auto option = [](const char* name, std::int64_t value) { return name + (" = " + std::to_string(value)); };
-  // the CPU engine takes one window a thread, however many are in a batch
+  // The CPU engine takes one window per thread, whatever the batch size.
   const std::string first = run.cpu_engine ? "--threads " + std::to_string(run.threads)
                                            : option("train.batch_size", config.train.batch_size) +
                                                  " (and raise train.gradient_accumulation_steps)";

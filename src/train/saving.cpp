@@ -38,7 +38,7 @@ void Saver::save(const RunState& state) {
   saved_step_ = state.step;
 }
 
-/// A disk may fail once and not again: what fails is tried once more.
+/// Saves a checkpoint. Retries once, because disk errors can be transient.
 SavedCheckpoint Saver::write(const RunState& state) {
   ParameterArena& arena = learner_.current();
   const std::vector<TensorView> weights = arena.model_tensors(), moments = arena.optimizer_tensors(),

@@ -1,5 +1,5 @@
-// Saving a run under way: its folder, and what its checkpoints hold. Knows no loss and no policy: it saves what it is
-// told to, when it is told to.
+// Saves checkpoints of a training run in its folder. Independent of losses and policies: the trainer decides when to
+// save.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,29 @@ namespace chargpt {
 
 class Saver {
  public:
-  /// Saves `learner` and `config` as they are when it is told to; all must outlive it.
+  /// Saves the state that `learner` and `config` have at each call; all arguments must outlive it.
   Saver(const ResolvedConfig& config, const Vocabulary& vocabulary, Learner& learner, const EventEmitter& emitter);
 
-  /// The folder to save in; without one nothing is saved. Error io if it does not exist.
+  /// Sets the folder to save in; without one, save() writes nothing. Error io if it does not exist.
   void save_in(std::filesystem::path run);
 
   const std::filesystem::path& run() const { return run_; }
-  /// Error io if the folder was renamed or removed: there is no point in going on without it.
+  /// Error io if the folder was renamed or removed, so that the run does not continue in vain.
   void check() const;
 
-  /// The run is already at this checkpoint.
+  /// Takes over the checkpoint from which the run continues.
   void go_on_from(const Checkpoint& checkpoint);
-  /// A checkpoint of `state`, unless nothing is saved. Error io where two attempts failed.
+  /// Saves a checkpoint of `state`, if there is a folder. Error io if two attempts failed.
   void save(const RunState& state);
   bool has_saved(std::int64_t step) const { return saved_step_ == step; }
-  /// The newest checkpoint, or the one that the run goes on from; empty: there is none.
+  /// The newest checkpoint, or the one from which the run continues; empty if there is none.
   const std::filesystem::path& last_checkpoint() const { return last_checkpoint_; }
 
  private:
   SavedCheckpoint write(const RunState& state);
 
   std::filesystem::path run_;
-  Descriptor folder_{-1};  ///< of run_, to notice that it was renamed or removed
+  Descriptor folder_{-1};  ///< of run_, to detect that it was renamed or removed
   const ResolvedConfig& config_;
   const Vocabulary& vocabulary_;
   Learner& learner_;

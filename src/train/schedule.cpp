@@ -10,11 +10,11 @@
 namespace chargpt {
 namespace {
 
-constexpr std::int64_t never = 1'000'000'000'000;  ///< step
-/// The end needs the last evaluation and save, and some more, as a machine's speed varies. An update is begun before
-/// the share is 1, so that one more is needed too.
+constexpr std::int64_t never = 1'000'000'000'000;  ///< a number of steps
+/// Seconds to reserve for the end, as a multiple of the last evaluation and save, because a machine's speed varies. One
+/// more update is reserved as well: it may begin just before the share reaches 1.
 constexpr double reserved = 1.2;
-/// An evaluation on the way comes after at least so many times the time that the one before took.
+/// Before the next evaluation, train at least this many times as long as the last evaluation took.
 constexpr float training_per_evaluation = 9;
 
 }  // namespace
@@ -108,7 +108,7 @@ Schedule::Schedule(const Config& config, std::int64_t train_tokens, std::vector<
       steps_(most_steps(config, train_tokens).value_or(0)) {}
 
 void Schedule::resume() {
-  // Updates made without a clock get share 0.
+  // Updates that were made without a clock get share 0.
   progress_.shares.resize(by_clock() ? static_cast<std::size_t>(progress_.step) : 0);
   for (std::int64_t update = 0; update < std::ssize(progress_.shares); ++update) follow_share(update);
   look();
@@ -125,7 +125,7 @@ void Schedule::look() {
     share_ = std::max(share_, clock_.agreed(measured()));
 }
 
-/// max(s / N, t / T): t since the first update, T all that there is for updates and evaluations.
+/// max(s / N, t / T) for step s of N, t seconds since the first update, and T seconds for all updates and evaluations.
 float Schedule::measured() const {
   const std::int64_t step = progress_.step;
   if (replays() > 0) return step < replays() ? replayed_[static_cast<std::size_t>(step)] : 1;
@@ -133,7 +133,7 @@ float Schedule::measured() const {
   const bool by_steps = steps_ > 0 || !by_clock();
   if (by_steps && step >= steps_) return 1;
   const double of_steps = by_steps ? static_cast<double>(step) / static_cast<double>(steps_) : 0;
-  if (!by_clock() || step == 0) return below_1(of_steps);  // one update is made, however few the seconds
+  if (!by_clock() || step == 0) return below_1(of_steps);  // at least one update is made
   const double setup = progress_.setup_seconds + (updates_begun_ ? 0 : clock_.process_seconds());
   const double spent = clock_.seconds() - setup, all = spent + seconds_left();
   return spent >= all ? 1 : below_1(std::max(spent / all, of_steps));
@@ -158,11 +158,11 @@ void Schedule::follow_update(double seconds) {
   follow_share(progress_.step - 1);
 }
 
-/// An evaluation is due where a tenth of the run has passed since the last one ended, and where evaluations take no
-/// more than a tenth of the time. All this is a function of the shares.
+/// Decides whether an evaluation is due after this update: the run must have entered another tenth since the last one,
+/// and evaluations must take at most a tenth of the time. It depends on the shares only, so a replay repeats it.
 void Schedule::follow_share(std::int64_t update) {
   const float share = progress_.shares[static_cast<std::size_t>(update)];
-  if (update == due_after_ || share < since_) {  // the latter where a resumed run has more time
+  if (update == due_after_ || share < since_) {  // the latter if a resumed run has more time
     cost_ = update > 0 ? std::max(0.0F, share - progress_.shares[static_cast<std::size_t>(update - 1)]) : 0;
     since_ = share;
   }

@@ -25,14 +25,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Without links and "..", as far as the system says.
+/// Resolves links and "..", as far as the file system allows.
 std::string whole_path(const fs::path& path) {
   std::error_code failed;
   const fs::path found = fs::weakly_canonical(fs::absolute(path, failed), failed);
   return (failed ? path : found).string();
 }
 
-/// "it lacks 'x' (U+0078), which this text has"
+/// How the vocabularies differ: "it lacks 'x' (U+0078), which this text has".
 std::string difference_of(const Vocabulary& teacher, const Vocabulary& own) {
   if (teacher.units() != own.units())
     return line_of("its data.units is ", enum_name(teacher.units()), " and that of this run ", enum_name(own.units()));
@@ -43,7 +43,8 @@ std::string difference_of(const Vocabulary& teacher, const Vocabulary& own) {
   return "it has " + some_of(characters_only_in(teacher, own)) + ", which this text lacks";
 }
 
-/// Of a run its best, or that of `then`; `notices`: on checkpoints that are damaged.
+/// Loads a teacher: from a run its best checkpoint, or the step in `then` if that is not null. `notices`: about damaged
+/// checkpoints.
 Checkpoint loaded(const std::string& teacher, const TeacherWeights* then, std::vector<std::string>& notices) {
   const fs::path path = run_meant(teacher);
   const bool same_step = then != nullptr && fs::is_directory(path);
@@ -111,7 +112,7 @@ Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::in
     teacher.check(config, corpus);
     if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty()) {
       notices_.push_back("the teacher " + teacher.shown + " " + line);
-      caution = "a teacher " + line;  // for exports too, so without its path
+      caution = "a teacher " + line;  // goes into exports, so it has no path
     }
   }
   if (teachers_.empty()) return;

@@ -1,5 +1,5 @@
-// Trained runs that another run learns from (train.teacher): found, loaded, held against what it trains on, and the
-// mean of what they say. Knows no step and no loss.
+// Trained runs that another run learns from (train.teacher): finds and loads them, checks that they fit, and averages
+// their predictions. Independent of steps and losses.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace chargpt {
 
 class Teachers {
  public:
-  /// The checkpoints that train.teacher names, of a run its best, for a run that trains on `corpus`; where `then` has
-  /// one of the same name, of a run that step. Errors: usage for a teacher that is named twice, sees its own targets,
-  /// or whose windows are shorter than this run's; data for one of another vocabulary; else as load_checkpoint and
-  /// InferenceModel. `caution`: who may have seen the validation split, if any.
+  /// Loads the checkpoints that train.teacher names, for a run that trains on `corpus`. From a run it takes the best
+  /// checkpoint or, for a name in `then`, the step given there. Errors: usage for a teacher that is named twice, sees
+  /// its own targets or has shorter windows than this run; data for a teacher with another vocabulary; as
+  /// load_checkpoint and InferenceModel. `caution` is set if a teacher may have seen the validation split.
   Teachers(const ResolvedConfig& config, const Corpus& corpus, std::int64_t threads,
            const std::vector<TeacherWeights>& then, std::string& caution);
   ~Teachers();
@@ -33,16 +33,17 @@ class Teachers {
   void refuse_own(const std::filesystem::path& run) const;
 
   bool empty() const { return teachers_.empty(); }
-  /// What they are, in the order of train.teacher.
+  /// Name, step and checksum of each teacher, in the order of train.teacher.
   std::vector<TeacherWeights> weights() const;
-  /// Lines for people: what is learned, and who may have seen the validation split.
+  /// Notices: what the run learns from, and which teachers may have seen the validation split.
   const std::vector<std::string>& notices() const { return notices_; }
 
-  // Teachers run on the windows of each step rather than once over the train split. It costs no memory (65 symbols are
-  // 260 MB of float32 for each MB of text), no more time (`quick` sees a fifth of 1 MB, `default` three times all of
-  // it; windows that overlap by half, without which a window's first places would have no context, are two passes), and
-  // a teacher then knows just what the student can know at each place.
-  /// The mean of their distributions of the next symbol, of every place of the windows: (B, T, V).
+  // Teachers run on the windows of each step, not once on the whole train split. That needs no storage (65 symbols are
+  // 260 MB of float32 for each MB of text) and no more time: `quick` sees a fifth of its 1 MB, `default` three times
+  // all of it, and one pass over the split would need overlapping windows, which double the cost. Above all, a teacher
+  // then has the same context as the student at each position.
+  /// Fills `q` with the mean of the teachers' distributions of the next symbol at every position of the windows: (B, T,
+  /// V), probabilities.
   void predict(const WindowBatch& windows, std::span<float> q);
 
  private:
@@ -52,11 +53,11 @@ class Teachers {
   std::vector<float> logits_;
 };
 
-/// Error data where a teacher that `checkpoint` learned from has other weights now. Teachers changed by an option
-/// are not compared.
+/// Error data if the weights of a teacher have changed since `checkpoint` learned from it. Teachers that an option has
+/// replaced are not compared.
 void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& now);
 
-/// Error data, the same on every rank, where they do not all have the same teachers.
+/// Error data, with the same message on every rank, if the ranks have different teachers.
 void check_same_teachers(Communicator& ranks, const std::vector<TeacherWeights>& weights);
 
 }  // namespace chargpt

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// The corpus, after the checks that come before anything large is allocated.
+/// Returns the corpus after all checks that must precede large allocations.
 Corpus checked(Corpus corpus, const Config& config, const std::string& engine, const std::string& device,
                std::int64_t threads) {
   check_model_config(config.model);
@@ -57,7 +57,7 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       clock_(options.clock, options.process_started, ranks_),
       schedule_(settings(), corpus_.train().size(), options.replayed_shares, state_, clock_),
       stop_(options.stop),
-      emitter_(clock_, state_, ranks_.alone() ? stop_ : nullptr),  // several ranks end a step together, or not at all
+      emitter_(clock_, state_, ranks_.alone() ? stop_ : nullptr),  // several ranks end a step together
       learner_(settings(), corpus_, device_, options.engine, ranks_),
       evaluator_(settings(), corpus_, learner_, state_, emitter_),
       saver_(config_, corpus_.vocabulary(), learner_, emitter_),
@@ -74,7 +74,7 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
   notices_ = teachers_.notices();
 }
 
-/// Takes over all of the checkpoint's progress; the parts drop what changed options have made void.
+/// Takes over the checkpoint's progress, then resets what changed options invalidate.
 void Trainer::resume_from(const Checkpoint& checkpoint) {
   const std::string source = checkpoint.path.string();
   const Config &asked = settings(), &earlier = checkpoint.config.config;
@@ -91,12 +91,12 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   for (const std::string& line : changed_options(earlier, asked)) notices_.push_back("changed: " + line);
   if (asked.train.patience != earlier.train.patience) begin_patience_anew();
   if (schedule_.by_clock() ? asked.train.max_seconds > earlier.train.max_seconds : schedule_.steps() > state_.max_iters)
-    begin_patience_anew();  // more steps give the run time to improve again
+    begin_patience_anew();  // more steps may improve the loss again
   state_.max_iters = schedule_.steps();
   state_.val_windows = std::min(state_.val_windows, evaluator_.all_windows());
   if (const std::int64_t before = state_.val_windows; before == 0 || asked.eval.eval_iters != earlier.eval.eval_iters) {
     choose_windows();
-    if (before > 0 && state_.val_windows != before) {  // its losses compare with none of before
+    if (before > 0 && state_.val_windows != before) {  // losses on other windows do not compare
       state_.best_val_loss = infinite;
       state_.best_step = RunProgress::no_step;
       begin_patience_anew();
@@ -105,14 +105,14 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   schedule_.resume();
 }
 
-/// Best and patience compare losses of the same windows, so that a run keeps its number.
+/// A run keeps its number of windows, because best and patience compare losses of the same windows.
 void Trainer::choose_windows() {
   state_.val_windows =
       std::min(evaluator_.all_windows(),
                windows_to_score(settings(), corpus_.val().size(), evaluation_interval(settings(), schedule_.steps())));
 }
 
-/// Fewer before the first step: nothing compares with that loss, unless weights were inherited.
+/// The step-0 evaluation scores few windows, because nothing compares with it, unless the run inherited weights.
 std::int64_t Trainer::windows_now() const {
   constexpr std::int64_t few = 8192;  // tokens
   if (state_.step > 0 || inherited_) return state_.val_windows;
@@ -125,7 +125,7 @@ void Trainer::begin_patience_anew() {
   if (settings().train.patience > 0) notices_.emplace_back("patience starts over");
 }
 
-/// Times the second forward pass; the first warms up.
+/// Seconds to score one window: times the second forward pass, because the first warms up.
 double Trainer::seconds_per_window() {
   evaluator_.score_some();
   const double begun = clock_.now();
@@ -133,7 +133,7 @@ double Trainer::seconds_per_window() {
   return (clock_.now() - begun) / static_cast<double>(windows);
 }
 
-/// What there is time for under max_seconds, by the pace of a few forward passes.
+/// Steps that fit into max_seconds, estimated from a few forward passes.
 std::int64_t Trainer::estimated_steps() {
   if (schedule_.replays() > 0) return schedule_.replays();
   const TrainConfig& train = settings().train;
@@ -147,7 +147,8 @@ std::int64_t Trainer::estimated_steps() {
   return most > 0 ? std::min(most, planned) : planned;
 }
 
-/// For so many steps to come; none if there are none or the run is to stop. The first of those timed warms up.
+/// Estimated seconds for the remaining steps, evaluations included; nullopt if none remain or a stop was requested. The
+/// first step warms up, so it is not counted.
 std::optional<double> Trainer::measured_seconds(std::int64_t to_come) {
   constexpr double enough = 0.3;
   const auto steps = static_cast<double>(to_come);
@@ -191,7 +192,7 @@ PlanEvent Trainer::plan(bool measure) {
   return event;
 }
 
-/// Of several ranks each has read for itself what it starts from.
+/// Checks that all ranks have loaded the same weights and step.
 void Trainer::check_same_start() {
   if (ranks_.alone()) return;
   const std::uint64_t sum =
@@ -206,12 +207,12 @@ void Trainer::announce() {
   for (const std::string& line : event.notices) emitter_.notice(line);
 }
 
-/// Work that a stop has called off is left undone, and the run saved without it.
+/// The loop of run(). Interrupted work is dropped, and the run is saved without it.
 Ending Trainer::run_to_end() {
   announce();
   saved_at_ = clock_.seconds();
   std::optional<Ending> ending;
-  bool evaluated = false;  // or ended, which a save of the same step does not know
+  bool evaluated = false;  // or the time ran out after the save of this step
   try {
     if (schedule_.evaluation_due() && evaluated_step_ != state_.step) evaluate_and_save();
     if (state_.step == 0 && schedule_.by_clock() && schedule_.replays() == 0 &&
@@ -250,7 +251,7 @@ StepEvent Trainer::make_step() {
   const double spent = clock_.now() - begun;
   state_.training_seconds += spent;
   state_.seconds = clock_.seconds();
-  state_.val_loss = state_.averaged_val_loss = infinite;  // not evaluated here
+  state_.val_loss = state_.averaged_val_loss = infinite;  // this step is not evaluated
   schedule_.follow_update(spent);
   schedule_.look();
   const StepEvent event{
@@ -276,9 +277,9 @@ std::optional<Ending> Trainer::reason_to_end() const {
   return std::nullopt;
 }
 
-/// If called off on the way, it leaves nothing behind: a resumed run does it again.
+/// Evaluates and records the losses. An interruption leaves nothing behind, so a resumed run repeats it.
 void Trainer::evaluate() {
-  saver_.check();  // without it there is no point in going on
+  saver_.check();  // no point in continuing without it
   const std::int64_t windows = windows_now();
   const EvaluationLosses losses = evaluator_.evaluate(windows);
   state_.exact = windows == evaluator_.all_windows();
@@ -304,7 +305,7 @@ void Trainer::evaluate() {
   if (text) emitter_.emit(*text);
 }
 
-/// The loss of guessing, near ln V, is not worth a checkpoint.
+/// Evaluates, and saves unless this is step 0: its loss is that of guessing (near ln V), not worth a checkpoint.
 void Trainer::evaluate_and_save() {
   const double begun = clock_.now();
   evaluate();
@@ -319,14 +320,14 @@ void Trainer::evaluate_and_save() {
   state_.closing_seconds = evaluating + saving_seconds_;
 }
 
-/// What fails here is saved the next time.
+/// Saves unless the last save was less than `soonest` seconds ago. After a failure, the next save tries again.
 void Trainer::save_on_the_way(double soonest) {
   if (soonest > 0 && !clock_.agreed(clock_.seconds() >= saved_at_ + soonest)) return;
   try {
     save();
   } catch (const Error& failure) {
     if (failure.code() != ExitCode::io) throw;
-    best_losses_.clear();  // of a checkpoint that is missing
+    best_losses_.clear();  // their checkpoint is missing
     emitter_.notice(line_of(failure.what(), "; training goes on"));
   }
   schedule_.look();
@@ -344,7 +345,7 @@ void Trainer::save() {
   } catch (const Error&) {
     failure = std::current_exception();
   }
-  saving_seconds_ = clock_.agreed(clock_.now() - begun);  // the ranks that save nothing are told
+  saving_seconds_ = clock_.agreed(clock_.now() - begun);  // rank 0 saves and tells the others
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -354,7 +355,7 @@ EndEvent Trainer::ended() const {
           .max_iters = state_.max_iters,
           .patience = settings().train.patience,
           .max_seconds = settings().train.max_seconds,
-          .seconds = state_.seconds};  // of the last save, from which a resumed run counts on
+          .seconds = state_.seconds};  // of the last save, where a resumed run continues
 }
 
 void Trainer::init_from(const Checkpoint& checkpoint) {

@@ -1,4 +1,4 @@
-// The loop: repeats steps, evaluates, saves, emits events. Knows no model by name and never prints.
+// The training loop: makes steps, evaluates, saves, emits events. Independent of model types; it never prints.
 #pragma once
 
 #include <atomic>
@@ -30,71 +30,72 @@ struct TrainerOptions {
   std::string device = "auto";
   std::string engine = "auto";
   std::int64_t threads = 0;
-  /// Checked between the parts of everything that takes long: once it is set, the step or evaluation under way is
-  /// dropped whole, and the run saved and ended.
+  /// Checked between the parts of all long work: once it is set, the current step or evaluation is dropped, and the run
+  /// is saved and ends.
   const std::atomic<bool>* stop = nullptr;
-  double process_started = 0;          ///< seconds on the clock, for `seconds` from process start; 0: now
-  std::string program_version;         ///< kept in checkpoints
+  double process_started = 0;          ///< on the clock; `seconds` counts from it; 0: now
+  std::string program_version;         ///< stored in checkpoints
   std::function<double()> clock = {};  ///< seconds; empty: the steady clock
-  /// Shares of max_seconds (RunProgress::shares) of another run with the same options, to be replayed; empty: none.
+  /// Shares of time (RunProgress::shares) of another run with the same options, to be replayed; empty: none.
   std::vector<float> replayed_shares = {};
-  /// Of a resumed run: the teacher checkpoints that it used. Empty: each teacher's best.
+  /// For a resumed run: the teacher checkpoints that it used. Empty: the best of each teacher.
   std::vector<TeacherWeights> teachers = {};
-  /// The processes that train the run together; null: this one alone. All have the same config, text and checkpoint;
-  /// rank 0 alone has a run folder and listeners. It must outlive the trainer.
+  /// The ranks that train the run together; null: this process alone. It must outlive the trainer. All ranks have the
+  /// same config, text and checkpoint; only rank 0 has a run folder and listeners.
   Communicator* ranks = nullptr;
 };
 
 class Trainer {
  public:
-  /// A new run: weights from (config, seed). Errors: usage for options that do not fit together, data for a text too
-  /// short, unavailable for the device, memory if a step does not fit.
+  /// Starts a new run with weights from (config, seed). Errors: usage for options that contradict each other, data for
+  /// a text that is too short, unavailable for a missing device, memory if a step does not fit.
   Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& options);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
   /// Error usage if a teacher belongs to this run.
   void refuse_teachers_in(const std::filesystem::path& run) const { teachers_.refuse_own(run); }
-  /// The run folder, made and locked; without one nothing is written.
+  /// Sets the run folder, already made and locked; without one, nothing is written.
   void save_in(const std::filesystem::path& run) { saver_.save_in(run); }
-  /// Goes on from a checkpoint (weights, moments, step, best). Differences that break bit-exactness become notices, as
-  /// do changed options. The text is the checkpoint's.
+  /// Continues from a checkpoint (weights, moments, step, best) of the same text. Changed options, and differences that
+  /// break bit-exactness, become notices. Errors: data.
   void resume_from(const Checkpoint& checkpoint);
-  /// Weights only, from another run; rows of embedding and head are matched by symbol, new symbols keep their fresh
-  /// rows.
+  /// Takes only the weights from another run. Rows of embedding and head are matched by symbol; new symbols keep their
+  /// initial rows.
   void init_from(const Checkpoint& checkpoint);
 
   void add_listener(std::shared_ptr<Listener> listener) { emitter_.add_listener(std::move(listener)); }
 
-  /// Sizes, epochs, disk; under train.max_seconds steps and epochs are estimated from a few windows scored. `measure`:
-  /// seconds and memory too, from steps that are made and not undone: the trainer is of no use for a training then.
+  /// The plan: sizes, epochs, disk space; under train.max_seconds, it estimates steps and epochs by scoring a few
+  /// windows. `measure`: also seconds and memory, from trial steps that are not undone, so the trainer cannot train
+  /// afterwards.
   PlanEvent plan(bool measure);
-  /// Until max_iters, patience, max_seconds or stop. Emits the plan, evaluates at step 0, evaluates and saves every
-  /// eval_interval and at the end, and saves ten minutes after the last save; a stop saves without evaluating, and what
-  /// it has dropped is done again, to the same bits, when the run goes on. At least one step is taken, however few the
-  /// seconds. A save that fails on the way is a notice, at the end an Error. Error diverged, naming the last good
-  /// checkpoint, if loss or gradient is not finite; weights that are not finite are never saved. Emits why it ended.
+  /// Trains until max_iters, patience, max_seconds or stop; emits the plan first and the end last. Evaluates at step 0,
+  /// every eval_interval and at the end; saves after each evaluation but that of step 0, and ten minutes after the last
+  /// save. A stop saves without evaluating; a resumed run repeats the dropped work with the same bits. Makes at least
+  /// one step, however short max_seconds. A failed save is a notice, at the end an Error. Error diverged, naming the
+  /// last good checkpoint, if a loss or gradient is not finite; weights that are not finite are never saved.
   Ending run();
-  /// One step; nothing is evaluated or saved. Error diverged as run().
+  /// Makes one step without evaluating or saving. Error diverged as run().
   StepEvent step();
 
   const RunState& state() const { return state_; }
-  /// Of teachers, or set by init_from(): why validation losses may be too low. Empty: nothing suggests it.
+  /// Why validation losses may be too low, because of a teacher or of init_from(); "" if nothing suggests it.
   const std::string& caution() const { return caution_; }
-  /// Losses of the validation split by the best checkpoint, as scoring its file gives them; empty unless this process
-  /// has scored the whole split on a CPU.
+  /// Losses of the validation split's tokens by the best checkpoint, equal to those from scoring its file. Empty unless
+  /// this process has scored the whole split on a CPU.
   const std::vector<float>& best_losses() const { return best_losses_; }
-  /// Why no further step would be made; none if one would.
+  /// Why the run ends now; nullopt if another step should follow.
   std::optional<Ending> reason_to_end() const;
-  /// Why run() ended.
+  /// The event for the end of run().
   EndEvent ended() const;
-  /// Since process start, over all processes.
+  /// Seconds since the process started, plus those of earlier processes of the run.
   double seconds() const { return clock_.seconds(); }
-  /// As it was asked for.
+  /// The config as the user asked for it.
   const ResolvedConfig& config() const { return config_; }
   const Corpus& corpus() const { return corpus_; }
   Engine& engine() { return *learner_.engine; }
-  /// With what the engine has made of it.
+  /// The arena, brought up to date with the engine.
   ParameterArena& arena() { return learner_.current(); }
 
  private:
@@ -117,7 +118,7 @@ class Trainer {
   void save_on_the_way(double soonest = 600);
   void save();
 
-  // In the order in which they need each other.
+  // Each member may use those before it.
   OneProcess alone_;
   Communicator& ranks_;
   const std::int64_t threads_;
@@ -135,14 +136,14 @@ class Trainer {
   Evaluator evaluator_;
   Saver saver_;
   DivergenceCheck divergence_;
-  std::vector<std::string> notices_;  ///< for the plan
+  std::vector<std::string> notices_;  ///< shown with the plan
   std::optional<PlanEvent> planned_;
   std::int64_t evaluated_step_ = RunProgress::no_step;
-  bool stop_agreed_ = false;  ///< of several ranks
-  bool inherited_ = false;    ///< weights of another run
+  bool stop_agreed_ = false;  ///< by all ranks
+  bool inherited_ = false;    ///< started from the weights of another run
   std::vector<float> best_losses_;
-  double saving_seconds_ = 0;  ///< of the last save
-  double saved_at_ = 0;        ///< seconds of the run
+  double saving_seconds_ = 0;  ///< duration of the last save
+  double saved_at_ = 0;        ///< when the last save began, in seconds of the run
   Ending saved_as_ = Ending::unknown;
 };
 
