@@ -1,5 +1,5 @@
-// A table of fixed size for what was seen in each context at each decision; if it is full, the least seen entries are
-// replaced. About one unseen context in 6,000 is mistaken for another one.
+// A table of fixed size that stores which bits occurred at each decision in each context; if it is full, new entries
+// replace those seen least. About one unseen context in 6,000 is mistaken for another one.
 #pragma once
 
 #include <algorithm>

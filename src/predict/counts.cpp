@@ -35,8 +35,8 @@ std::vector<double> stretched_logits() {
   return logits;
 }
 
-/// By symbol: letters, folded to lower case, apostrophes, and everything outside ASCII; 0 for characters between
-/// words.
+/// Maps symbols to the letters of words: letters folded to lower case, apostrophes, and everything outside ASCII; 0 for
+/// characters between words.
 std::vector<std::uint32_t> letters_of(const Vocabulary& vocabulary) {
   std::vector<std::uint32_t> letters(static_cast<std::size_t>(vocabulary.size()));
   for (std::size_t id = 0; id < letters.size(); ++id) {

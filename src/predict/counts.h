@@ -1,8 +1,8 @@
-// Counts in contexts of a text, as a distribution of the next symbol. A symbol is a sequence of binary decisions
-// (SymbolTree). At each decision a dozen contexts (the last 0 to 6 symbols, words, the column, what followed the last
-// two symbols before) and the longest match of 6 symbols or more in the counted text give predictions, which a mixer
-// weighs. Each symbol is predicted, then counted. Source: context mixing, Mahoney (2005, PAQ; lpaq); see README.md.
-// Independent of networks.
+// Predicts the next symbol from counts in contexts of a text. A symbol is a sequence of binary decisions (SymbolTree).
+// At each decision a dozen contexts (the last 0 to 6 symbols, words, the column, what followed the last two symbols
+// before) and the longest match of 6 symbols or more in the counted text give predictions, which a mixer weighs. Each
+// symbol is predicted, then counted. Source: context mixing, Mahoney (2005, PAQ; lpaq); see README.md. Independent of
+// networks.
 #pragma once
 
 #include <array>
@@ -26,12 +26,12 @@ class Counts {
   /// Number of symbols that a history depends on; lines and words are shorter.
   static constexpr std::int64_t reach = 256;
 
-  /// The end of a text, as the contexts use it. Empty at the start of a document.
+  /// The end of a text, which selects the contexts. Empty at the start of a document.
   struct History {
     std::array<std::int64_t, orders> recent;                     ///< the last symbol first; -1: before the text
     std::uint64_t word = 0, previous_word = 0, word_before = 0;  ///< hashes; 0: empty; `word` is the current word
     std::int64_t column = 0;
-    /// Index in the counted text of the symbol that should follow (-1: without a match), and the length of the match.
+    /// Index in the counted text of the symbol that should follow (-1: no match), and the length of the match.
     std::int64_t match = -1, matched = 0;
     History() { recent.fill(-1); }
   };

@@ -1,7 +1,7 @@
 // A network mixed with counts at each decision of the symbol tree; the network's probability is one more input. Frozen:
-// two weights say how much each counts, and nothing is learned from the scored text. Adaptive: counts also count the
-// scored text, weights selected by context learn from it, and so does the network if it can. Source: Mahoney (2005);
-// README.md links the measurements.
+// two fixed weights, and nothing is learned from the scored text. Adaptive: the counts include the scored text, and
+// weights selected by context learn from it, as does the network if it can. Source: Mahoney (2005); README.md links the
+// measurements.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 
 namespace chargpt {
 
-/// A distribution of the next symbol, given the symbols so far. Returns logits up to a constant: their softmax is the
-/// distribution.
+/// Predicts the distribution of the next symbol from the symbols so far. It returns logits, which may be off by a
+/// constant: their softmax is the distribution.
 class Predictor : public WindowScorer {
  public:
   struct Rows {
