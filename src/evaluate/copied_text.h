@@ -12,7 +12,7 @@ namespace chargpt {
 /// The parts of some texts that occur in a source.
 struct CopiedText {
   /// For each token, the length of the longest stretch that ends with it, within its text, and occurs in the source; 0
-  /// if the token does not.
+  /// if the token itself does not occur there.
   std::vector<std::int64_t> match;
   /// The longest stretch: its length, the index of its text, its first token, and its first occurrence in the source.
   std::int64_t longest = 0, text = 0, begin = 0, source_begin = 0;

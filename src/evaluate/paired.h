@@ -58,7 +58,7 @@ double level_of_look(std::int64_t number);
 std::optional<std::int64_t> seeds_to_decide(const MeanEstimate& difference, std::int64_t seeds, double level,
                                             std::int64_t comparisons);
 
-// The distribution behind these functions.
+// Student's t distribution, which the functions above use.
 
 /// P(|T| >= |t|) of Student's t with `df` > 0 degrees of freedom (need not be whole). Exact to about 1e-12.
 double student_p(double t, double df);

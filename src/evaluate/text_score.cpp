@@ -54,7 +54,7 @@ class MeansByContext {
   std::int64_t most_ = 0;
 };
 
-/// The kinds of base/utf8.h come first.
+/// The kinds of base/characters.h come first.
 constexpr std::array<std::string_view, 9> class_names = {"small letters", "capital letters", "other letters",
                                                          "digits",        "combining marks", "other characters",
                                                          "spaces",        "line ends",       "ends of documents"};

@@ -1,4 +1,4 @@
-// How much each character of a text surprises a model, and by what kind of character. Independent of files and colours.
+// Mean losses of a text by context length, kind of character and line. Independent of files and colours.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, TokenView text, st
 /// For texts with documents, by the number of characters since the document's start: 0, 1, 2, 3 to 4, ...
 std::vector<MeanLoss> losses_by_place(TokenView text, std::span<const float> losses);
 
-/// By kind of character: the kinds of base/utf8.h, spaces, line ends, ends of documents. Kinds that do not occur are
-/// omitted.
+/// By kind of character: the kinds of base/characters.h, spaces, line ends, ends of documents. Kinds that do not occur
+/// are omitted.
 std::vector<MeanLoss> losses_by_class(TokenView text, std::span<const float> losses, const Vocabulary& vocabulary);
 
 /// A line of the text with its end, which may be the end of a document: losses [begin, end).
