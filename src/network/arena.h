@@ -24,7 +24,7 @@ class ParameterArena {
   ParameterArena(const ParameterArena&) = delete;
   ParameterArena& operator=(const ParameterArena&) = delete;
 
-  /// In memory order: group after group.
+  /// The parameters in memory order, group after group.
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<ParameterGroup>& groups() const { return groups_; }
   std::span<const Parameter> parameters_of(const ParameterGroup& group) const;
@@ -45,7 +45,7 @@ class ParameterArena {
   std::vector<TensorView> model_tensors() const;
   /// "moment1.NAME" and "moment2.NAME" of every parameter whose rule uses them (zeros before the first update).
   std::vector<TensorView> optimizer_tensors();
-  /// Empty if train.ema is off.
+  /// Views of the averaged weights; empty if train.ema is off.
   std::vector<TensorView> averaged_tensors() const;
   /// The load functions throw the errors of read_weights().
   void load_model(const Tensors& file, const std::string& source);

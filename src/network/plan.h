@@ -44,8 +44,8 @@ struct RopeAngles {
 };
 RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double base);
 
-/// (positions, width): column 2i contains sin(p / base^(2i/width)), column 2i+1 the cosine of the same angle. Source:
-/// Vaswani et al., "Attention is all you need" (2017), section 3.5.
+/// Sinusoidal position vectors, (positions, width): column 2i contains sin(p / base^(2i/width)), column 2i+1 the cosine
+/// of the same angle. Source: Vaswani et al., "Attention is all you need" (2017), section 3.5.
 std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double base = 10000.0);
 
 struct Plan : Layers {

@@ -25,11 +25,11 @@ class SequenceCache {
   /// Stores keys and values k, v (count, hs) with row stride `ld` for positions from `first`.
   void store(long layer, std::int64_t slot, long head, long first, long count, const float* k, const float* v, long ld);
 
-  /// (block_size)
+  /// The ids of a sequence: (block_size).
   std::int64_t* tokens(std::int64_t slot) { return tokens_.data() + slot * plan_.block_size; }
-  /// In the panels of Kernels::attention: (positions / panel_width, hs, panel_width).
+  /// The keys of a head, in the panels of Kernels::attention: (positions / panel_width, hs, panel_width).
   float* keys(long layer, std::int64_t slot, long head) const;
-  /// (block_size, hs)
+  /// The values of a head: (block_size, hs).
   float* values(long layer, std::int64_t slot, long head) const;
 
   /// Input (C) of the convolution before a sublayer (attention, mlp) at `position`. Only the last `conv_width`

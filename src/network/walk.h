@@ -16,7 +16,7 @@ struct AttentionWeights {
   /// (layers, heads, T, T): a row has a query's weights over all tokens; they sum to 1, and masked tokens have 0.
   std::vector<float> values;
 
-  /// (T, T)
+  /// The weights of one head: (T, T).
   std::span<const float> of_head(std::int64_t layer, std::int64_t head) const {
     return std::span(values).subspan(static_cast<std::size_t>((layer * heads + head) * T * T),
                                      static_cast<std::size_t>(T * T));

@@ -33,7 +33,7 @@ void check_windows(const WindowBatch& windows, std::int64_t vocab_size, std::int
 
 inline constexpr std::int64_t no_target = -1;
 
-/// At most `tokens`: the number of tokens whose logits need 64 MB.
+/// The number of tokens whose logits need 64 MB, at most `tokens`.
 inline std::int64_t logits_at_once(std::int64_t tokens, std::int64_t vocab_size) {
   return std::clamp<std::int64_t>((std::int64_t{16} << 20) / vocab_size, 1, tokens);
 }
