@@ -1,7 +1,9 @@
 #include "text/encoding.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <set>
 
 #include "base/files.h"
 #include "base/names.h"
@@ -80,6 +82,48 @@ bool is_surrogate(std::string_view bytes, unsigned char first) {
   return bytes.size() >= 3 && bytes[0] == '\xED' && (bytes[1] & 0xF0) == first && (bytes[2] & 0xC0) == 0x80;
 }
 
+/// What is there in bytes that are not all UTF-8.
+struct Scan {
+  std::size_t characters = 0, pairs = 0, controls = 0;  ///< characters beyond ASCII, pairs of surrogates
+  std::size_t faults = 0, first = 0;                    ///< the offset of the first one
+  std::string_view kind;                                ///< of all faults; " byte" if they differ
+  bool cut = false;                                     ///< the end is inside a character
+  std::vector<std::string> lines;                       ///< with faults
+};
+
+/// The name of the fault that `bytes` begin with, and its length.
+std::pair<std::string_view, std::size_t> fault_at(std::string_view bytes, std::string_view fault) {
+  if (is_surrogate(bytes, 0xA0) || is_surrogate(bytes, 0xB0)) return {" lone surrogate", 3};
+  if (!fault.ends_with("overlong form")) return {" byte", 1};
+  return {" overlong form", byte_at(bytes, 0) < 0xE0 ? 2 : byte_at(bytes, 0) < 0xF0 ? 3 : 4};
+}
+
+Scan scan(std::string_view bytes) {
+  Scan found;
+  for (std::size_t at = 0, line = 1; at < bytes.size() && !found.cut;) {
+    const std::string_view rest = bytes.substr(at);
+    const DecodedCharacter character = decode_character(rest);
+    if (is_surrogate(rest, 0xA0) && is_surrogate(rest.substr(3), 0xB0)) {
+      ++found.pairs;
+      at += 6;
+    } else if (character.valid()) {
+      found.characters += character.length > 1;
+      found.controls += is_control_byte(character.code_point);
+      line += bytes[at] == '\n' || (bytes[at] == '\r' && byte_at(bytes, at + 1) != '\n');
+      at += character.length;
+    } else {
+      const auto [kind, length] = fault_at(rest, character.fault);
+      if (found.faults++ == 0) found.first = at;
+      found.kind = found.faults == 1 || found.kind == kind ? kind : " byte";
+      found.cut = character.fault == cut_off;
+      if (const std::string number = std::to_string(line); found.lines.empty() || found.lines.back() != number)
+        found.lines.push_back(number);
+      at += length;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 Evidence evidence_of(std::string_view bytes) {
@@ -89,37 +133,19 @@ Evidence evidence_of(std::string_view bytes) {
     return {name, is_text ? "convert it" : std::string(kind->advice), is_text ? "iconv -f " + name + " -t UTF-8" : ""};
   }
   if (bytes.find('\0') != bytes.npos) return evidence_of_numbers(bytes);
-  std::size_t characters = 0, pairs = 0, surrogates = 0, stray = 0, first = bytes.size(), controls = 0, line = 1;
-  bool cut = false;
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < bytes.size() && !cut;) {
-    const std::string_view rest = bytes.substr(at);
-    const DecodedCharacter character = decode_character(rest);
-    const bool high = is_surrogate(rest, 0xA0), pair = high && is_surrogate(rest.substr(3), 0xB0),
-               lone = !pair && (high || is_surrogate(rest, 0xB0));
-    surrogates += lone;
-    if (!character.valid() && !pair) {
-      cut = character.fault == cut_off;
-      if (stray++ == 0) first = at;
-      if (lines.empty() || lines.back() != std::to_string(line)) lines.push_back(std::to_string(line));
-    }
-    pairs += pair;
-    characters += character.length > 1 || lone;
-    controls += is_control_byte(character.code_point);
-    line += bytes[at] == '\n' || (bytes[at] == '\r' && byte_at(bytes, at + 1) != '\n');
-    at += pair ? 6 : lone ? 3 : character.length;
-  }
+  const auto [characters, pairs, controls, faults, first, kind, cut, lines] = scan(bytes);
   if (50 * controls > bytes.size()) return {"binary: it has many control characters", "give a plain text", ""};
-  if (stray == 0)
+  if (faults == 0)
     return {line_of("CESU-8, not UTF-8: it has ", pairs, pairs == 1 ? " pair" : " pairs", " of surrogates"),
             "convert it", "uconv -f CESU-8 -t UTF-8"};
   const std::string place = line_of("offset ", first, " (line ", lines[0], ")");
-  if (cut && stray == 1 && characters > 0)
+  if (cut && faults == 1 && characters > 0)
     return {"UTF-8, but ends inside a character, at " + place, "copy all of it again, or leave that character out",
             line_of("head -c ", first)};
-  if (stray <= characters)
-    return {line_of("UTF-8 but for ", stray, stray == surrogates ? " lone surrogate" : " byte", stray == 1 ? "" : "s",
-                    ", in ", lines.size() == 1 ? "line " : "lines ", some_of(lines)),
+  if (faults <= characters || kind != " byte")
+    return {line_of("UTF-8 but for ", faults, kind, faults == 1 ? "" : "s",
+                    kind == " overlong form" ? " (Java's modified UTF-8 writes NUL as C0 80)" : "", ", in ",
+                    lines.size() == 1 ? "line " : "lines ", some_of(lines)),
             "correct them, or leave them out", "iconv -c -f UTF-8 -t UTF-8"};
   const std::string what = "not UTF-8: " + describe_fault(bytes.substr(first), place);
   if (is_western(bytes))
@@ -133,6 +159,72 @@ Evidence evidence_of(std::string_view bytes) {
 std::string command_line(const Evidence& evidence, const std::string& path) {
   return line_of(evidence.command, " ", shell_quoted(path), " > ", shell_quoted(path + ".utf8"));
 }
+
+namespace {
+
+/// Whether it is UTF-7 (RFC 2152): nearly every + begins whole units of 16 bits in base64, and these runs differ.
+bool is_utf_7(std::string_view text) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::size_t runs = 0, others = 0;
+  std::set<std::string_view> different;
+  for (std::size_t at = text.find('+'); at != text.npos; at = text.find('+', at)) {
+    const std::size_t begin = at + 1;
+    at = std::min(text.find_first_not_of(digits, begin), text.size());
+    const std::string_view run = text.substr(begin, at - begin);
+    if (run.empty() && byte_at(text, at) == '-') continue;  // "+-" is a plus
+    const std::size_t last = run.empty() ? 0 : digits.find(run.back()), rest = run.size() % 8;
+    const bool whole = !run.empty() && (rest == 0 || (rest == 3 && last % 4 == 0) || (rest == 6 && last % 16 == 0));
+    ++(whole ? runs : others);
+    if (whole) different.insert(run);
+  }
+  return runs >= 20 && different.size() >= 3 && 50 * others <= runs;
+}
+
+/// "UTF-7, not UTF-8; …" of a text whose ASCII bytes mean other characters; else "". ESC ( B alone is a terminal's.
+std::string encoded_in_ascii(std::string_view bytes) {
+  const auto has = [&](std::string_view escape) { return bytes.find(escape) != bytes.npos; };
+  const std::string name = has("\x1B$B") || has("\x1B$@") ? "ISO-2022-JP"
+                           : has("\x1B$)C")               ? "ISO-2022-KR"
+                           : is_utf_7(bytes)              ? "UTF-7"
+                                                          : "";
+  return name.empty() ? "" : name + ", not UTF-8; convert it: iconv -f " + name + " -t UTF-8 FILE > NEW";
+}
+
+/// UTF-8 that was read in another encoding and written as UTF-8 again: the bytes C2 to F4, which begin a character,
+/// became `first` to `last`, and those that continue it other characters beyond ASCII than `low` to `high`.
+struct Misread {
+  char32_t first, last, low, high;
+  const char* encoding;
+};
+constexpr std::array<Misread, 4> misread = {{{0xC2, 0xF4, 0xC0, 0xFF, "WINDOWS-1252"},
+                                             {0x412, 0x444, 0x410, 0x44F, "WINDOWS-1251"},
+                                             {U'├', U'┬', 0x2500, 0x257F, "CP437"},
+                                             {U'√', U'√', U'√', U'√', "MACINTOSH"}}};
+
+/// "characters were encoded twice, …" if most characters beyond ASCII were; else "".
+std::string encoded_twice(std::string_view bytes) {
+  std::array<std::size_t, misread.size()> pairs{};
+  std::array<std::string, misread.size()> examples;
+  std::size_t beyond_ascii = 0;
+  char32_t before = 0, greatest = 0;
+  decode_utf8(bytes, [&](char32_t character) {
+    for (std::size_t i = 0; character >= 0x80 && i < misread.size(); ++i) {
+      const auto& [first, last, low, high, encoding] = misread[i];
+      if (before < first || before > last || (character >= low && character <= high)) continue;
+      if (pairs[i]++ == 0) examples[i] = utf8_of(before) + utf8_of(character);
+    }
+    beyond_ascii += character >= 0x80;
+    greatest = std::max(greatest, character);
+    before = character;
+  });
+  const auto most = static_cast<std::size_t>(std::ranges::max_element(pairs) - pairs.begin());
+  // Of characters of three bytes, which become three each, it is one pair in three.
+  if (pairs[most] < 2 || 10 * pairs[most] < 3 * beyond_ascii) return "";
+  return line_of("characters were encoded twice, such as '", examples[most], "'; undo it: iconv -f UTF-8 -t ",
+                 greatest < 0x100 ? "ISO-8859-1" : misread[most].encoding, " FILE > NEW");
+}
+
+}  // namespace
 
 std::vector<std::string> flaws_of(const TextBytes& text, Units units) {
   const std::string_view bytes = text.bytes.substr(0, most_looked_at);
@@ -150,19 +242,8 @@ std::vector<std::string> flaws_of(const TextBytes& text, Units units) {
     flaws.emplace_back("lines end in CR, which is not taken as a line end: sed 's/\\r$//; s/\\r/\\n/g' FILE > NEW");
   else if (bytes.find('\r') != bytes.npos)
     flaws.emplace_back("lines end in CR LF, and the model learns both; for LF alone: sed 's/\\r$//' FILE > NEW");
-  const bool latin_1 =
-      std::ranges::none_of(bytes, [](char byte) { return (byte & 0xFF) > 0xC3; });  // of U+00FF at most
-  for (const std::string_view twice : {"Ã©", "Ã¤", "Ã¡", "Ã¨", "Ã¼", "Ã¶", "Ã³", "Ã\u0083", "Ãƒ", "â€", "\u00E2\u0080",
-                                       "Ð°", "Å‚", "Î±", "ã\u0081", "ä¸", "Р°", "Рµ", "├⌐"})
-    if (bytes.find(twice) != bytes.npos) {
-      flaws.push_back(line_of("characters were encoded twice, such as '", twice, "'; undo it: iconv -f UTF-8 -t ",
-                              twice.starts_with("Р") ? "WINDOWS-1251"
-                              : twice == "├⌐"        ? "CP437"
-                              : latin_1              ? "ISO-8859-1"
-                                                     : "WINDOWS-1252",
-                              " FILE > NEW"));
-      break;
-    }
+  for (const std::string& flaw : {encoded_in_ascii(bytes), encoded_twice(bytes)})
+    if (!flaw.empty()) flaws.push_back(flaw);
   return flaws;
 }
 

@@ -47,12 +47,18 @@ std::optional<Evidence> why_not_text(std::string_view bytes) {
   return evidence_of(bytes);
 }
 
-/// What chargpt wrote into a file; "" for any other file. Folders (runs, exported models) are tested separately.
-std::string own_work(const fs::path& path, std::string_view bytes) {
-  if (bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->")) return "a page of chargpt";
-  if (path.filename() == "compare.json" && bytes.find("\"results\"") != bytes.npos) return "a comparison";
-  const auto kind = kind_of_file(bytes);
-  return kind && kind->name == "a safetensors file" ? std::string(kind->name) : "";
+/// Whether chargpt wrote a file: a page, or what a command printed with --json. Two of these keys tell its documents
+/// from those of other programs. Runs and exported models are folders.
+bool is_output_of_chargpt(std::string_view bytes) {
+  constexpr std::string_view keys[] = {
+      "bits_per_char", "bits_per_byte",   "checkpoint",     "last_step",         "cpu_capability", "kernels",
+      "leaks",         "gflop_per_step",  "first_token_ms", "tokens_per_second", "trained_tokens", "best_val_loss",
+      "best_step",     "symbol_counts",   "line_ends",      "parameter_groups",  "max_val_tokens", "purpose",
+      "trains_for",    "compared_losses", "same_weights"};
+  const auto has = [&](std::string_view key) { return bytes.find(line_of('"', key, "\":")) != bytes.npos; };
+  const bool is_json = bytes.starts_with('{') || bytes.starts_with('[');
+  return bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->") ||
+         (is_json && std::ranges::count_if(keys, has) >= 2);
 }
 
 /// Whether a path names an open file of this process, which the next process does not have: /dev/stdin, /dev/fd/3,
@@ -144,7 +150,9 @@ class Search {
     if (type == fs::file_type::not_found) return leave_out(name, "a broken link");
     if (type != fs::file_type::regular) return leave_out(name, "not a regular file");
     const std::string bytes = first_bytes(entry.path());
-    if (const std::string what = own_work(name, bytes); !what.empty()) return leave_out(name, what);
+    if (is_output_of_chargpt(bytes)) return leave_out(name, "output of chargpt");
+    if (const auto kind = kind_of_file(bytes); kind && kind->name == "a safetensors file")
+      return leave_out(name, std::string(kind->name));
     const auto why = units_ == Units::characters ? why_not_text(bytes) : std::nullopt;
     if (why && why->command.empty()) return leave_out(name, why->what.substr(0, why->what.find(':')));
     if (why) return commands_.push_back(command_line(*why, entry.path().native()));
