@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
+#include "config/accept.h"
 #include "config/refused.h"
 
 namespace chargpt {
@@ -22,12 +23,11 @@ std::string shown(const std::string& given) {
   return given.empty() ? "an empty value" : printable(given);
 }
 
-/// "a whole number, 0 to 4096", "one of train, val, all", "KEY=VALUE": the values of an option; empty: any text.
+/// "a whole number from 0 to 4096", "one of train, val, all", "KEY=VALUE": the values of an option; empty: any text.
 std::string taken_by(const Option& option) {
   const OptionText& text = option.text();
-  const std::string range = text.range.empty() ? "" : ", " + text.range;
-  if (text.value == "INT") return "a whole number" + range;
-  if (text.value == "FLOAT") return "a number" + range;
+  if (text.value == "INT") return in_range("a whole number", text.range);
+  if (text.value == "FLOAT") return in_range("a number", text.range);
   if (!option.choices().empty()) return "one of " + joined(option.choices(), ", ");
   if (text.takes_value_after_equals()) return text.shown_name() + text.value;
   return text.value == "TEXT" || text.value == "VALUE" ? "" : text.value;
@@ -172,7 +172,10 @@ std::string Option::refusal(const std::string& given) const {
   return is_beyond ? given + " does not fit into 64 bits" : "";
 }
 
-std::string Option::refusal_of_empty(const std::string& given) const {
+std::string Option::refusal_of_text(const std::string& given) const {
+  const bool is_to_write = text_.value == "DIR" || text_.value == "FILE" || text_.value == "PATH";
+  if (given == "-" && is_to_write)
+    return "- is not a name, because elsewhere it means standard input; give another one, such as ./-";
   if (!given.empty() || may_be_empty_) return "";
   const std::string taken = taken_by(*this);
   return "an empty value is not understood; it takes " + (taken.empty() ? "text" : taken);
@@ -212,7 +215,7 @@ Option& Options::add(const std::string& name, Value& value, const std::string& h
   if constexpr (std::is_arithmetic_v<Value>)
     parsed.check([&option](const std::string& given) { return option.refusal<Value>(given); });
   else if (std::is_same_v<Value, std::string>)
-    parsed.check([&option](const std::string& given) { return option.refusal_of_empty(given); });
+    parsed.check([&option](const std::string& given) { return option.refusal_of_text(given); });
   return option;
 }
 

@@ -91,7 +91,7 @@ class Option {
   /// Returns why a number is refused, or "".
   template <class Value>
   std::string refusal(const std::string& given) const;
-  std::string refusal_of_empty(const std::string& given) const;
+  std::string refusal_of_text(const std::string& given) const;
   bool given_twice() const;
 
   CLI::Option& parsed_;

@@ -24,7 +24,9 @@ Words keys_of(const Schema& object) {
   return keys;
 }
 
-/// What a schema accepts, in words: "a whole number, 1 to 1000".
+constexpr double largest_whole = 9.2e18;  // below 2^63
+
+/// What a schema accepts, in words: "a whole number from 1 to 1000".
 std::string words_of(const Schema& schema) {
   if (schema.contains("anyOf")) return "a string or " + words_of(schema["anyOf"][1]);
   if (schema.contains("enum")) return "one of " + joined(schema["enum"], ", ");
@@ -35,13 +37,14 @@ std::string words_of(const Schema& schema) {
     return line_of("a list of ", schema.value("minItems", 0) > 0 ? "one or more " : "",
                    schema["items"]["type"].get<std::string>(), "s");
   if (type == "object") return "an object with " + joined(keys_of(schema["properties"]), ", ");
-  const std::string what = type == "integer" ? "a whole number" : type == "boolean" ? "true or false" : "a " + type;
-  return range.empty() || type == "boolean" ? what : what + ", " + range;
+  if (type == "integer")
+    return in_range("a whole number",
+                    schema.contains("maximum") ? range : spelled(schema["minimum"]) + " to " + spelled(largest_whole));
+  return type == "boolean" ? "true or false" : in_range("a " + type, range);
 }
 
 /// Whether type, range, choice and number of items fit the schema. Whole numbers may be written as 1000 or 1e3.
 bool fits(const Json& value, const Schema& schema) {
-  constexpr double below_2_to_63 = 9.2e18;
   if (schema.contains("enum"))
     return value.is_string() && std::ranges::count(schema["enum"].get<Words>(), value.get<std::string>()) > 0;
   const std::string type = schema.value("type", "");
@@ -56,7 +59,7 @@ bool fits(const Json& value, const Schema& schema) {
   const bool above_least = schema.contains("exclusiveMinimum") ? number > schema["exclusiveMinimum"]
                                                                : number >= schema.value("minimum", number);
   return above_least && number <= most &&
-         (type == "number" || (number == std::floor(number) && std::abs(number) < below_2_to_63));
+         (type == "number" || (number == std::floor(number) && std::abs(number) <= largest_whole));
 }
 
 [[noreturn]] void reject(const Json& value, const std::string& key, const Source& source, const std::string& what) {
@@ -88,18 +91,19 @@ Json accepted_group(const Json& value, const Schema& known, const std::string& k
 nlohmann::json accepted(const nlohmann::json& value, const nlohmann::ordered_json& schema, const std::string& key,
                         const Source& source) {
   const bool is_choice = schema.contains("enum"), is_either = schema.contains("anyOf");
-  const std::string word = value.is_string() ? value.get<std::string>() : "";
+  const std::string word = value.is_string() ? value.get<std::string>() : "", type = schema.value("type", "");
   if (is_either && value.is_string()) return Json::array({accepted(value, schema["anyOf"][0], key, source)});
   if (is_either && value.is_array()) return accepted(value, schema["anyOf"][1], key, source);
   if (!fits(value, schema))
     reject(value, key, source,
-           "is not " + words_of(schema) + (is_choice ? did_you_mean(word, schema["enum"].get<Words>()) : ""));
+           (type == "integer" || type == "number" ? "must be " : "is not ") + words_of(schema) +
+               (is_choice ? did_you_mean(word, schema["enum"].get<Words>()) : ""));
   if (word.find('\0') != std::string::npos) reject(value, key, source, "contains a NUL character");
   if (!is_utf8(word)) reject(value, key, source, "is not UTF-8");  // a command line may contain any bytes
   if (word.size() < schema.value("minLength", 0U)) reject(value, key, source, "is empty");
   if (schema.contains("format")) compile_pattern(word, source.place(key) + ": " + key);
   if (value.is_object()) return accepted_group(value, schema["properties"], key, source);
-  if (value.is_number_float() && schema["type"] == "integer") return static_cast<std::int64_t>(value.get<double>());
+  if (value.is_number_float() && type == "integer") return static_cast<std::int64_t>(value.get<double>());
   if (!value.is_array()) return value;
   Json list = Json::array();
   for (const Json& item : value)
@@ -119,13 +123,18 @@ nlohmann::json typed(const std::string& word, const nlohmann::ordered_json& sche
   return (type == "boolean" ? read.is_boolean() : read.is_number()) ? read : Json(word);
 }
 
+std::string in_range(const std::string& what, const std::string& range) {
+  const char* between = range.starts_with("above") ? " " : range.starts_with("at least") ? ", " : " from ";
+  return range.empty() ? what : what + between + range;
+}
+
 std::string range_text(const nlohmann::ordered_json& schema) {
   const Schema& one = schema.contains("items") ? schema["items"] : schema;
   if (one.contains("enum")) return joined(one["enum"], "|");
   if (one.value("type", "") == "boolean") return "true|false";
   const std::string most = one.contains("maximum") ? spelled(one["maximum"]) : "";
   if (one.contains("exclusiveMinimum"))
-    return "above " + spelled(one["exclusiveMinimum"]) + (most.empty() ? "" : ", at most " + most);
+    return "above " + spelled(one["exclusiveMinimum"]) + (most.empty() ? "" : " and at most " + most);
   if (!one.contains("minimum")) return "";
   return most.empty() ? "at least " + spelled(one["minimum"]) : spelled(one["minimum"]) + " to " + most;
 }

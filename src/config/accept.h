@@ -19,6 +19,9 @@ nlohmann::json accepted(const nlohmann::json& value, const nlohmann::ordered_jso
 /// that does not fit the type stays a string.
 nlohmann::json typed(const std::string& word, const nlohmann::ordered_json& schema);
 
+/// "a number from 0 to 1", "a whole number, at least 1", "a number above 0": `range` as range_text() returns it.
+std::string in_range(const std::string& what, const std::string& range);
+
 /// The range of a schema: "1 to 1000", "at least 0", "layernorm|rmsnorm|none", "true|false"; "" if every value of the
 /// type is allowed.
 std::string range_text(const nlohmann::ordered_json& schema);

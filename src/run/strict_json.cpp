@@ -40,7 +40,7 @@ std::int64_t StrictObject::integer(const std::string& name, std::int64_t least) 
   constexpr std::int64_t most = std::int64_t{1} << 53;
   const nlohmann::json& value = field(name);
   if (!is_whole(value, most) || value.get<std::int64_t>() < least)
-    refuse(name, line_of("a whole number, ", least, " to ", most));
+    refuse(name, line_of("a whole number from ", least, " to ", most));
   return value.get<std::int64_t>();
 }
 

@@ -70,16 +70,16 @@ TEST_CASE("every field must be there but \"exact\"") {
 }
 
 TEST_CASE("every field must be of its type and within its range") {
-  CHECK(state_failure("step", "5") == "state.json: field 'step' is \"5\", not a whole number, 0 to 9007199254740992");
-  CHECK(state_failure("step", 5.0) == "state.json: field 'step' is 5.0, not a whole number, 0 to 9007199254740992");
-  CHECK(state_failure("step", -1) == "state.json: field 'step' is -1, not a whole number, 0 to 9007199254740992");
+  CHECK(state_failure("step", "5") == "state.json: field 'step' is \"5\", not a whole number from 0 to 9007199254740992");
+  CHECK(state_failure("step", 5.0) == "state.json: field 'step' is 5.0, not a whole number from 0 to 9007199254740992");
+  CHECK(state_failure("step", -1) == "state.json: field 'step' is -1, not a whole number from 0 to 9007199254740992");
   CHECK(state_failure("step", UINT64_MAX) ==
-        "state.json: field 'step' is 18446744073709551615, not a whole number, 0 to 9007199254740992");
+        "state.json: field 'step' is 18446744073709551615, not a whole number from 0 to 9007199254740992");
   CHECK(state_failure("evals_without_improvement", INT64_MAX) ==
-        "state.json: field 'evals_without_improvement' is 9223372036854775807, not a whole number, 0 to "
+        "state.json: field 'evals_without_improvement' is 9223372036854775807, not a whole number from 0 to "
         "9007199254740992");
   CHECK(state_failure("best_step", -2) ==
-        "state.json: field 'best_step' is -2, not a whole number, -1 to 9007199254740992");
+        "state.json: field 'best_step' is -2, not a whole number from -1 to 9007199254740992");
   CHECK(state_failure("seconds", "soon") ==
         R"(state.json: field 'seconds' is "soon", not a number, "inf", "-inf" or "nan")");
   CHECK(state_failure("seconds", nullptr) ==

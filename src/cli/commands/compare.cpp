@@ -438,7 +438,7 @@ void add_compare(Options& options) {
   options.add("--split", arguments.split, "the split to score: val, or test, which is not used for any choice")
       .one_of({"val", "test"});
   options.flag("--dry-run", arguments.dry_run, "print the runs with steps, memory, disk and time, and stop");
-  options.add("--out", arguments.out, "folder of the runs and of compare.json (default runs/compare-<n>)");
+  options.add("--out", arguments.out, "folder of runs and compare.json (default runs/compare-<n>)").value_name("DIR");
   add_training_arguments(options, arguments);
   options.flag("--markdown", arguments.output.markdown, "print the tables as Markdown")
       .excludes(options.find("--json"));

@@ -82,7 +82,7 @@ Report run_import(const Arguments& arguments) {
 void add_import(Options& options) {
   Arguments& arguments = arguments_for(options, run_import);
   options.add("PATH", arguments.path, "a folder that transformers saved").required();
-  options.add("--run", arguments.run, "run folder (default runs/<name>-<n>)");
+  options.add("--run", arguments.run, "run folder (default runs/<name>-<n>)").value_name("DIR");
   options
       .add("--text", arguments.text,
            "the texts that it was trained on, so that eval finds them: files, folders, or - for standard input")

@@ -166,8 +166,8 @@ void add_reproduce(Options& options) {
   Arguments& arguments = arguments_for(options, reproduce);
   add_run_argument(options, arguments.run);
   options.add("--text", arguments.text, "its text, if it has been moved").takes_words().value_name("TEXT");
-  options.add("--run", arguments.again,
-              "folder to train in and keep (default runs/<name>-again-<n>, removed if every bit is the same)");
+  options.add("--run", arguments.again, "the new run (default runs/<name>-again-<n>, removed if every bit is the same)")
+      .value_name("DIR");
   options.add("--engine", arguments.engine, "auto, cpu or libtorch (auto: the run's)").group("Machine");
   add_device_arguments(options, arguments.device);
   add_output_arguments(options, arguments.output);

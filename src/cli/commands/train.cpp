@@ -161,7 +161,7 @@ void add_train(Options& options) {
                                   "preset, config file, or a run, for its config (chargpt configs lists presets)")
                              .default_text(default_preset)
                              .stands_for(config_or_run_meant);
-  options.add("--run", arguments.run, "run folder (default runs/<config>-<n>)");
+  options.add("--run", arguments.run, "run folder (default runs/<config>-<n>)").value_name("DIR");
   options
       .add("--init_from", arguments.init_from,
            "start from this run's weights with a fresh optimizer (fine-tuning); default CONFIG: the run's own")
