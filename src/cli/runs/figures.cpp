@@ -139,7 +139,9 @@ std::string adaptive_line(const Figures& figures) {
 /// frozen one.
 std::vector<std::string> verdict(const Figures& figures) {
   if (figures.scored.leaks)
-    return {"This model leaks: a position sees its own target, so its loss does not measure prediction."};
+    return {
+        "This model leaks: a position sees its own target, so its loss does not measure prediction, and its samples "
+        "are meaningless."};
   if (!figures.baselines || knows_the_text(figures)) return {};
   if (!figures.baselines->ppmd) return {frozen_line(figures)};
   return {frozen_line(figures), adaptive_line(figures)};
