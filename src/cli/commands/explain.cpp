@@ -67,6 +67,24 @@ std::string scores_text(const Operation& operation, const PromptWindow& window) 
   return text;
 }
 
+/// Wraps a text to the terminal, 80 columns at most, and indents it by `indent` columns.
+std::string narrow(const std::string& text, std::size_t indent) {
+  const std::size_t columns = terminal_columns(STDOUT_FILENO), widest = 80;
+  return std::string(indent, ' ') + wrapped(text, indent, columns == 0 ? widest : std::min(columns, widest));
+}
+
+/// The first number of the last token's weighted sums as a sum of products: the weights of head 1 times the first
+/// number of each token that they weigh.
+std::string products_text(const std::vector<Operation>& operations, std::size_t at, const PromptWindow& window) {
+  const Operation &weights = operations[at - 1],
+                  &weighed = operations[at - (operations[at - 2].name == scores_name ? 3 : 2)];
+  const std::size_t T = window.symbols.size(), width = static_cast<std::size_t>(weighed.shape.back()), most = 8;
+  std::string sum = fmt::format("first number, by head 1: {:+.3f} =", last_row(operations[at]).front());
+  for (std::size_t s = 0; s < std::min(T, most); ++s)
+    sum += fmt::format("{} {:.3f} · {:+.3f}", s > 0 ? " +" : "", weights.values[s], weighed.values[s * width]);
+  return narrow(sum + (T > most ? " + ..." : ""), 4);
+}
+
 constexpr std::int64_t candidates_shown = 5;
 
 std::string logits_text(const Operation& operation, const PromptWindow& window, const Vocabulary& vocabulary) {
@@ -119,12 +137,6 @@ std::string lesson(const ModelConfig& model, const AttentionWeights& weights) {
   return "Each head weights the characters up to and including the row's own; its weights sum to 1.";
 }
 
-/// Wraps a text to the terminal, 80 columns at most, and indents it by `indent` columns.
-std::string narrow(const std::string& text, std::size_t indent) {
-  const std::size_t columns = terminal_columns(STDOUT_FILENO), widest = 80;
-  return std::string(indent, ' ') + wrapped(text, indent, columns == 0 ? widest : std::min(columns, widest));
-}
-
 std::string introduction(const LoadedRun& run, const PromptWindow& window) {
   const ModelConfig& model = run.config().model;
   const std::size_t T = window.ids.size();
@@ -169,7 +181,8 @@ std::string values_text(const std::vector<Operation>& operations, std::size_t at
   if (operation.name == scores_name) return scores_text(operation, window);
   if (operation.name == probabilities_name) return probabilities_text(operations[at - 1], run.checkpoint.vocabulary);
   if (operation.name == "logits") return logits_text(operation, window, run.checkpoint.vocabulary);
-  return numbers_text(operation, window);
+  const bool sums = operation.name == "weighted sums";
+  return numbers_text(operation, window) + (sums ? products_text(operations, at, window) : "");
 }
 
 std::string text_of(const Arguments& arguments, const LoadedRun& run, const PromptWindow& window,
