@@ -5,8 +5,7 @@
 # Needs Debian's cross compiler and qemu-user, which it installs as root or through sudo. Libraries for aarch64 are unpacked into
 # FOLDER/root by apt-get with lists of its own: this machine's architectures and packages stay as they are. 15 minutes on two cores.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/../.."
-. scripts/setup.sh
+. "$(dirname "$(readlink -f "$0")")/start.sh"
 mkdir -p "${1:-build-aarch64}"
 build=$(cd "${1:-build-aarch64}" && pwd -P)
 root=$build/root

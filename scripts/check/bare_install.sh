@@ -5,6 +5,7 @@
 #   scripts/check/bare_install.sh [FOLDER]     FOLDER: where the root is made, and removed again; needs 6 GB (default: a temporary one)
 # Needs root (chroot and mounts) and debootstrap; nothing outside FOLDER is changed. KEEP=1 leaves the root for a look.
 set -euo pipefail
+[ "${1-}" != --help ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; }
 checkout=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
 . "$checkout/scripts/setup.sh"
 suite=bookworm

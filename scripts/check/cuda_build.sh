@@ -5,8 +5,7 @@
 #   scripts/check/cuda_build.sh --build       compiles only
 # Takes 6 GB of disk. LIBTORCH=FOLDER uses the CUDA build there.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/../.."
-. scripts/setup.sh
+. "$(dirname "$(readlink -f "$0")")/start.sh"
 build=build-cuda
 case ${1:-} in
   --build) only_build=yes version= ;;

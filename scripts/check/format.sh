@@ -2,7 +2,7 @@
 # Checks that every C++ file is formatted as .clang-format says. Releases of clang-format differ in details, so only the one
 # that the sources are formatted with decides; elsewhere the check is skipped (exit status 77) and says so.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/../.."
+. "$(dirname "$(readlink -f "$0")")/start.sh"
 release=14
 
 for program in "clang-format-$release" clang-format; do

@@ -4,8 +4,7 @@
 #   PACKAGES=clang scripts/check/in_debian.sh trixie env without_libtorch=yes CXX=clang++ scripts/test.sh --quick
 # Without `without_libtorch=yes` it fetches a LibTorch. PACKAGES: to install beside those that building needs. 20 minutes on two cores.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/../.."
-. scripts/setup.sh
+. "$(dirname "$(readlink -f "$0")")/start.sh"
 [ $# -ge 2 ] || fail "a suite of Debian and a command are needed"
 need mmdebstrap mmdebstrap
 suite=$1

@@ -65,4 +65,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(print(__doc__) if {"-h", "--help"} & {*sys.argv} else main())

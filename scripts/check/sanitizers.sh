@@ -3,8 +3,7 @@
 # ThreadSanitizer, in build/sanitize_threads; twenty minutes.
 # By clang++ where it is there: a second compiler that the sources must please.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/../.."
-. scripts/setup.sh
+. "$(dirname "$(readlink -f "$0")")/start.sh"
 
 compiler=${CXX:-c++}
 for clang in clang++-{14..20} clang++; do

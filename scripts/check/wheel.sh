@@ -5,8 +5,7 @@
 #   scripts/check/wheel.sh --here DIST [PACKAGE]…     what is done in each system: the packages of DIST on this one, with these of PyPI
 # Needs root, and without --here debootstrap, qemu-user-static and mounts; then nothing outside FOLDER is changed. 1 GB; 10 minutes beside the build.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/../.."
-. scripts/setup.sh
+. "$(dirname "$(readlink -f "$0")")/start.sh"
 [ "$(id -u)" -eq 0 ] || fail "run as root: it installs a package, or makes roots of its own and mounts into them"
 [ "${1:-}" = --here ] || [ -n "${CHARGPT_WHEEL_MOUNTS:-}" ] ||
   CHARGPT_WHEEL_MOUNTS=private exec unshare --mount --propagation private scripts/check/wheel.sh "$@"

@@ -15,17 +15,18 @@ in time (above 1, chargpt is faster), which say how far to trust the median on a
 import argparse
 import contextlib
 import json
-import math
 import pathlib
 import statistics
 import sys
 import tempfile
 import time
 
-import torch
-from torch.nn import functional as F
+if {"-h", "--help"} & {*sys.argv}:
+    sys.exit(print(__doc__))
 
-from workbench import PROGRAM, ROOT, Program, in_turns
+import torch  # noqa: E402 (help needs none of these)
+
+from workbench import PROGRAM, ROOT, Program, in_turns  # noqa: E402
 
 sys.path.append(str(ROOT / "scripts/reference"))
 from peer import Optimizer, gpt, rate_factor, read  # noqa: E402 (found by the line above)
@@ -66,7 +67,7 @@ class Training:
     def loss(self, model, ids):
         """The mean over windows of T + 1 ids."""
         ids = ids.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else ids
-        return F.cross_entropy(model(ids[:, :-1]).logits.flatten(0, 1).float(), ids[:, 1:].flatten())
+        return torch.nn.functional.cross_entropy(model(ids[:, :-1]).logits.flatten(0, 1).float(), ids[:, 1:].flatten())
 
     @torch.no_grad()
     def val_loss(self):
@@ -122,7 +123,7 @@ def compare_steps(arguments):
 
     peer, mine, ratios = compare(arguments.pairs, lambda: training.milliseconds(arguments.steps), ours)
     return {"dtype": arguments.dtype, "pytorch": "compiled" if arguments.compile else "eager", "pytorch_ms": round(peer, 2), "chargpt_ms": round(mine, 2),
-            "ratio": summary(ratios), "fraction_of_peak": found.get("fraction_of_peak", math.nan), "peak_gflops": found.get("peak_gflops", math.nan),
+            "ratio": summary(ratios), "fraction_of_peak": found.get("fraction_of_peak", torch.nan), "peak_gflops": found.get("peak_gflops", torch.nan),
             "pytorch_first_step_seconds": round(first_step, 2), "losses": training.losses}
 
 
@@ -135,7 +136,7 @@ def generate(model, ids, tokens, greedy=False):  # (B, T) -> (B, T + tokens)
         else:
             logits = logits / TEMPERATURE
             least = torch.topk(logits, min(TOP_K, logits.size(-1))).values[:, [-1]]
-            chosen = torch.multinomial(F.softmax(logits.masked_fill(logits < least, -math.inf), dim=-1), num_samples=1)
+            chosen = torch.multinomial(torch.nn.functional.softmax(logits.masked_fill(logits < least, -torch.inf), dim=-1), num_samples=1)
         ids = torch.cat((ids, chosen), dim=1)
     return ids
 

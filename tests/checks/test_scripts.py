@@ -1,4 +1,4 @@
-"""scripts/train.sh and scripts/get_text.sh: which text they take; scripts/check/gpu.py, rehearsed on the CPU."""
+"""scripts/train.sh and scripts/get_text.sh: which text they take; help of the checks; scripts/check/gpu.py, rehearsed on the CPU."""
 
 import functools
 import http.server
@@ -63,6 +63,14 @@ class ScriptsTest(unittest.TestCase):
         for place in (text, self.served(text)):
             get(place, 0)
             self.assertEqual(target.read_bytes(), text.read_bytes())
+
+    def test_checks_and_measurements_say_what_they_are_for_and_do_nothing_else(self):
+        scripts = [path for path in (*ROOT.glob("scripts/check/*.*"), *ROOT.glob("scripts/measure/*.py")) if path.read_bytes().startswith(b"#!")]
+        self.assertGreater(len(scripts), 15)
+        for script in scripts:
+            said = subprocess.run(["python3" if script.suffix == ".py" else "bash", script, "--help"], cwd=self.checkout.parent, capture_output=True, text=True, check=True)
+            self.assertGreater(len(said.stdout.split()), 15, script)
+        self.assertEqual(os.listdir(self.checkout.parent), [])
 
     def test_every_part_of_a_check_of_the_gpu_is_rehearsed_on_the_cpu(self):
         build, out = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build/chargpt")).parent, self.checkout.parent
