@@ -127,9 +127,11 @@ class GgufTest(unittest.TestCase):
         tokens = values["tokenizer.ggml.tokens"]
         self.assertEqual(len(tokens), 257)
         self.assertEqual([tokens[i] for i in (0, 65, 92, 127, 200)], ["\\x00", "A", "\\\\", "\\x7f", "\\xc8"])
-        self.assertEqual(tokens[-1], "\\xff<|endoftext|>")  # which llama.cpp reads as the byte 0xFF, not in any UTF-8, and the rest
+        self.assertEqual(tokens[-1], "\\x\x7f")  # an escape cut off, which llama.cpp reads as no bytes
         self.assertEqual([values[f"tokenizer.ggml.{end}_token_id"] for end in ("bos", "eos")], [len(tokens) - 1] * 2)
         self.assertEqual(values["tokenizer.ggml.token_type"], [1] * (len(tokens) - 1) + [3])
+        self.write({}, {"kind": "characters", "symbols": list(CHARACTERS), "document": len(CHARACTERS)})
+        self.assertEqual(self.convert().values["tokenizer.ggml.tokens"][-1], "\\xff<|endoftext|>")  # 0xFF is in no UTF-8
 
     def test_the_better_weights_of_the_best_checkpoint_are_written(self):
         first = self.write({}, state={"val_loss": 2.5, "averaged_val_loss": 2.0}, averaged=True)

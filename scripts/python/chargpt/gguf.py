@@ -21,8 +21,9 @@ from ._error import Error
 _ALIGNMENT = 32
 _KINDS = {"I": 4, "i": 5, "f": 6, "?": 7, "text": 8}  # the format's numbers for types of metadata
 _NORMAL, _CONTROL = 1, 3  # of llama_token_type; the latter is not printed
-# The tokenizer takes the longest token that matches, the marker too. UTF-8 has no byte 0xFF, so no text can spell this one.
-DOCUMENT = "\\xff<|endoftext|>"
+# The tokenizer takes the longest token that matches, the marker too. UTF-8 has no byte 0xFF, so no text can spell the first of these; any bytes can be
+# a text of bytes, and the second has none: llama.cpp drops an escape that the end cuts off, and never looks up zero bytes (naive_trie::traverse).
+DOCUMENT = {"characters": "\\xff<|endoftext|>", "bytes": "\\x\x7f"}
 # The values that each architecture of llama.cpp computes, and its places of biases. RMS norm has no bias.
 _HELD = {
     "gpt2": {**COMMON, "norm": ["layernorm"], "position": ["learned"], "activation": ["gelu", "gelu_tanh"], "qk_norm": [False]},
@@ -154,7 +155,7 @@ def convert(run: str, out: str) -> None:
     tokens = [f"\\x{byte:02x}" if byte >= 0x80 else _spelled(chr(byte)) for byte in range(256)] if of_bytes else [
         _spelled(symbol) for symbol in checkpoint.vocabulary["symbols"]]
     if "document" in checkpoint.vocabulary:
-        tokens.append(DOCUMENT)
+        tokens.append(DOCUMENT[checkpoint.vocabulary["kind"]])
         print(f"token {len(tokens) - 1} begins and ends each document; llama.cpp's tokenizer leaves it to the program to put it before a prompt", file=sys.stderr)
     if options["activation"] == "gelu":
         print("llama.cpp computes gelu by its tanh form, which changes log-probabilities by some 0.001", file=sys.stderr)
