@@ -70,7 +70,8 @@ TEST_CASE("every field must be there but \"exact\"") {
 }
 
 TEST_CASE("every field must be of its type and within its range") {
-  CHECK(state_failure("step", "5") == "state.json: field 'step' is \"5\", not a whole number from 0 to 9007199254740992");
+  CHECK(state_failure("step", "5") ==
+        "state.json: field 'step' is \"5\", not a whole number from 0 to 9007199254740992");
   CHECK(state_failure("step", 5.0) == "state.json: field 'step' is 5.0, not a whole number from 0 to 9007199254740992");
   CHECK(state_failure("step", -1) == "state.json: field 'step' is -1, not a whole number from 0 to 9007199254740992");
   CHECK(state_failure("step", UINT64_MAX) ==
