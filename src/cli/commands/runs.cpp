@@ -1,16 +1,12 @@
 // `chargpt runs [DIR]`: the runs of a folder, by text, best loss first.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <new>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -40,54 +36,71 @@ struct Arguments {
   std::vector<std::string> folders;
 };
 
-struct Row {
-  std::string name;
-  std::string problem;  ///< why the run cannot be read; empty if it can
-  RunState state{};
-  Config config{};
-  bool leaks = false;  ///< its loss is meaningless
-  std::string ended{};
-  std::time_t begun = 0;  ///< 0: unknown
-};
-
-/// Start time, from the name of the oldest TensorBoard file, events.out.tfevents.SECONDS.HOST, which copies keep; else
-/// the time of the last checkpoint.
-std::time_t beginning_of(const fs::path& run, const fs::path& checkpoint) {
-  constexpr std::string_view prefix = "events.out.tfevents.";
-  std::time_t begun = 0;
-  for (const std::string& name : entries_of(run)) {
-    if (!name.starts_with(prefix)) continue;
-    const std::time_t seconds = std::strtoll(name.c_str() + prefix.size(), nullptr, 10);
-    if (seconds > 0 && (begun == 0 || seconds < begun)) begun = seconds;
-  }
-  struct stat status {};
-  if (begun == 0 && stat(checkpoint.c_str(), &status) == 0) begun = status.st_mtime;
-  return begun;
+std::string time_text(std::time_t time, const char* form, bool local) {
+  struct tm parts {};
+  std::array<char, 32> text{};
+  if (time == 0 || (local ? localtime_r(&time, &parts) : gmtime_r(&time, &parts)) == nullptr) return "";
+  return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
 }
 
-/// nullopt if `path` is not a run. A run that cannot be read gets a `problem`.
+/// Heading, and what else identifies the held-out part: losses of one group are of the same part of the same text.
+using Group = std::tuple<std::string, std::uint64_t, double, double, std::int64_t>;
+
+Group group_of(const RunState& state, const DataConfig& data) {
+  const auto percent = [](double fraction) { return short_number(100 * fraction) + " %"; };
+  const std::string held_out = has_documents(data) ? percent(data.val_fraction) + " of its documents held out"
+                                                   : "the last " + percent(data.val_fraction) + " held out",
+                    test = data.test_fraction > 0 ? ", and " + percent(data.test_fraction) + " for the test" : "",
+                    scored = data.max_val_tokens < DataConfig{}.max_val_tokens
+                                 ? ", of which at most " + format_count(data.max_val_tokens) + " are scored"
+                                 : "";
+  return {text_of(state, data) + ", " + held_out + test + scored, state.data.crc64, data.val_fraction,
+          data.test_fraction, data.max_val_tokens};
+}
+
+/// {"run", "config", "best_val_loss", …}, or {"run", "problem"} for a run that cannot be read.
+struct Row {
+  Json json;
+  Group group = {};
+  std::string day = {};  ///< on which it began, local time
+
+  bool has_problem() const { return json.contains("problem"); }
+};
+
+Row row_of_run(const fs::path& path) {
+  const Checkpoint checkpoint = load_checkpoint(path, "last");
+  const Config& config = checkpoint.config.config;
+  RunState state = checkpoint.state;
+  if (std::isnan(state.best_val_loss)) state.best_val_loss = std::numeric_limits<double>::infinity();
+  const Json began = run_fact(path, "began");
+  const std::time_t time = began.is_number_integer() ? began.get<std::time_t>() : 0;
+  const std::string begun = time_text(time, "%Y-%m-%dT%H:%M:%SZ", /*local=*/false);
+  Json json = {{"run", path.filename().string()}, {"config", config.name},
+               {"model_type", config.model.type}, {"begun", begun.empty() ? Json() : Json(begun)},
+               {"texts", config.data.text},       {"text_tokens", state.data.tokens}};
+  json.update(outcome_json(state, config.data, ending_of(path, state)));
+  if (leaks(config.model)) json["leaks"] = true;
+  return {json, group_of(state, config.data), time_text(time, "%Y-%m-%d", /*local=*/true)};
+}
+
+/// nullopt if `path` is not a run.
 std::optional<Row> row_of(const fs::path& path) {
+  const auto problem = [&path](const char* why) {
+    return Row{.json = {{"run", path.filename().string()}, {"problem", why}}};
+  };
   std::error_code failed;
   const fs::file_type type = fs::status(path, failed).type();
   const bool leads_nowhere = (type == fs::file_type::none || type == fs::file_type::not_found) &&
                              fs::is_symlink(fs::symlink_status(path, failed));
-  if (leads_nowhere) return Row{.name = path.filename().string(), .problem = "a broken symbolic link"};
-  Row row{.name = path.filename().string(), .problem = ""};
+  if (leads_nowhere) return problem("a broken symbolic link");
   try {
     if (type != fs::file_type::directory || !is_run(path)) return std::nullopt;
-    const Checkpoint checkpoint = load_checkpoint(path, "last");
-    row.state = checkpoint.state;
-    if (std::isnan(row.state.best_val_loss)) row.state.best_val_loss = std::numeric_limits<double>::infinity();
-    row.config = checkpoint.config.config;
-    row.leaks = leaks(row.config.model);
-    row.ended = ending_of(path, row.state);
-    row.begun = beginning_of(path, checkpoint.path);
+    return row_of_run(path);
   } catch (const Error& error) {
-    row.problem = error.what();
+    return problem(error.what());
   } catch (const std::bad_alloc&) {
-    row.problem = "there is not enough memory to read it";
+    return problem("there is not enough memory to read it");
   }
-  return row;
 }
 
 std::vector<Row> read_runs(const fs::path& folder) {
@@ -100,77 +113,48 @@ std::vector<Row> read_runs(const fs::path& folder) {
   for (const std::string& name : entries_of(folder))
     if (auto row = row_of(folder / name)) rows.push_back(std::move(*row));
   std::ranges::sort(rows, {}, [](const Row& row) {
-    return std::tuple(row.leaks, !row.state.exact, row.state.best_val_loss, row.name);
+    const double loss = row.json.value("best_val_loss", std::numeric_limits<double>::infinity());
+    return std::tuple(row.json.contains("leaks"), !row.json.value("exact", true), loss,
+                      row.json["run"].get<std::string>());
   });
   return rows;
 }
 
-std::string time_text(std::time_t time, const char* form, bool local) {
-  struct tm parts {};
-  std::array<char, 32> text{};
-  if (time == 0 || (local ? localtime_r(&time, &parts) : gmtime_r(&time, &parts)) == nullptr) return "";
-  return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
-}
-
-/// Heading, and what else identifies the held-out part: losses of one group are of the same part of the same text.
-using Group = std::tuple<std::string, std::uint64_t, double, double, std::int64_t>;
-
-Group group_of(const Row& row) {
-  const DataConfig& data = row.config.data;
-  const auto percent = [](double fraction) { return short_number(100 * fraction) + " %"; };
-  const std::string held_out = has_documents(data) ? percent(data.val_fraction) + " of its documents held out"
-                                                   : "the last " + percent(data.val_fraction) + " held out",
-                    test = data.test_fraction > 0 ? ", and " + percent(data.test_fraction) + " for the test" : "",
-                    scored = data.max_val_tokens < DataConfig{}.max_val_tokens
-                                 ? ", of which at most " + format_count(data.max_val_tokens) + " are scored"
-                                 : "";
-  return {text_of(row.state, data) + ", " + held_out + test + scored, row.state.data.crc64, data.val_fraction,
-          data.test_fraction, data.max_val_tokens};
-}
-
-Json to_json(const Row& row) {
-  Json object = {{"run", row.name}};
-  if (!row.problem.empty()) {
-    object["problem"] = row.problem;
-    return object;
-  }
-  object.update({{"config", row.config.name},
-                 {"model_type", row.config.model.type},
-                 {"begun", nullptr},
-                 {"texts", row.config.data.text},
-                 {"text_tokens", row.state.data.tokens}});
-  object.update(outcome_json(row.state, row.config.data, row.ended));
-  if (row.begun != 0) object["begun"] = time_text(row.begun, "%Y-%m-%dT%H:%M:%SZ", /*local=*/false);
-  if (row.leaks) object["leaks"] = true;
-  return object;
-}
-
-Table table_of_group(const std::vector<const Row*>& rows) {
-  Table table({"run", "config", "type", "parameters", "step", "ended", "best val", "at step", "time", "begun"});
+Table table_of_group(const Json& runs) {
+  const auto step = [](const Json& run) {
+    return run["step"].dump() + (run["max_iters"] > 0 ? "/" + run["max_iters"].dump() : "");
+  };
+  const auto best = [](const Json& run) {
+    return shown_figure("best_val_loss", run["best_val_loss"], run["exact"]) +
+           (run.contains("leaks") ? " (leaks)" : "");
+  };
+  Table table = table_of(runs, {{"run", as_is("run")},
+                                {"config", as_is("config")},
+                                {"type", as_is("model_type")},
+                                {"parameters", cell("parameters", format_short)},
+                                {"step", step},
+                                {"ended", as_is("ended")},
+                                {"best val", best},
+                                {"at step", as_is("best_step")},
+                                {"time", cell("seconds", format_duration)},
+                                {"begun", as_is("day")}});
   table.may_leave_out({"type", "at step", "parameters", "config", "time"});
-  for (const Row* row : rows) {
-    const RunState& state = row->state;
-    table.add({row->name, row->config.name, row->config.model.type, format_short(static_cast<double>(state.parameters)),
-               line_of(state.step, state.max_iters > 0 ? line_of("/", state.max_iters) : ""), row->ended,
-               shown_figure("best_val_loss", state.best_val_loss, state.exact) + (row->leaks ? " (leaks)" : ""),
-               shown_figure("best_step", best_step_of(state), state.exact), format_duration(state.seconds),
-               time_text(row->begun, "%Y-%m-%d", /*local=*/true)});
-  }
   return table;
 }
 
 Report report_of(const std::vector<Row>& rows) {
   Report report(Json::array());
-  std::map<Group, std::vector<const Row*>> groups;
+  std::map<Group, Json> groups;
   Json problems = Json::array();
   for (const Row& row : rows) {
-    report.json.push_back(to_json(row));
-    row.problem.empty() ? groups[group_of(row)].push_back(&row) : problems.push_back(report.json.back());
+    report.json.push_back(row.json);
+    Json& shown = (row.has_problem() ? problems : groups[row.group]).emplace_back(row.json);
+    shown["day"] = row.day;
   }
   const char* gap = "";
-  for (const auto& [group, members] : groups) {
+  for (const auto& [group, runs] : groups) {
     report.say(std::exchange(gap, "\n") + printable(std::get<0>(group), std::string::npos) + "\n");
-    report.add(table_of_group(members));
+    report.add(table_of_group(runs));
   }
   if (problems.empty()) return report;
   report.draw(gap);
