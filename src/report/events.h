@@ -68,7 +68,6 @@ struct SampleEvent {
 
 struct NoticeEvent {
   std::string line;
-  bool detail = false;  ///< shown with --verbose only
 };
 
 /// Progress of long work; emitted several times a second, first with part 0.

@@ -95,7 +95,7 @@ void RunStatus::on(const EvalEvent& event) {
 std::vector<std::string> RunStatus::parts(bool ended) const {
   const double left = seconds_left(), value = loss.value(), speed = tokens_per_second.value();
   const auto known = [](double number, const std::string& text) { return std::isfinite(number) ? text : ""; };
-  return {format_step(step, max_iters) + (max_iters > 0 || ended ? "" : in_parentheses(percentage(share))),
+  return {format_step(step, max_iters) + (max_iters > 0 || ended ? "" : in_parentheses(format_percent(share, 0))),
           known(value, "loss " + format_fixed(value, 4) + (leaks ? " (leaks)" : "")),
           ended ? "after " + format_duration(seconds) : known(left, format_clock(left) + " left"),
           best.empty() ? "" : "best val " + best, known(speed, format_short(speed) + " tokens/s")};
@@ -147,7 +147,6 @@ void ProgressPrinter::on(const SampleEvent& event) {
 }
 
 void ProgressPrinter::on(const NoticeEvent& event) {
-  if (event.detail && !options_.verbose) return;
   const std::string prefix = "chargpt: ",
                     lines = fitted(line_for_terminal(event.line), prefix.size(), options_.columns);
   print(prefix + colored(lines, options_.color ? yellow : "") + "\n");
@@ -159,7 +158,7 @@ void ProgressPrinter::on(const WorkEvent& event) {
   const bool soon = event.seconds - work_begun_ < seconds_before_work_is_shown || !line_.is_due(event.seconds);
   if (!shows_status() || (has_parts && soon)) return;
   line_.show({format_step(event.step, status_.max_iters),
-              std::string(event.what) + (has_parts ? ": " + percentage(event.part) : "")},
+              std::string(event.what) + (has_parts ? ": " + format_percent(event.part, 0) : "")},
              event.seconds);
 }
 

@@ -20,7 +20,7 @@ struct ProgressOptions {
   bool color = false;
   bool quiet = false;    ///< prints nothing, or with `brief` only the repainted line; errors are logged
   bool brief = false;    ///< only the repainted line and notices
-  bool verbose = false;  ///< also checkpoints, samples and details
+  bool verbose = false;  ///< also checkpoints and samples
 };
 
 /// Exponential moving average: weight `rate` (1 - rate)^age, with bias correction as in Adam. Ignores values that are

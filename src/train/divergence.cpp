@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <span>
-#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -28,19 +26,16 @@ double norm_of(std::span<const float> gradient) {
 
 }  // namespace
 
-DivergenceCheck::DivergenceCheck(Learner& learner, const RunProgress& progress, const Saver& saver,
-                                 const EventEmitter& emitter)
-    : learner_(learner), progress_(progress), saver_(saver), emitter_(emitter) {}
+DivergenceCheck::DivergenceCheck(Learner& learner, const RunProgress& progress, const Saver& saver)
+    : learner_(learner), progress_(progress), saver_(saver) {}
 
-void DivergenceCheck::check_step(const StepResult& result) {
-  if (!result.updated) diverged(line_of(figures_of(result), " (", cause(), ")"));
-  if (result.loss > spike_threshold(trend_)) {
-    const std::string line = "loss spike: " + figures_of(result);
-    std::exchange(spiked_, true) ? emitter_.detail(line)
-                                 : emitter_.notice(line + " (--verbose: windows, gradients and later spikes)");
-    emitter_.detail(line_of("step ", progress_.step + 1, ": ", cause()));
-  }
-  trend_ = followed_by(trend_, result.loss);
+/// Losses and norms are positive, except for the sign of a NaN, which means nothing.
+void DivergenceCheck::check_step(const StepResult& result) const {
+  if (result.updated) return;
+  learner_.engine->give_gradients();
+  diverged(line_of("step ", progress_.step + 1, " has loss ", std::abs(result.loss), " and gradient norm ",
+                   std::abs(result.grad_norm), " (", diagnosis(learner_.batches.starts(progress_.step), learner_.arena),
+                   ")"));
 }
 
 void DivergenceCheck::check_loss(double val_loss) const {
@@ -53,18 +48,6 @@ void DivergenceCheck::check_weights() const {
     diverged(line_of("after ", format_count(progress_.step, "step"), " some weights are not finite"));
 }
 
-/// Losses and norms are positive; abs() only removes the meaningless sign of a NaN.
-std::string DivergenceCheck::figures_of(const StepResult& result) const {
-  const std::string before = trend_.count > 0 ? line_of(" after a mean of ", trend_.mean) : "";
-  return line_of("step ", progress_.step + 1, " has loss ", std::abs(result.loss), before, " and gradient norm ",
-                 std::abs(result.grad_norm));
-}
-
-std::string DivergenceCheck::cause() const {
-  learner_.engine->give_gradients();
-  return diagnosis(learner_.batches.starts(progress_.step), learner_.arena);
-}
-
 void DivergenceCheck::diverged(const std::string& what) const {
   const std::filesystem::path last = saver_.last_checkpoint();
   const std::string kept =
@@ -72,23 +55,6 @@ void DivergenceCheck::diverged(const std::string& what) const {
   const std::string clip = learner_.config.grad_clip > 0 ? "" : ", or set train.grad_clip = 1";
   throw Error(ExitCode::diverged, "training diverged; lower train.learning_rate = ", learner_.config.learning_rate,
               clip, ": ", what, "; ", kept);
-}
-
-LossTrend followed_by(const LossTrend& trend, double loss) {
-  constexpr std::int64_t memory = 50;  // losses that the trend remembers
-  const std::int64_t count = trend.count + 1;
-  const double weight = 1 / static_cast<double>(std::min(count, memory));
-  const double jump = loss - trend.mean;
-  return {.mean = trend.mean + weight * jump,
-          .variance = (1 - weight) * (trend.variance + weight * jump * jump),
-          .count = count};
-}
-
-double spike_threshold(const LossTrend& trend) {
-  constexpr std::int64_t fewest_losses = 20;        // before that, the noise is unknown
-  constexpr double least_jump = 1, deviations = 6;  // nats; standard deviations
-  if (trend.count < fewest_losses) return std::numeric_limits<double>::infinity();
-  return trend.mean + std::max(least_jump, deviations * std::sqrt(std::max(trend.variance, 0.0)));
 }
 
 std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {

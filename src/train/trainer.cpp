@@ -61,7 +61,7 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       learner_(settings(), corpus_, device_, options.engine, ranks_),
       evaluator_(settings(), corpus_, learner_, state_, emitter_),
       saver_(config_, corpus_.vocabulary(), learner_, emitter_),
-      divergence_(learner_, state_, saver_, emitter_) {
+      divergence_(learner_, state_, saver_) {
   state_ = {{.max_iters = schedule_.steps()}, conditions_here(learner_, corpus_, threads_, options.program_version)};
   clock_.start();
   choose_windows();

@@ -59,14 +59,14 @@ TEST_CASE("long work shows how far it is, short work nothing") {
   plain.on(work(0.4, 11));
   plain.on(work(0.6, 12));
   plain.on(work(0.9, 16));
-  CHECK(shown == "step 20  evaluating: 40%\nstep 20  evaluating: 90%\n");
+  CHECK(shown == "step 20  evaluating: 40 %\nstep 20  evaluating: 90 %\n");
   shown.clear();
   ProgressPrinter terminal({.columns = 80}, sink);
   terminal.on(work(0, 10));
   terminal.on(work(0.4, 11));
   terminal.on(work(0.41, 11.05));
   terminal.on(work(0.5, 11.2));
-  CHECK(shown == "\rstep 20  evaluating: 40%\x1b[K\rstep 20  evaluating: 50%\x1b[K");
+  CHECK(shown == "\rstep 20  evaluating: 40 %\x1b[K\rstep 20  evaluating: 50 %\x1b[K");
   shown.clear();
   terminal.on(WorkEvent{"saving", WorkEvent::no_parts, 20, 11.2});
   CHECK(shown == "\rstep 20  saving\x1b[K");

@@ -157,7 +157,7 @@ TEST_CASE("quiet leaves nothing, verbose adds checkpoints and samples") {
 TEST_CASE("a plan and steps without a length are shown, not divided by") {
   Screen screen({});
   screen.printer.on(StepEvent{.step = 7, .share = 0.125, .loss = 2.5, .tokens_per_second = 45213});
-  CHECK(screen.take() == "step 7 (12%)  loss 2.5000  45.2k tokens/s\n");
+  CHECK(screen.take() == "step 7 (12 %)  loss 2.5000  45.2k tokens/s\n");
 }
 
 TEST_CASE_METHOD(TestFolder, "samples are files named by their step") {
