@@ -24,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts/ch
 from transcript import ROOT, execute, pattern_of, workspace  # noqa: E402 (found by the line above)
 
 CASE = re.compile(r"^(?P<code>\d*)\$ (?P<command>.*(?:\n> .*)*)\n(?P<expected>(?:(?!\d*\$ |# ).*\n)*)", re.MULTILINE)
-PROGRESS = re.compile(r"^(chargpt: )?(.*: \d+%|.* starting|reading the text: .*|step [\d,]+( of [\d,]+| \(\d+%\))  loss (?!.*  after ).*tokens/s)\n", re.MULTILINE)
+PROGRESS = re.compile(r"^(chargpt: )?(.*: \d+ %|.* starting|reading the text: .*|step [\d,]+( of [\d,]+| \(\d+ %\))  loss (?!.*  after ).*tokens/s)\n", re.MULTILINE)
 
 
 def updated(expected, printed):

@@ -87,7 +87,6 @@ void print_parts(const Report& report, bool markdown) {
 
 void print_report(const Report& report, const OutputArguments& output) {
   output.json ? print_json(report.json, report.indent) : print_parts(report, output.markdown);
-  for (const std::string& line : report.explanations()) log_detail(line);
   if (!report.is_yes) throw AnsweredNo{};
 }
 
@@ -101,7 +100,7 @@ void WorkLine::show(const std::string& text) {
 }
 
 Heartbeat WorkLine::heartbeat(const std::string& what) {
-  return [this, what](double part) { show(what + ": " + percentage(part)); };
+  return [this, what](double part) { show(what + ": " + format_percent(part, 0)); };
 }
 
 double WorkLine::seconds() const {

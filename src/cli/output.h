@@ -43,7 +43,7 @@ class WorkLine {
   explicit WorkLine(const OutputArguments& output, double after = 2);
 
   void show(const std::string& text);
-  /// Returns a heartbeat that shows "`what`: 34%". This object must outlive it.
+  /// Returns a heartbeat that shows "`what`: 34 %". This object must outlive it.
   Heartbeat heartbeat(const std::string& what);
   void clear() { line_.clear(); }
   double seconds() const;  ///< since construction

@@ -9,6 +9,7 @@
 
 #include "base/quote.h"
 #include "evaluate/ngram.h"
+#include "report/format.h"
 
 namespace chargpt {
 namespace {
@@ -105,10 +106,6 @@ bool is_list(const Corpus& corpus) {
          static_cast<double>(items) >= nearly_all * static_cast<double>(lines);
 }
 
-std::string percent(double value) {
-  return std::to_string(std::lround(100 * value)) + " %";
-}
-
 }  // namespace
 
 bool SplitCheck::differs() const {
@@ -146,7 +143,7 @@ std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& 
                  "preset names), so that the model can write new ones"
                : "";
   const std::string share =
-      percent(static_cast<double>(corpus.val_tokens()) / static_cast<double>(corpus.all().size()));
+      format_percent(static_cast<double>(corpus.val_tokens()) / static_cast<double>(corpus.all().size()), 0);
   const bool last = corpus.test_tokens() == 0;
   const std::string part = line_of("the held-out part (", last ? "the last " : "", share, " of the text",
                                    last ? "" : ", before its test split", ") differs from the rest");

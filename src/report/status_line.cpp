@@ -1,8 +1,5 @@
 #include "report/status_line.h"
 
-#include <cmath>
-
-#include "report/format.h"
 #include "report/terminal.h"
 
 namespace chargpt {
@@ -16,10 +13,6 @@ std::string fitting_parts(const std::vector<std::string>& parts, std::size_t col
     line = longer;
   }
   return without_end_spaces(std::string(first_columns(line, most)));
-}
-
-std::string percentage(double share) {
-  return format_fixed(std::floor(100 * share), 0) + "%";
 }
 
 void StatusLine::show(const std::vector<std::string>& parts, double now) {

@@ -18,9 +18,6 @@ namespace chargpt {
 /// spaces. Cuts the first part if it does not fit.
 std::string fitting_parts(const std::vector<std::string>& parts, std::size_t columns);
 
-/// "34%"
-std::string percentage(double share);
-
 class StatusLine {
  public:
   using Sink = std::function<void(std::string_view)>;

@@ -25,7 +25,8 @@ namespace {
 std::string part_read(std::uint64_t done, std::uint64_t of, double seconds) {
   const auto size = [](std::uint64_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
   if (of == 0) return "reading the text: " + size(done) + " after " + format_duration(seconds);
-  return "reading the text (" + size(of) + "): " + std::to_string(100 * done / of) + "%";
+  return "reading the text (" + size(of) +
+         "): " + format_percent(static_cast<double>(done) / static_cast<double>(of), 0);
 }
 
 }  // namespace
