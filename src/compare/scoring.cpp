@@ -7,11 +7,9 @@
 
 #include "base/error.h"
 #include "engine/device.h"
-#include "evaluate/shared_text.h"
 #include "evaluate/split_loss.h"
 #include "network/model.h"
 #include "predict/network.h"
-#include "report/format.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
@@ -21,10 +19,6 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-
-TokenView split_of(const Corpus& corpus, bool test) {
-  return test ? corpus.test() : corpus.val();
-}
 
 /// Number of runs that trained at once; 1 if it was not recorded.
 std::int64_t jobs_of(const fs::path& run) {
@@ -44,7 +38,8 @@ TrainedRun score_run(const std::string& name, const fs::path& place, const Corpu
   const Config& config = scored.config.config;
   const InferenceModel model(scored, scored.averaged.empty() ? Weights::trained : Weights::averaged);
   NetworkPredictor network(model, thread_count(options.threads));
-  SplitLoss loss = split_loss(network, split_of(corpus, options.test), config.model.block_size, 0, options.heartbeat);
+  SplitLoss loss =
+      split_loss(network, options.test ? corpus.test() : corpus.val(), config.model.block_size, 0, options.heartbeat);
   if (!std::isfinite(loss.mean))
     throw Error(ExitCode::diverged, scored.path.string(), " has no finite loss: its weights have diverged");
   TrainedRun trained{.name = name,
@@ -64,15 +59,6 @@ TrainedRun score_run(const std::string& name, const fs::path& place, const Corpu
   if (!options.test && last.best_step >= 0 && last.exact)
     std::tie(trained.seed.lowest_loss, trained.seed.lowest_step) = std::tie(last.best_val_loss, last.best_step);
   return trained;
-}
-
-std::string shared_text_remark(const Corpus& corpus, bool test) {
-  constexpr double worth_saying = 0.01;
-  const TokenView split = split_of(corpus, test);
-  const double share = static_cast<double>(shared_tokens(split, corpus.train())) / static_cast<double>(split.size());
-  if (share < worth_saying) return "";
-  return format_fixed(100 * share, 0) + " % of the scored text also occurs in the training text: these losses reward " +
-         "memorization, and configs that memorize more rank better";
 }
 
 }  // namespace chargpt

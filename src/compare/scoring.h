@@ -24,7 +24,4 @@ struct ScoringOptions {
 TrainedRun score_run(const std::string& name, const std::filesystem::path& place, const Corpus& corpus,
                      const ScoringOptions& options);
 
-/// A sentence on how much of the scored split also occurs in the train split; empty if less than 1 %.
-std::string shared_text_remark(const Corpus& corpus, bool test);
-
 }  // namespace chargpt

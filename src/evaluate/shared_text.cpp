@@ -4,6 +4,8 @@
 #include <bit>
 #include <vector>
 
+#include "base/quote.h"
+#include "report/format.h"
 #include "text/documents.h"
 
 namespace chargpt {
@@ -80,6 +82,18 @@ std::int64_t shared_tokens(TokenView scored, TokenView train) {
   mark_stretches(scored, train, shared);
   mark_documents(scored, train, shared);
   return std::ranges::count(shared, true);
+}
+
+std::string shared_text_line(double part, Units units, const std::string& text, const std::string& in) {
+  if (part < least_shared_part) return "";
+  return line_of(format_percent(std::clamp(part, 0.01, part < 1 ? 0.99 : 1.0), 0), " of ", text,
+                 " also appears in the ", in, " (in stretches of ", shared_stretch, " ", enum_name(units),
+                 " or more), so there the losses measure memorization, not prediction");
+}
+
+std::string shared_text_line(TokenView scored, TokenView train, Units units, const std::string& text) {
+  const auto shared = static_cast<double>(shared_tokens(scored, train));
+  return shared_text_line(shared / static_cast<double>(scored.size()), units, text, "training text");
 }
 
 }  // namespace chargpt

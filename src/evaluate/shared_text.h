@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/token_view.h"
+#include "config/config.h"
 
 namespace chargpt {
 
@@ -16,5 +18,12 @@ constexpr std::int64_t shared_stretch = 64;
 /// do not count. Compares 64-bit hashes; 20 bytes per token of `scored`; a few nanoseconds per token of `train`.
 /// Source: containment of documents by their shingles, Broder (1997); rolling hash of Karp & Rabin (1987).
 std::int64_t shared_tokens(TokenView scored, TokenView train);
+
+/// A smaller part changes a loss by less than 0.01.
+constexpr double least_shared_part = 0.005;
+/// A sentence on the part of `text` that also occurs in `in`, whose losses measure memorization; empty if it is small.
+std::string shared_text_line(double part, Units units, const std::string& text, const std::string& in);
+/// The same of shared_tokens(scored, train).
+std::string shared_text_line(TokenView scored, TokenView train, Units units, const std::string& text);
 
 }  // namespace chargpt

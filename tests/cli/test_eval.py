@@ -47,7 +47,7 @@ class EvalTest(ProgramTest):
         first, second = frozen["verdict"]
         self.assertEqual(first, f"It is behind counted {ngram['order']}-grams in windows of 16 that begin every 8 ({ngram['loss_in_windows']:.4f}) by "
                                 f"{frozen['loss'] - ngram['loss_in_windows']:.4f}.")
-        self.assertEqual(second, f"PPMd ({ppmd:.4f}), a compressor that learns as it reads, is ahead by {frozen['loss'] - ppmd:.4f}.")
+        self.assertEqual(second, f"It is behind PPMd ({ppmd:.4f}), a compressor that learns as it reads, by {frozen['loss'] - ppmd:.4f}.")
         self.assertEqual(counts["verdict"][0], f"It beats counted {ngram['order']}-grams ({ngram['loss']:.4f}) by {ngram['loss'] - counts['loss']:.4f}.")
         self.assertEqual(adapts["verdict"], [first.replace("It", "As trained, it"), f"Adapting to the text, it is behind PPMd ({ppmd:.4f}) by {adapts['loss'] - ppmd:.4f}."])
 

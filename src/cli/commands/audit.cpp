@@ -239,9 +239,10 @@ Report report_of(const LoadedRun& run, const Audit& audit, const std::string& lo
                          format_count(audit.held_out.longest), copied_stretch, unit, format_percent(audit.copied()),
                          format_percent(audit.held_out_copied())) +
              gap_sentence(audit));
-  if (audit.shared > 0)
-    report.say(format_percent(static_cast<double>(audit.shared) / static_cast<double>(val_tokens)) +
-               " of the validation split also appears in the train split\n");
+  const double shared = static_cast<double>(audit.shared) / static_cast<double>(val_tokens);
+  if (const std::string line = shared_text_line(shared, run.config().data.units, "the validation split", "train split");
+      !line.empty())
+    report.say(line + "\n");
   if (const auto& documents = audit.documents) {
     report.json["documents"] = {{"written", documents->ended},
                                 {"in_train", documents->trained_on},

@@ -25,6 +25,7 @@
 #include "config/document.h"
 #include "engine/device.h"
 #include "evaluate/baseline.h"
+#include "evaluate/shared_text.h"
 #include "evaluate/split_check.h"
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
@@ -308,11 +309,12 @@ class Collector {
 
 /// Ranks the scored runs, and adds remarks.
 Comparison ranked(const Arguments& arguments, std::vector<ConfigRuns> runs, const Corpus& corpus) {
-  Comparison comparison = rank_configs(std::move(runs), arguments.test() ? corpus.test() : corpus.val());
+  const TokenView scored = arguments.test() ? corpus.test() : corpus.val();
+  Comparison comparison = rank_configs(std::move(runs), scored);
   comparison.split = arguments.split;
   comparison.train_tokens = corpus.train().size();
-  if (const std::string shared = shared_text_remark(corpus, arguments.test()); !shared.empty())
-    comparison.notes.push_back(shared);
+  comparison.notes.push_back(
+      shared_text_line(scored, corpus.train(), corpus.vocabulary().units(), "the " + arguments.split + " split"));
   if (arguments.target > 0) find_target(comparison, arguments.target);
   return comparison;
 }

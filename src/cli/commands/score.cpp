@@ -60,9 +60,7 @@ struct Score {
 void note_training_text(const Prepared& prepared) {
   const Corpus* const trained_on = prepared.trained_on();
   if (prepared.scored.held_out || trained_on == nullptr) return;
-  const TokenView text = prepared.scored.tokens;
-  const auto shared = static_cast<double>(shared_tokens(text, trained_on->train()));
-  tell(shared_text_line(shared / static_cast<double>(text.size()), prepared.scored.units));
+  tell(shared_text_line(prepared.scored.tokens, trained_on->train(), prepared.scored.units, "this text"));
 }
 
 Score measure(Prepared& prepared, const std::string& name, WorkLine& line) {

@@ -16,8 +16,6 @@ namespace chargpt {
 
 namespace {
 
-/// The smallest part of shared text to mention: it changes a loss by about 0.01.
-constexpr double little = 0.005;
 /// Smaller differences are shown as 0.
 constexpr double least_shown = 0.00005;
 
@@ -28,7 +26,7 @@ double shared_part(const Figures& figures) {
 }
 
 bool knows_the_text(const Figures& figures) {
-  return !figures.scored.held_out && shared_part(figures) >= little;
+  return !figures.scored.held_out && shared_part(figures) >= least_shared_part;
 }
 
 std::string windows_of(const Figures& figures) {
@@ -71,12 +69,14 @@ std::string baseline_line(const Figures& figures) {
 }
 
 std::string shared_line(const Figures& figures) {
-  const double part = shared_part(figures);
-  if (part < little) return "";
-  if (!figures.scored.held_out)
-    return shared_text_line(part, figures.scored.units) + "; do not compare it with the baselines.\n";
-  const std::string split = figures.scored.split == "test" ? "test split" : "validation split";
-  return shared_text_line(part, figures.scored.units, "the " + split, "train split") + ".\n";
+  const Scored& scored = figures.scored;
+  const bool held_out = scored.held_out;
+  const std::string text = !held_out                ? "this text"
+                           : scored.split == "test" ? "the test split"
+                                                    : "the validation split",
+                    line = shared_text_line(shared_part(figures), scored.units, text,
+                                            held_out ? "train split" : "training text");
+  return line.empty() ? "" : line + (held_out ? ".\n" : "; do not compare it with the baselines.\n");
 }
 
 /// "by tenths of the split: ▂▁▃…, 1.41 to 1.78 nats per character": how much the loss varies along the text.
@@ -107,32 +107,32 @@ std::string adapted_line(const Figures& figures) {
                      to_text(*figures.adapted, figures.scored.units));
 }
 
-/// "beats PPMd (1.4062) by 0.0200", "is behind …", or "is level with …" if the difference is shown as 0.
-std::string beside(double loss, const std::string& rival, double its_loss) {
-  const std::string by = format_fixed(std::abs(its_loss - loss), 4),
-                    its = rival + " (" + format_fixed(its_loss, 4) + ")";
-  return by == "0.0000" ? "is level with " + its : (loss < its_loss ? "beats " : "is behind ") + its + " by " + by;
+/// "It beats PPMd (1.4062) by 0.0200.", "… is behind …", or "… is level with …" if the difference is shown as 0.
+std::string beside(const std::string& it, double loss, const std::string& baseline, double its_loss,
+                   const std::string& clause = "") {
+  const std::string by = format_fixed(std::abs(its_loss - loss), 4);
+  const std::string against = fmt::format("{} ({:.4f}){}", baseline, its_loss, clause);
+  if (by == "0.0000") return fmt::format("{} is level with {}.", it, against);
+  return fmt::format("{} {} {}{} by {}.", it, loss < its_loss ? "beats" : "is behind", against,
+                     clause.empty() ? "" : ",", by);
 }
 
 /// Compares with counted n-grams in the network's windows; with full context if the network is mixed with counts.
 std::string frozen_line(const Figures& figures) {
   const Baselines& baselines = *figures.baselines;
-  const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
+  const std::string name = fmt::format("counted {}-grams", baselines.ngram_order);
+  if (figures.mixture != nullptr && !figures.adapted) return beside("It", figures.loss, name, baselines.ngram);
   const double loss = figures.adapted ? *figures.network_loss : figures.loss;
-  if (figures.mixture != nullptr && !figures.adapted) return "It " + beside(loss, name, baselines.ngram) + ".";
   const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
-  return (figures.adapted ? "As trained, it " : "It ") +
-         beside(loss, name + " " + windows_of(figures), baselines.ngram_in_windows) +
-         (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
+  return beside(figures.adapted ? "As trained, it" : "It", loss, name + " " + windows_of(figures),
+                baselines.ngram_in_windows) +
+         (only_in_windows ? fmt::format(" With any context these reach {:.4f}.", baselines.ngram) : "");
 }
 
 std::string adaptive_line(const Figures& figures) {
   const double ppmd = *figures.baselines->ppmd;
-  if (figures.adapted) return "Adapting to the text, it " + beside(figures.loss, "PPMd", ppmd) + ".";
-  const std::string name = "PPMd (" + format_fixed(ppmd, 4) + "), a compressor that learns as it reads",
-                    by = format_fixed(std::abs(ppmd - figures.loss), 4) + ".";
-  if (by == "0.0000.") return "It is level with " + name + ".";
-  return figures.loss < ppmd ? "It beats " + name + ", by " + by : name + ", is ahead by " + by;
+  if (figures.adapted) return beside("Adapting to the text, it", figures.loss, "PPMd", ppmd);
+  return beside("It", figures.loss, "PPMd", ppmd, ", a compressor that learns as it reads");
 }
 
 /// Whether it beats the strongest baseline of each class. With --adapt, the network as trained is compared with the
@@ -172,14 +172,6 @@ Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t al
 
 std::string windows_text(std::int64_t length, std::int64_t stride) {
   return "in windows of " + std::to_string(length) + (stride > 0 ? " that begin every " + std::to_string(stride) : "");
-}
-
-std::string shared_text_line(double part, Units units, const std::string& text, const std::string& in) {
-  if (part < little) return "";
-  return fmt::format(
-      "{} of {} also appears in the {} (in stretches of {} {}s or more), so there the losses measure memorization, not "
-      "prediction",
-      format_percent(std::clamp(part, 0.01, part < 1 ? 0.99 : 1.0), 0), text, in, shared_stretch, unit_word(units));
 }
 
 std::string unit_word(Units units) {

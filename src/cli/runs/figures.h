@@ -21,9 +21,6 @@ std::string tokens_text(std::int64_t tokens, Units units);
 
 /// "in windows of 64 that begin every 32"; stride 0: no overlap.
 std::string windows_text(std::int64_t length, std::int64_t stride);
-/// A sentence on the part of a text that also occurs in the training text; empty if the part is small.
-std::string shared_text_line(double part, Units units, const std::string& text = "this text",
-                             const std::string& in = "training text");
 
 /// The tokens to score, and how to score them.
 struct Scored {
