@@ -115,9 +115,19 @@ class Runner {
       hooks_.ended(run, ending, /*reused=*/true);
       return true;
     }
-    if (options_.jobs > 1) keep_run_fact(run.folder, "jobs", options_.jobs);
+    mark_times(run);
     running_.push_back({&run, hooks_.start(run)});
     return true;
+  }
+
+  /// Marks runs that train at once, some in other processes: their times are not comparable.
+  void mark_times(const PlannedRun& run) const {
+    std::vector<fs::path> at_once{run.folder};
+    for (const PlannedRun* other : waiting_)
+      if (is_locked(other->folder)) at_once.push_back(other->folder);
+    const std::int64_t jobs = std::max(options_.jobs, std::ssize(at_once));
+    for (const fs::path& folder : at_once)
+      if (jobs > 1 && is_run(folder)) keep_run_fact(folder, "jobs", jobs);
   }
 
   bool collect_one() {

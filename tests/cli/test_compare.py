@@ -64,6 +64,17 @@ class ChildrenTest(CompareTest):
         self.assertEqual(self.table("out"), self.table("whole"))
         self.assertGreaterEqual(sum(err.count("trained before") for _, err in said), 4)  # each run is trained once
 
+    def test_times_beside_a_run_of_another_process_are_marked(self):
+        (self.folder / "out/ladder-masked-seed1337").mkdir(parents=True)
+        with open(self.folder / "out/ladder-masked-seed1337/.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            process = self.started(*last_wins([*self.COMMAND, "--max-iters", "20"]), "--out", "out")
+            while "other processes train 1 run" not in (line := process.stderr.readline()):
+                self.assertTrue(line, "it waits for the run that is locked")
+        process.communicate(timeout=120)
+        jobs = {pathlib.Path(seed["run"]).name: seed.get("jobs") for row in self.json_of("out/compare.json")["results"] for seed in row["seeds"]}
+        self.assertEqual(jobs, {"ladder-bigram-seed1337": 2, "ladder-bigram-seed1338": 2, "ladder-masked-seed1338": 2, "ladder-masked-seed1337": None})
+
     def test_stopped_and_repeated_until_it_ends_it_gives_the_table_of_an_undisturbed_one(self):
         self.succeed(*self.COMMAND, "--out", "whole")
         for run in ("out/ladder-bigram-seed1337", "out/ladder-masked-seed1338"):
