@@ -92,9 +92,12 @@ bool is_config_file(const std::filesystem::path& path) {
          begin.find("\"train\"") != std::string::npos;
 }
 
-/// Throws Error usage for `--text a.txt default` or `--text a.txt mine.json`: all words after --text are texts, so the
-/// config would be ignored.
-void refuse_config_among(const std::vector<std::string>& texts) {
+/// Throws Error usage for a name that is not UTF-8, and for `--text a.txt default` or `--text a.txt mine.json`: all
+/// words after --text are texts, so the config would be ignored.
+void check_texts(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts)
+    if (!is_utf8(text))
+      throw Error(ExitCode::usage, "--text ", printable(text), ": the file's name is not UTF-8; rename it");
   if (texts.size() < 2 || is_config_file(texts.front())) return;
   const std::string& last = texts.back();
   const bool is_preset = !is_there(last) && find_preset(last) != nullptr;
@@ -114,7 +117,6 @@ void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
                           : option.default_text("").help(option.text().help + " (value " + as_given(value) + ")");
   };
   for (const auto& flag : flags_) show(*flag->option, values.at(flag->info.section).at(flag->info.name));
-  if (text_option_ != nullptr) show(*text_option_, values.at("data").at("text"));
 }
 
 void ConfigArguments::help_shows(Options& options, const Option& positional, const std::string& otherwise,
@@ -139,12 +141,9 @@ void ConfigArguments::add(Options& options, const std::vector<std::string>& sect
     const std::string flag = "--" + option.name, group = group_of(option, sections);
     std::string help = option.help;
     if (!option.range.empty()) help += " [" + option.range + "]";
-    if (option.section == "data" && option.name == "text") {
-      text_option_ = &options.add(flag, texts_, help).takes_words().value_name("FILE").group(group);
-      continue;
-    }
     flags_.push_back(std::make_unique<Flag>(Flag{option}));
     flags_.back()->option = &options.add(flag, flags_.back()->values, help).value_name("VALUE").group(group);
+    if (option.key() == "data.text") flags_.back()->option->takes_words().value_name("FILE");
   }
   options.add("--set", assignments_, "any option of the config: --set train.learning_rate=1e-3")
       .value_name("KEY=VALUE")
@@ -160,17 +159,15 @@ std::vector<Override> ConfigArguments::overrides() const {
       throw Error(ExitCode::usage, "--set ", assignment, " is not KEY=VALUE; for example --set train.max_iters=500");
     overrides.push_back({assignment.substr(0, equals), assignment.substr(equals + 1), "--set"});
   }
-  refuse_config_among(texts_);
-  for (const std::string& text : texts_)
-    if (!is_utf8(text))
-      throw Error(ExitCode::usage, "--text ", printable(text), ": the file's name is not UTF-8; rename it");
-  if (!texts_.empty()) overrides.push_back({"data.text", nlohmann::json(texts_).dump(), "--text"});
-  for (const auto& flag : flags_)
-    if (flag->info.schema().contains("anyOf") && flag->values.size() > 1)
+  for (const auto& flag : flags_) {
+    const bool is_text = flag->info.key() == "data.text";
+    if (is_text) check_texts(flag->values);
+    if (is_text ? !flag->values.empty() : flag->values.size() > 1 && flag->info.schema().contains("anyOf"))
       overrides.push_back({flag->info.key(), nlohmann::json(flag->values).dump(), flag->option->name()});
     else
       for (const std::string& value : flag->values)
         overrides.push_back({flag->info.key(), value, flag->option->name()});
+  }
   return overrides;
 }
 

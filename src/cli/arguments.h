@@ -79,8 +79,6 @@ class ConfigArguments {
   };
   void show_defaults_of(const ResolvedConfig& config) const;
   std::vector<std::string> assignments_;
-  std::vector<std::string> texts_;
-  Option* text_option_ = nullptr;
   std::vector<std::unique_ptr<Flag>> flags_;
 };
 

@@ -153,7 +153,7 @@ TEST_CASE("short help has a line for each of the first dozen options, cut at its
 
 TEST_CASE("an empty value is refused but where it is one, and an existing path is never a list") {
   CHECK(refusal({"r", "--color="}) == "--color: an empty value is not understood; it takes one of auto, always, never");
-  CHECK(refusal({"r", "a", ""}) == "an empty argument is given in the place of RUN or CONFIG");
+  CHECK(refusal({"r", "a", ""}) == "CONFIG: an empty value is not understood; it takes text");
   Declared listed;
   REQUIRE(listed.options.parse({"[r]", "[a]", "[b,c]", "--text", "[d]", "--", "[e]"}));
   CHECK(listed.run == "[r]");
@@ -167,10 +167,7 @@ TEST_CASE("an option that may stand alone takes the next word only where that is
     run = mode = "";
     Options options("play");
     options.add("RUN", run, "a run");
-    options
-        .choice(
-            "--mode", {"one", "two"}, "", [&](const std::string& name) { mode = name; }, "how")
-        .alone_means("two");
+    options.add("--mode", mode, "how").one_of({"one", "two"}).alone_means("two");
     CHECK(options.parse(words));
     return run + " " + mode;
   };

@@ -190,24 +190,18 @@ Report bench_sample(const Arguments& arguments) {
   return report;
 }
 
-/// The one measurement that an option belongs to, which its help names first ("train: steps measured"); empty: all.
-std::string whose_option(const Option& option) {
-  if (option.name() == "--context") return "sample";
-  for (const std::string whose : {"train", "sample"})
-    if (option.text().help.starts_with(whose + ": ")) return whose;
-  return "";
-}
+/// Groups of options that only one of the two measurements takes.
+constexpr const char *of_train = "bench train", *of_sample = "bench sample";
 
-void refuse_options_of_others(const Options& options, const std::string& what) {
-  for (const auto& option : options.all()) {
-    const std::string whose = whose_option(*option);
-    if (!option->text().positional() && option->given() && whose != what && !whose.empty())
-      throw Error(ExitCode::usage, option->name() + " is an option of bench " + whose + ", not of bench " + what);
-  }
+void refuse_options_of_other(const Options& options, const std::string& what) {
+  for (const auto& option : options.all())
+    if (const std::string& group = option->text().group;
+        option->given() && group.starts_with("bench ") && group != "bench " + what)
+      throw Error(ExitCode::usage, option->name(), " is an option of ", group, ", not of bench ", what);
 }
 
 Report run_bench(const Arguments& arguments) {
-  refuse_options_of_others(*arguments.options, arguments.what);
+  refuse_options_of_other(*arguments.options, arguments.what);
   return arguments.what == "sample" ? bench_sample(arguments) : bench_train(arguments);
 }
 
@@ -222,12 +216,15 @@ void add_bench(Options& options) {
   const Option& subject = options.add(
       "SUBJECT", arguments.subject,
       "with train a preset or path (default: nanogpt-cpu), with sample a run (default: the newest in runs/)");
-  options.add("--warmup", arguments.warmup, "train: steps before measuring").non_negative();
-  options.add("--steps", arguments.steps, "train: steps measured").positive();
-  options.add("--engine", arguments.engine, "train: auto, cpu or libtorch");
-  options.add("--batch", arguments.batch, "sample: samples at once (default: sample.num_samples)").range(1, 65536);
-  options.add("--repeats", arguments.repeats, "sample: measurements to take the median of").positive();
+  options.add("--warmup", arguments.warmup, "steps before measuring").non_negative().group(of_train);
+  options.add("--steps", arguments.steps, "steps measured").positive().group(of_train);
+  options.add("--engine", arguments.engine, "auto, cpu or libtorch").group(of_train);
+  options.add("--batch", arguments.batch, "samples at once (default: sample.num_samples)")
+      .range(1, 65536)
+      .group(of_sample);
+  options.add("--repeats", arguments.repeats, "measurements to take the median of").positive().group(of_sample);
   add_context_option(options, arguments.context);
+  options.find("--context").group(of_sample);
   arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
   arguments.config.help_shows(options, subject, usual_config, [](const std::string& what) {
     return is_run_or_checkpoint(what) ? config_of_run(what) : load_config(what);

@@ -28,9 +28,6 @@ namespace chargpt {
 
 namespace {
 
-/// How --interactive turns lines into prompts.
-enum class Interactive { none, complete, answer };
-
 struct Arguments : JoinedArguments {
   ConfigArguments config;
   std::string prompt, prompt_file;
@@ -38,7 +35,7 @@ struct Arguments : JoinedArguments {
   const Options* options = nullptr;  ///< shows which options were given
   std::vector<std::string> stop;
   std::int64_t seed = 1337;
-  Interactive interactive = Interactive::none;
+  std::string interactive;  ///< how lines become prompts: answer or complete; empty: no conversation
   bool greedy = false, fresh = false;
 };
 
@@ -57,7 +54,7 @@ std::vector<std::string> stop_strings(const Arguments& arguments) {
       throw Error(ExitCode::usage, "--stop '': an empty string would end every sample at once; remove it");
     all.push_back(unescaped(given, "--stop "));
   }
-  if (all.empty() && arguments.interactive == Interactive::complete) all.emplace_back("\n");
+  if (all.empty() && arguments.interactive == "complete") all.emplace_back("\n");
   return all;
 }
 
@@ -191,7 +188,7 @@ SampleConfig sample_options(const Arguments& arguments, const JoinedRuns& runs) 
 /// last character, and the whole line is printed. Turn i draws from the stream of seed + i.
 void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& sample,
               const std::vector<std::string>& stop) {
-  const bool at_terminal = isatty(STDIN_FILENO) != 0, completes = arguments.interactive == Interactive::complete;
+  const bool at_terminal = isatty(STDIN_FILENO) != 0, completes = arguments.interactive == "complete";
   const Vocabulary& vocabulary = runs.first().checkpoint.vocabulary;
   const bool documents = vocabulary.document() >= 0;
   std::vector<std::int64_t> said = {runs.first().checkpoint.state.start_symbol};
@@ -229,7 +226,7 @@ void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& 
 }
 
 void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
-  if (arguments.interactive == Interactive::none) return;
+  if (arguments.interactive.empty()) return;
   if (prompts_given(arguments) > 0)
     throw Error(ExitCode::usage, "--interactive reads its prompts line by line; remove the other prompt");
   if (arguments.output.json || sample.num_samples > 1)
@@ -285,7 +282,7 @@ void run_sample(const Arguments& arguments) {
   check_new(arguments, runs);
   if (arguments.counts) mix_with_counts(arguments, runs);
   if (runs.leaks()) log_note("this model leaks: it saw its targets during training, so its samples are meaningless");
-  if (arguments.interactive != Interactive::none) return converse(arguments, runs, sample, stop);
+  if (!arguments.interactive.empty()) return converse(arguments, runs, sample, stop);
   std::string prompt;
   const std::vector<std::int64_t> ids = prompt_ids(arguments, runs, prompt);
 
@@ -322,14 +319,11 @@ void add_sample(Options& options) {
   options.add("--seed", arguments.seed, "seed of the random draws; sample i has its own stream (seed, i)")
       .non_negative();
   options
-      .choice(
-          "--interactive", {"complete", "answer"}, "",
-          [&mode = arguments.interactive](const std::string& name) {
-            mode = name == "complete" ? Interactive::complete : Interactive::answer;
-          },
-          "a conversation: each line of standard input continues the text so far. answer (the default): the model "
-          "writes after "
-          "the line's end. complete: it writes the rest of the line, up to a newline or, if given, a --stop")
+      .add("--interactive", arguments.interactive,
+           "a conversation: each line of standard input continues the text so far. answer (the default): the model "
+           "writes after the line's end. complete: it writes the rest of the line, up to a newline or, if given, a "
+           "--stop")
+      .one_of({"complete", "answer"})
       .alone_means("answer");
   options
       .flag("--new", arguments.fresh,
