@@ -2,7 +2,6 @@
 // one below. Pure functions over a comparison.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,21 +36,10 @@ struct Counted {
   double loss = 0;  ///< nats per token
 };
 
-/// A rung with the result of its training.
-struct ClimbedRung {
-  Rung rung;
-  const ConfigResult* result = nullptr;
-  /// Paired difference to the next lower ranked rung, with a joint 95 % interval over all steps. Absent for the first
-  /// ranked rung, and for rungs that leak or failed.
-  std::optional<MeanEstimate> step = {};
-  std::string_view below = {};  ///< that rung's preset
-};
-
-/// Finds the rungs in the results, lowest first. `comparison` must outlive them.
-std::vector<ClimbedRung> climb(const Comparison& comparison);
-
-/// Within 80 columns: rung, loss, step, lesson; then the counting baselines. Remarks explain the steps and list those
-/// that may be chance. {"rungs":[{"config","loss","leaks","versus_below":{"below","difference","ci95","p"} or
+/// Within 80 columns: the trained rungs, lowest first, with loss, step and lesson; then the counting baselines. A step
+/// is the paired difference to the next lower ranked rung, with a joint 95 % interval over all steps; rungs that leak
+/// or failed have none. Remarks list steps that may be chance.
+/// {"rungs":[{"config","loss","leaks","versus_below":{"below","difference","ci95","p"} or
 /// null,"lesson"}],"counted":[{"name","loss"}]}
 LadderTable ladder_table(const Comparison& comparison, const std::vector<Counted>& counted);
 

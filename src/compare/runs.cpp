@@ -120,14 +120,12 @@ class Runner {
     return true;
   }
 
-  /// Marks runs that train at once, some in other processes: their times are not comparable.
+  /// Marks a run beside which others train, in this process or another: its times are not comparable. Called when it
+  /// starts and when it ends, so only this process writes into its folder.
   void mark_times(const PlannedRun& run) const {
-    std::vector<fs::path> at_once{run.folder};
-    for (const PlannedRun* other : waiting_)
-      if (is_locked(other->folder)) at_once.push_back(other->folder);
-    const std::int64_t jobs = std::max(options_.jobs, std::ssize(at_once));
-    for (const fs::path& folder : at_once)
-      if (jobs > 1 && is_run(folder)) keep_run_fact(folder, "jobs", jobs);
+    const auto others = std::ranges::count_if(waiting_, [](const PlannedRun* one) { return is_locked(one->folder); });
+    if (const std::int64_t jobs = std::max<std::int64_t>(options_.jobs, others + 1); jobs > 1)
+      keep_run_fact(run.folder, "jobs", jobs);
   }
 
   bool collect_one() {
@@ -136,9 +134,10 @@ class Runner {
     const PlannedRun& run = *done->run;
     const int code = *done->process->ended();
     running_.erase(done);
-    if (const Ending ending = ending_of_run(run.folder); ending != Ending::unknown)
+    if (const Ending ending = ending_of_run(run.folder); ending != Ending::unknown) {
+      mark_times(run);
       hooks_.ended(run, ending, /*reused=*/false);
-    else if (stopped() || is_locked(run.folder) ||
+    } else if (stopped() || is_locked(run.folder) ||
              (code == static_cast<int>(ExitCode::busy) && retried_.insert(&run).second))
       waiting_.push_back(&run);  // another process was first to lock it
     else
