@@ -233,7 +233,7 @@ class AuditTest(ProgramTest):
         self.started("audit", "run", "--samples", "1000", "--tokens", "40000", stderr=theirs)
         os.close(theirs)
         shown = b""
-        while not re.search(rb"\rchargpt: writing samples: \d\d%\x1b\[K", shown):
+        while not re.search(rb"\rchargpt: writing samples: \d\d %\x1b\[K", shown):
             shown += os.read(ours, 65536)
 
     def test_held_out_text_is_taken_from_all_of_its_split(self):
