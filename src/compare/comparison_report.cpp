@@ -250,8 +250,7 @@ void add_run_remarks(std::vector<std::string>& lines, const ConfigRuns& runs) {
   }
 }
 
-std::string look_remark(const Look& look, bool several_seeds) {
-  if (!several_seeds) return "";
+std::string look_remark(const Look& look) {
   if (look.number == 0)
     return "it is unknown how often these runs were compared before: each comparison with more seeds raises "
            "the rate of false positives";
@@ -372,7 +371,8 @@ std::string verdict(const Comparison& comparison) {
 
 namespace {
 
-/// Limits of the verdict: unequal training, unequal speed, overfitting, shared text, earlier looks, failures.
+/// Limits of the verdict: unequal training, unequal speed, overfitting, shared text, earlier looks, failures; what ±
+/// means.
 std::vector<std::string> limits(const Comparison& comparison, const Json& rows) {
   std::vector<std::string> lines = comparison.notes;
   if (comparison.results.empty()) return lines;
@@ -394,26 +394,13 @@ std::vector<std::string> limits(const Comparison& comparison, const Json& rows) 
   if (jobs > 1)
     lines.push_back(
         fmt::format("times with a *: up to {} runs trained at once; do not compare them with others", jobs));
-  lines.push_back(look_remark(comparison.look, comparison.results[0].runs.seeds.size() > 1));
+  if (comparison.results[0].runs.seeds.size() > 1) {
+    lines.push_back(look_remark(comparison.look));
+    if (comparison.pairs > 0)
+      lines.push_back("±: 95 % interval over seeds on this text, corrected for " +
+                      format_count(comparison.pairs, "pair") + " of configs");
+  }
   std::erase(lines, "");
-  return lines;
-}
-
-/// Explanations of columns and figures.
-std::vector<std::string> explanations(const Comparison& comparison) {
-  if (comparison.results.empty()) return {};
-  std::vector<std::string> lines = {
-      "each run is scored with its final weights (averaged ones with train.ema): this split did not choose them"};
-  const std::size_t seeds = comparison.results[0].runs.seeds.size();
-  if (seeds > 1)
-    lines.push_back(
-        fmt::format("±: half of a 95 % interval over other seeds on this text (Student's t over {} seeds, "
-                    "paired); std: standard deviation over seeds",
-                    seeds));
-  if (comparison.pairs > 1)
-    lines.push_back(fmt::format("intervals and p are corrected for all {} pairs of configs", comparison.pairs));
-  if (!comparison.effects.empty())
-    lines.emplace_back("main effect: the mean over all configs with that value, paired by seeds");
   return lines;
 }
 
@@ -446,10 +433,6 @@ Report report_of(const Comparison& comparison, const std::optional<LadderTable>&
   };
   if (json.contains("effects")) add_below(effects_table(json["effects"]));
   if (comparison.target) add_below(target_table(json["results"], *comparison.target));
-  for (const std::string& line : explanations(comparison)) {
-    report.explain(line);
-    json["remarks"].push_back(line);
-  }
   if (ladder) json["ladder"] = ladder->json;
   return report;
 }

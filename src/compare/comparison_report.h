@@ -32,8 +32,8 @@ struct LadderTable {
 /// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}…],"mean","ci95","rank",
 /// "versus_best":{"difference","ci95","p"}}…],"verdict","remarks",…}. "ci95" and "p" are over seeds on this text,
 /// corrected for all pairs, null with one seed. "level": the largest p that counts as "is ahead". "remarks": limits of
-/// the verdict, then explanations of the columns. For people: a row per config, the verdict with its limits, and the
-/// main effects and the target, if any.
+/// the verdict. For people: a row per config, the verdict with its limits, and the main effects and the target, if
+/// any.
 Report report_of(const Comparison& comparison, const std::optional<LadderTable>& ladder = {});
 
 }  // namespace chargpt

@@ -60,10 +60,7 @@ class Report {
   void say(std::string text) { parts_.emplace_back(Lines{std::move(text)}); }
   void draw(std::string text) { parts_.emplace_back(Plain{std::move(text)}); }
   void paint(std::string text) { parts_.emplace_back(Painted{std::move(text)}); }
-  /// Adds a line for stderr, shown with --verbose.
-  void explain(std::string line) { explanations_.push_back(std::move(line)); }
   const std::vector<Part>& parts() const { return parts_; }
-  const std::vector<std::string>& explanations() const { return explanations_; }
 
   Json json;
   int indent = 2;      ///< of the document; -1: on one line, for long lists of numbers
@@ -71,7 +68,6 @@ class Report {
 
  private:
   std::vector<Part> parts_;
-  std::vector<std::string> explanations_;
 };
 
 /// Renders a part, no wider than `columns` (0: any width). `markdown`: tables as Markdown.

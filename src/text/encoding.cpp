@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <set>
 
 #include "base/files.h"
 #include "base/names.h"
@@ -162,31 +161,11 @@ std::string command_line(const Evidence& evidence, const std::string& path) {
 
 namespace {
 
-/// Whether it is UTF-7 (RFC 2152): nearly every + begins whole units of 16 bits in base64, and these runs differ.
-bool is_utf_7(std::string_view text) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::size_t runs = 0, others = 0;
-  std::set<std::string_view> different;
-  for (std::size_t at = text.find('+'); at != text.npos; at = text.find('+', at)) {
-    const std::size_t begin = at + 1;
-    at = std::min(text.find_first_not_of(digits, begin), text.size());
-    const std::string_view run = text.substr(begin, at - begin);
-    if (run.empty() && byte_at(text, at) == '-') continue;  // "+-" is a plus
-    const std::size_t last = run.empty() ? 0 : digits.find(run.back()), rest = run.size() % 8;
-    const bool whole = !run.empty() && (rest == 0 || (rest == 3 && last % 4 == 0) || (rest == 6 && last % 16 == 0));
-    ++(whole ? runs : others);
-    if (whole) different.insert(run);
-  }
-  return runs >= 20 && different.size() >= 3 && 50 * others <= runs;
-}
-
-/// "UTF-7, not UTF-8; …" of a text whose ASCII bytes mean other characters; else "". ESC ( B alone is a terminal's.
+/// "ISO-2022-JP, not UTF-8; …" of a text whose ASCII bytes mean other characters; else "". ESC ( B alone is a
+/// terminal's.
 std::string encoded_in_ascii(std::string_view bytes) {
   const auto has = [&](std::string_view escape) { return bytes.find(escape) != bytes.npos; };
-  const std::string name = has("\x1B$B") || has("\x1B$@") ? "ISO-2022-JP"
-                           : has("\x1B$)C")               ? "ISO-2022-KR"
-                           : is_utf_7(bytes)              ? "UTF-7"
-                                                          : "";
+  const std::string name = has("\x1B$B") || has("\x1B$@") ? "ISO-2022-JP" : has("\x1B$)C") ? "ISO-2022-KR" : "";
   return name.empty() ? "" : name + ", not UTF-8; convert it: iconv -f " + name + " -t UTF-8 FILE > NEW";
 }
 

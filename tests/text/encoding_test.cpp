@@ -74,12 +74,9 @@ TEST_CASE("what is likely to be a mistake in a text is told once") {
   CHECK_THAT(flaws_in("a\uFEFFb").at(0), Catch::StartsWith("byte order marks inside, "));
 }
 
-TEST_CASE("encodings in ASCII bytes are named; terminal codes, sums and patches are left alone") {
+TEST_CASE("encodings in ASCII bytes are named; terminal codes are left alone") {
   CHECK_THAT(flaws_in("\x1B$B;3@n\x1B(B").at(0), Catch::StartsWith("ISO-2022-JP, not UTF-8; convert it: iconv -f ISO"));
-  CHECK_THAT(flaws_in(repeated("f+APwA3w- l+AOk-, 1 +- 1 na+AO8-f ", 7)).at(0),
-             Catch::StartsWith("UTF-7, not UTF-8; "));
-  for (const char* clean : {"\x1B(B\x1B[m", "n+one-1 a+b-c x+foo-y ", "+1 user+tag@a.org ", "\n+  return a+fee;"})
-    CHECK(flaws_in(repeated(clean, 40)).empty());
+  CHECK(flaws_in("\x1B(B\x1B[m").empty());
 }
 
 }  // namespace chargpt
