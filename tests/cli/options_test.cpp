@@ -153,7 +153,7 @@ TEST_CASE("short help has a line for each of the first dozen options, cut at its
 
 TEST_CASE("an empty value is refused but where it is one, and an existing path is never a list") {
   CHECK(refusal({"r", "--color="}) == "--color: an empty value is not understood; it takes one of auto, always, never");
-  CHECK(refusal({"r", "a", ""}) == "CONFIG: an empty value is not understood; it takes text");
+  CHECK(refusal({"r", "a", ""}) == "an empty argument is given in the place of RUN or CONFIG");
   Declared listed;
   REQUIRE(listed.options.parse({"[r]", "[a]", "[b,c]", "--text", "[d]", "--", "[e]"}));
   CHECK(listed.run == "[r]");
