@@ -47,11 +47,11 @@ def rate_factor(t, step):
 
 
 class Muon:
-    """Jordan et al. 2024, on all matrices of one shape at once; q, k and v are one matrix each."""
+    """Jordan et al. 2024, on all matrices of one shape at once; q, k and v are one matrix each. muon_rows: all rows of an update get one length."""
 
     def __init__(self, weights, group):
         self.rate, self.momentum, self.decay = group["learning_rate"], group["momentum"], group["weight_decay"]
-        self.weights, self.by_shape = weights, by_shape(weights)
+        self.weights, self.by_shape, self.equal_rows = weights, by_shape(weights), group["optimizer"] == "muon_rows"
         self.moments = {shape: torch.zeros_like(torch.stack(parts)) for shape, parts in self.by_shape.items()}
 
     @torch.no_grad()
@@ -61,6 +61,7 @@ class Muon:
             g = torch.stack(gradients[shape])
             moment = self.moments[shape].lerp_(g, 1 - self.momentum)
             update = orthogonal(g.lerp(moment, self.momentum)) * max(1.0, shape[0] / shape[1]) ** 0.5
+            update = torch.nn.functional.normalize(update, dim=-1) * update.square().sum(-1, True).mean(1, True).sqrt() if self.equal_rows else update
             rate = self.rate * factor
             for weight, change in zip(parts, update):
                 weight.mul_(1 - rate * self.decay).sub_(change, alpha=rate)
@@ -95,7 +96,7 @@ class Optimizer:
             rate, decay = stated.get("lr_scale", 1) * t["learning_rate"], t["weight_decay"]
             group = {"learning_rate": rate, "weight_decay": decay, "optimizer": "adamw", **stated}
             mine = [(name, named.pop(name)) for name in list(named) if re.search(group["match"], name)]
-            if group["optimizer"] == "muon":
+            if group["optimizer"].startswith("muon"):
                 self.muon.append(Muon(mine, group))
             elif mine:
                 adamw.append({"params": [weight for _, weight in mine], "lr": group["learning_rate"], "weight_decay": group["weight_decay"]})

@@ -41,7 +41,7 @@ def muon():
     """By the peer, which takes the three matrices of c_attn apart."""
     c = MUON
     named = [("c_attn.weight" if p["stacked"] == 3 else p["name"], torch.nn.Parameter(weights(p["shape"], k, 0.0, 0.5))) for k, p in enumerate(c["parameters"])]
-    optimizer, after = Muon(named, c), []
+    optimizer, after = Muon(named, c | {"optimizer": "muon"}), []
     for s, update in enumerate(c["updates"]):
         for k, (_, weight) in enumerate(named):
             weight.grad = update["gradient_scale"] * weights(weight.shape, 100 * (s + 1) + k, 0.0, 0.5)

@@ -138,7 +138,7 @@ class Runner {
       mark_times(run);
       hooks_.ended(run, ending, /*reused=*/false);
     } else if (stopped() || is_locked(run.folder) ||
-             (code == static_cast<int>(ExitCode::busy) && retried_.insert(&run).second))
+               (code == static_cast<int>(ExitCode::busy) && retried_.insert(&run).second))
       waiting_.push_back(&run);  // another process was first to lock it
     else
       hooks_.failed(run, code);

@@ -81,8 +81,9 @@ Json accepted_group(const Json& value, const Schema& known, const std::string& k
            "has both lr_scale and learning_rate; keep one: lr_scale is a multiple of "
            "train.learning_rate, learning_rate does not follow it");
   const Json standard = known["momentum"]["default"], momentum = group.value("momentum", standard);
-  if (momentum != standard && group.value("optimizer", "adamw") != "muon")
-    reject(momentum, key + ".momentum", source, "has no effect: it needs optimizer = muon; optimizer = adamw");
+  if (momentum != standard && group.value("optimizer", "adamw") == "adamw")
+    reject(momentum, key + ".momentum", source,
+           "has no effect: it needs optimizer = muon|muon_rows; optimizer = adamw");
   return group;
 }
 

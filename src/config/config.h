@@ -67,7 +67,7 @@ CHARGPT_ENUM(Decay, matrices, all);
 CHARGPT_ENUM(Windows, random, shuffled);
 CHARGPT_ENUM(LrSchedule, cosine, linear, constant, wsd);
 CHARGPT_ENUM(Dtype, float32, tf32, bfloat16);
-CHARGPT_ENUM(UpdateRule, adamw, muon);
+CHARGPT_ENUM(UpdateRule, adamw, muon, muon_rows);
 
 using Places = std::vector<Place>;
 
@@ -165,8 +165,9 @@ CHARGPT_OPTIONS(ModelConfig, CHARGPT_MODEL_OPTIONS);
          "peak rate of the group, whatever train.learning_rate is; excludes lr_scale")        \
   OPTION(OptionalNumber, weight_decay, {}, between(0.0, 1000.0),                              \
          "decoupled weight decay of the group; left out: train.weight_decay")                 \
-  OPTION(UpdateRule, optimizer, UpdateRule::adamw, any(), "adamw; muon (matrices)")           \
-  OPTION(double, momentum, 0.95, between(0.0, 0.999999), "muon: decay of the momentum", "optimizer = muon")
+  OPTION(UpdateRule, optimizer, UpdateRule::adamw, any(),                                     \
+         "adamw; muon (matrices); muon_rows: muon, each row of the step of one length")       \
+  OPTION(double, momentum, 0.95, between(0.0, 0.999999), "muon: decay of the momentum", "optimizer = muon|muon_rows")
 CHARGPT_OPTIONS(GroupConfig, CHARGPT_GROUP_OPTIONS);
 using Groups = std::vector<GroupConfig>;
 

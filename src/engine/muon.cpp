@@ -161,6 +161,21 @@ std::vector<Matrix> matrices_of(std::span<const Parameter> parameters, double ra
   return matrices;
 }
 
+/// values += factor R, where R is O(u) with each row scaled to the root mean square of the lengths of its rows.
+void add_equal_rows(const cpu::Kernels& kernels, const Matrix& matrix, const float* u, float* values,
+                    std::vector<float>& scratch) {
+  const long rows = matrix.rows, columns = matrix.cols;
+  constexpr float eps = 1e-16F;  // added to the mean square of a row: zeros stay zero
+  std::vector<float> step(static_cast<std::size_t>(rows * columns)), stats(static_cast<std::size_t>(2 * rows));
+  cpu::add_orthogonalised(kernels, rows, columns, u, 1, step.data(), scratch);
+  kernels.norm(cpu::NormKind::rmsnorm, rows, columns, step.data(), columns, nullptr, nullptr, eps, step.data(), columns,
+               stats.data());
+  double square = 0;  // mean over O(u)
+  for (std::size_t i = 1; i < stats.size(); i += 2) square += 1 / (static_cast<double>(rows) * stats[i] * stats[i]);
+  const auto scale = static_cast<float>(matrix.factor * std::sqrt(square));
+  for (std::size_t i = 0; i < step.size(); ++i) values[i] += scale * step[i];
+}
+
 }  // namespace
 
 double rate_of_shape(const Parameter& parameter) {
@@ -183,7 +198,10 @@ void muon(ParameterArena& arena, const ParameterGroup& group, const UpdateContex
       ahead.resize(std::max(ahead.size(), static_cast<std::size_t>(size + kernels.slack)));
       float* const values = arena.values.data() + at;
       kernels.nesterov(by, size, arena.gradients.data() + at, values, arena.moment1.data() + at, ahead.data());
-      cpu::add_orthogonalised(kernels, matrix.rows, matrix.cols, ahead.data(), matrix.factor, values, scratch);
+      if (group.rule == UpdateRule::muon_rows)
+        add_equal_rows(kernels, matrix, ahead.data(), values, scratch);
+      else
+        cpu::add_orthogonalised(kernels, matrix.rows, matrix.cols, ahead.data(), matrix.factor, values, scratch);
     }
   });
 }

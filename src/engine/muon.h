@@ -13,6 +13,9 @@ namespace chargpt {
 /// b = m b + (1 - m) g; u = (1 - m) g + m b; w -= rate * weight_decay * w + rate * sqrt(max(1, rows / cols)) * O(u),
 /// with the group's momentum m and the O of add_orthogonalised(). Each thread updates whole matrices, so the result is
 /// bit-identical for any number of threads.
+///
+/// The rule muon_rows scales each row of O(u) to the root mean square of the lengths of its rows: rows that the five
+/// iterations leave short learn like the others. Source: Li et al. (2025), "NorMuon", without its average over steps.
 void muon(ParameterArena& arena, const ParameterGroup& group, const UpdateContext& context);
 
 /// Factor of the learning rate for the parameter's matrices: sqrt(max(1, rows / cols)).

@@ -54,6 +54,7 @@ void update(ParameterArena& arena, const UpdateContext& context) {
         adamw(arena, group, context);
         break;
       case UpdateRule::muon:
+      case UpdateRule::muon_rows:
         muon(arena, group, context);
         break;
     }

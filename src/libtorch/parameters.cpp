@@ -63,7 +63,13 @@ void muon(const ParameterArena& arena, const ParameterGroup& group, const Tensor
     const Tensor steps = orthogonalised(at::cat(matrices));  // (k, r, c)
     std::int64_t first = 0;
     for (const Parameter* one : parameters) {
-      lying(values, *one).sub_(steps.narrow(0, first, one->stacked) * (rate * rate_of_shape(*one)));
+      Tensor step = steps.narrow(0, first, one->stacked);
+      if (group.rule == UpdateRule::muon_rows) {
+        const int columns = one->rows() > one->shape[1] ? 1 : 2;  // the dimension that was them before lying()
+        const Tensor lengths = at::linalg_vector_norm(step, 2, at::IntArrayRef{columns}, /*keepdim=*/true);
+        step = step * (lengths.square().mean({1, 2}, /*keepdim=*/true).sqrt() / (lengths + 1e-8));
+      }
+      lying(values, *one).sub_(step * (rate * rate_of_shape(*one)));
       first += one->stacked;
     }
   }

@@ -15,7 +15,7 @@ namespace chargpt {
 namespace {
 
 bool updates(UpdateRule rule, const Parameter& parameter) {
-  return rule != UpdateRule::muon || parameter.shape.size() == 2;
+  return rule == UpdateRule::adamw || parameter.shape.size() == 2;
 }
 
 /// The groups of train.groups, then two for all other parameters: one with decay, one without.

@@ -22,7 +22,7 @@ struct ParameterGroup {
   std::string name;                            ///< "decay", "no_decay", or a pattern of train.groups
   double learning_rate = 0, weight_decay = 0;  ///< learning_rate: at the peak of the schedule
   UpdateRule rule = UpdateRule::adamw;
-  double momentum = 0.95;           ///< for muon
+  double momentum = 0.95;           ///< for muon and muon_rows
   std::int64_t parameters = 0;      ///< number of values without padding
   std::int64_t begin = 0, end = 0;  ///< offsets in the buffer, in floats
   std::int64_t size() const { return end - begin; }

@@ -165,7 +165,8 @@ TEST_CASE("groups are objects of their own options") {
         "mine.json:2: train.groups[0] = 5 is not an object with match, lr_scale, learning_rate, weight_decay, "
         "optimizer, momentum");
   CHECK(wrong(R"({"match": "a", "momentum": 0.5})") ==
-        "mine.json:2: train.groups[0].momentum = 0.5 has no effect: it needs optimizer = muon; optimizer = adamw");
+        "mine.json:2: train.groups[0].momentum = 0.5 has no effect: it needs optimizer = muon|muon_rows; optimizer = "
+        "adamw");
   CHECK(parse(R"({"train": {"groups": [{"match": "a", "momentum": 0.5, "optimizer": "muon"}]}})")
             .config.train.groups.size() == 1);
   CHECK(wrong(R"({"match": "a", "lr_scale": 5, "learning_rate": 1e-2})") ==

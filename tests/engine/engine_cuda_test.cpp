@@ -53,7 +53,8 @@ CUDA_CASE(every_variant_has_the_cpus_figures, "every variant has the CPU's loss 
 }
 
 TrainConfig of_every_rule() {
-  return {.groups = {{.match = "attn|mlp", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::muon}}};
+  return {.groups = {{.match = "attn", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::muon},
+                     {.match = "mlp", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::muon_rows}}};
 }
 
 CUDA_CASE(every_update_rule_goes_the_cpus_way, "every update rule goes the CPU's way", "[cuda]") {

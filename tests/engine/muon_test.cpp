@@ -1,6 +1,8 @@
 // Muon against scripts/reference/updates.py, which takes one matrix after the other in float64.
 #include "engine/muon.h"
 
+#include <numeric>
+
 #include "golden_updates.h"
 #include "kernels/kernels.h"
 #include "tiny_arena.h"
@@ -19,12 +21,9 @@ std::vector<Parameter> parameters_of(const nlohmann::json& rows) {
   return parameters;
 }
 
-TrainConfig muon_config(double rate, double decay = 0, double momentum = 0.95) {
-  return {.groups = {{.match = ".",
-                      .learning_rate = rate,
-                      .weight_decay = decay,
-                      .optimizer = UpdateRule::muon,
-                      .momentum = momentum}}};
+TrainConfig muon_config(double rate, double decay = 0, double momentum = 0.95, UpdateRule rule = UpdateRule::muon) {
+  return {.groups = {
+              {.match = ".", .learning_rate = rate, .weight_decay = decay, .optimizer = rule, .momentum = momentum}}};
 }
 
 using Doubles = std::vector<double>;
@@ -104,11 +103,38 @@ TEST_CASE("matrices of every shape are orthogonalised as the formula says, by ev
     }
 }
 
+TEST_CASE("muon_rows gives each row of a matrix's step one length") {
+  ParameterArena arena({{.name = "stack", .shape = {15, 4}, .stacked = 3},
+                        {.name = "tall", .shape = {12, 4}},
+                        {.name = "wide", .shape = {4, 10}},
+                        {.name = "row", .shape = {1, 6}}},
+                       Decay::matrices, muon_config(0.1, 0, 0.9, UpdateRule::muon_rows));
+  fill_golden(arena.gradients.all(), 3);
+  update(arena, {});
+  for (const Parameter& one : arena.parameters()) {
+    const long rows = one.rows(), columns = one.shape[1];
+    for (long i = 0; i < one.stacked; ++i) {
+      INFO(one.name << " " << i);
+      const std::int64_t at = one.offset + i * rows * columns, end = at + rows * columns;
+      Doubles expected =
+          orthogonalised(Doubles(arena.gradients.data() + at, arena.gradients.data() + end), rows, columns);
+      const double squares = std::inner_product(expected.begin(), expected.end(), expected.begin(), 0.0);
+      const double rate = 0.1 * rate_of_shape(one) * std::sqrt(squares / static_cast<double>(rows));
+      for (auto row = expected.begin(); row != expected.end(); row += columns) {
+        const double length = std::sqrt(std::inner_product(row, row + columns, row, 0.0));
+        std::transform(row, row + columns, row, [&](double x) { return -rate * x / length; });
+      }
+      CHECK(distance({arena.values.data() + at, arena.values.data() + end}, expected) < 1e-6);
+    }
+  }
+}
+
 TEST_CASE("threads change no bit of an update by Muon") {
-  const auto updated = [](int threads) {
+  const UpdateRule rule = GENERATE(UpdateRule::muon, UpdateRule::muon_rows);
+  const auto updated = [rule](int threads) {
     const Threads in_force(threads);
     ParameterArena arena({{.name = "a", .shape = {96, 40}, .stacked = 3}, {.name = "b", .shape = {200, 100}}},
-                         Decay::matrices, muon_config(0.1, 0.1));
+                         Decay::matrices, muon_config(0.1, 0.1, 0.95, rule));
     fill_golden(arena.values.all(), 1);
     fill_golden(arena.gradients.all(), 2);
     update(arena, {});
@@ -119,7 +145,7 @@ TEST_CASE("threads change no bit of an update by Muon") {
 }
 
 TEST_CASE("a gradient of zeros moves nothing") {
-  TinyArena arena(muon_config(0.1));
+  TinyArena arena(muon_config(0.1, 0, 0.95, GENERATE(UpdateRule::muon, UpdateRule::muon_rows)));
   arena.zero_gradients();
   const ArenaCopy before(arena);
   update(arena, {});

@@ -18,14 +18,17 @@ std::string said_of(const std::string& preset, const std::vector<std::pair<std::
 
 TEST_CASE("the groups of default have the rates and decays that it was measured with") {
   const auto groups = groups_in_force(load_config("default").config, 65);
-  REQUIRE(groups.size() == 3);
-  CHECK(groups[0].learning_rate == 0.1);
+  REQUIRE(groups.size() == 4);
+  CHECK(groups[0].learning_rate == Approx(0.06));
   CHECK(groups[0].weight_decay == 0);
-  CHECK(groups[1].learning_rate == 1e-2);
-  CHECK(groups[1].weight_decay == 0.1);
-  CHECK(groups[1].parameters == 2 * 65 * 64);
-  CHECK(groups[2].rule == UpdateRule::muon);
-  CHECK(groups[0].parameters + groups[1].parameters + groups[2].parameters == 304768);
+  CHECK(groups[1].learning_rate == 2e-2);
+  CHECK(groups[2].learning_rate == 1e-2);
+  CHECK(groups[2].weight_decay == 0.1);
+  CHECK(groups[1].parameters == 65 * 64);
+  CHECK(groups[2].parameters == 65 * 64);
+  CHECK(groups[3].rule == UpdateRule::muon_rows);
+  CHECK(groups[3].momentum == 0.9);
+  CHECK(groups[0].parameters + groups[1].parameters + groups[2].parameters + groups[3].parameters == 304768);
 }
 
 TEST_CASE("parameters outside train.groups decay or not as model.decay says") {
