@@ -31,6 +31,14 @@ TEST_CASE("the groups of default have the rates and decays that it was measured 
   CHECK(groups[0].parameters + groups[1].parameters + groups[2].parameters + groups[3].parameters == 304768);
 }
 
+TEST_CASE("the weights of a preset with a group for the head may be tied") {
+  Config config = load_config("default").config;
+  config.model.tie_weights = true;
+  const auto groups = groups_in_force(config, 65);
+  REQUIRE(groups.size() == 3);
+  CHECK(groups[1].parameters == 65 * 64);
+}
+
 TEST_CASE("parameters outside train.groups decay or not as model.decay says") {
   const auto groups = groups_in_force(load_config("ladder/bigram").config, 65);
   REQUIRE(groups.size() == 1);
