@@ -21,6 +21,8 @@
 namespace chargpt {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// What the user can do about the failure; "" if the system's reason says enough.
 std::string advice_for(const std::string& action, int reason) {
   if (reason == ENOSPC || reason == EDQUOT) return "; free some space, or choose another folder";
@@ -109,6 +111,14 @@ constexpr Signature signatures[] = {
     {7, "\0{\""sv, {"a safetensors file", replace}},
     {0, "GGUF"sv, {"a GGUF model", replace}},
 };
+
+/// The type of what a path leads to; none if the system does not tell. Error io: a failing disk is not a missing file.
+fs::file_type type_behind(const fs::path& path) {
+  std::error_code failed;
+  const fs::file_type type = fs::status(path, failed).type();
+  if (failed == std::errc::io_error) fail_on("read", path, failed.value());
+  return type;
+}
 
 }  // namespace
 
@@ -251,21 +261,17 @@ void fail_on(const std::string& action, const std::filesystem::path& path, int r
               std::generic_category().message(reason), advice_for(action, reason));
 }
 
-namespace fs = std::filesystem;
-
 bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
+  const fs::file_type type = type_behind(path);
+  return type != fs::file_type::none && type != fs::file_type::not_found;
 }
 
 bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
+  return type_behind(path) == fs::file_type::regular;
 }
 
 bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
+  return type_behind(path) == fs::file_type::directory;
 }
 
 fs::file_type type_at(const fs::path& path, Links links) {

@@ -81,7 +81,7 @@ void fsync_path(const std::filesystem::path& path);
 /// does not exist, memory for ENOMEM, else io.
 [[noreturn]] void fail_on(const std::string& action, const std::filesystem::path& path, int reason);
 
-// These three follow links and return false if the disk does not answer.
+// These three follow links. Error io if the disk fails: the file may exist.
 bool is_there(const std::filesystem::path& path);
 bool is_file(const std::filesystem::path& path);  ///< a regular file
 bool is_folder(const std::filesystem::path& path);

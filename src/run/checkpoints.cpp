@@ -199,11 +199,10 @@ Error no_run_at(const fs::path& path) {
 Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string& which, bool with_optimizer,
                            std::vector<std::string>* notices) {
   const fs::path path = without_final_slash(run_or_checkpoint);
-  const fs::file_type type = type_at(path, Links::follow);  // Error io: a disk that fails is not a missing run
-  if (type == fs::file_type::not_found) throw no_run_at(path);
+  if (!is_there(path)) throw no_run_at(path);
   asked_step(which);
   std::vector<std::string> ignored;
-  Checkpoint checkpoint = type == fs::file_type::directory
+  Checkpoint checkpoint = is_folder(path)
                               ? load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored)
                               : read_checkpoint(path, with_optimizer);
   if (const fs::path run = run_place(path, "").run; !run.empty()) add_paths(run, checkpoint);
