@@ -32,8 +32,6 @@ std::vector<ParameterGroup> all_groups(const TrainConfig& train) {
   return groups;
 }
 
-const std::string head = "lm_head.weight";
-
 /// Index into all_groups() of each parameter's group.
 std::vector<std::size_t> groups_of(std::span<Parameter* const> parameters, Decay decay, const TrainConfig& train) {
   std::vector<std::regex> patterns;
@@ -78,8 +76,10 @@ std::vector<ParameterGroup> lay_out(std::span<Parameter* const> parameters, Deca
       groups[g].parameters += parameters[i]->numel();
     }
     groups[g].end = end;
-    // A tied head has no matrix of its own; a preset's group for it must not forbid to tie the weights.
-    if (groups[g].size() == 0 && g < train.groups.size() && !std::regex_search(head, std::regex(groups[g].name)))
+    // A tied head has no matrix of its own; a preset's group for it alone must not forbid to tie the weights.
+    const auto matches = [&](const std::string& name) { return std::regex_search(name, std::regex(groups[g].name)); };
+    if (groups[g].size() == 0 && g < train.groups.size() &&
+        !(matches("lm_head.weight") && std::ranges::none_of(parameters, matches, &Parameter::name)))
       throw Error(ExitCode::usage, "train.groups[", g, "].match = \"", groups[g].name,
                   "\" does not match any remaining parameter that ", enum_name(groups[g].rule), " can update",
                   left.empty() ? "; none remains" : "; remaining: " + some_of(left));

@@ -56,9 +56,8 @@ bool is_output_of_chargpt(std::string_view bytes) {
       "best_step",     "symbol_counts",   "line_ends",      "parameter_groups",  "max_val_tokens", "purpose",
       "trains_for",    "compared_losses", "same_weights"};
   const auto has = [&](std::string_view key) { return bytes.find(line_of('"', key, "\":")) != bytes.npos; };
-  const bool is_json = bytes.starts_with('{') || bytes.starts_with('[');
   return bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->") ||
-         (is_json && std::ranges::count_if(keys, has) >= 2);
+         ((bytes.starts_with('{') || bytes.starts_with('[')) && std::ranges::count_if(keys, has) >= 2);
 }
 
 /// Whether a path names an open file of this process, which the next process does not have: /dev/stdin, /dev/fd/3,

@@ -37,6 +37,8 @@ TEST_CASE("the weights of a preset with a group for the head may be tied") {
   const auto groups = groups_in_force(config, 65);
   REQUIRE(groups.size() == 3);
   CHECK(groups[1].parameters == 65 * 64);
+  config.train.groups.push_back({.match = "."});  // after groups that take all parameters
+  CHECK_THROWS_AS(groups_in_force(config, 65), Error);
 }
 
 TEST_CASE("parameters outside train.groups decay or not as model.decay says") {
