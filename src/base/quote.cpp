@@ -1,5 +1,6 @@
 #include "base/quote.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdio>
@@ -26,6 +27,8 @@ std::string escaped(std::string_view bytes) {
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t max_bytes) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  if (text.size() <= max_bytes && std::ranges::all_of(text, is_plain)) return std::string(text);  // nearly always
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const DecodedCharacter character = decode_character(text.substr(i));

@@ -26,7 +26,7 @@ bool same_text(const Corpus& a, const Corpus& b) {
 /// Whether this folder is a run whose config names these texts.
 bool was_given(const fs::path& run, const Strings& text) {
   try {
-    return config_of_run_folder(run).config.data.text == text;
+    return read_config(run).config.data.text == text;
   } catch (const Error&) {
     return false;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "config/describe.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
+#include "run/checkpoint.h"
 #include "run/checkpoints.h"
 #include "run/kept_text.h"
 #include "run/run_files.h"
@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void refuse_other_options(const PlannedRun& run) {
-  std::vector<std::string> lines = changed_options(config_of_run_folder(run.folder).config, run.options.config);
+  std::vector<std::string> lines = changed_options(read_config(run.folder).config, run.options.config);
   leave_out(lines, {"data.text"});  // contents are compared, not names
   if (!lines.empty())
     throw Error(ExitCode::busy, run.folder.string(), " contains a run with other options (", lines.front(),
@@ -183,15 +183,6 @@ Ending ending_of_run(const fs::path& run) {
     if (error.code() == ExitCode::data) return Ending::unknown;  // damaged: resume uses the one before it
     throw;
   }
-}
-
-ResolvedConfig config_of_run_folder(const fs::path& run) {
-  const fs::path path = run / "config.json";
-  const std::string text = read_regular_file(path);
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || json.contains("extends"))  // "extends" could name any file
-    throw Error(ExitCode::busy, path.string(), " was not written by a run; choose another --out");
-  return parse_config(text, path.string(), run);
 }
 
 }  // namespace chargpt

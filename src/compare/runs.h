@@ -58,7 +58,4 @@ bool run_all(const std::vector<PlannedRun>& runs, const Corpus& corpus, const Ru
 /// Returns how the run in a folder ended; unknown if it can continue or has not started. Errors: as load_checkpoint().
 Ending ending_of_run(const std::filesystem::path& run);
 
-/// Reads RUN/config.json. Throws Error missing, or busy if no run wrote it (because it extends a file, say).
-ResolvedConfig config_of_run_folder(const std::filesystem::path& run);
-
 }  // namespace chargpt

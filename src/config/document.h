@@ -35,6 +35,7 @@ struct ConfigText {
   std::filesystem::path folder;  ///< of the file, or of the preset's name
   std::string name;              ///< the config's name if its text gives none
   std::size_t most_bytes = max_config_bytes;
+  bool must_be_complete = false;  ///< refuses `extends`
 };
 
 /// Finds the CONFIG of a command line: a preset's name, with or without "ladder/", a run folder, or a file. Errors: as

@@ -120,6 +120,8 @@ void add_document(ConfigText document, std::vector<std::string> open, ResolvedCo
   if (!root.is_object()) reject(source.label, "a config is an object { ... }, not " + shown(root));
   open.push_back(document.identity);
   if (const auto extends = root.find("extends"); extends != root.end()) {
+    if (document.must_be_complete)
+      reject(source.place("extends"), "the config of a run must be complete, and this one extends " + shown(*extends));
     const ConfigText base = extended_document(document, *extends);
     const std::string said = "extends = " + shown(*extends);
     if (std::ranges::count(open, base.identity) > 0)
@@ -229,10 +231,11 @@ ResolvedConfig load_config(const std::string& name_or_path, std::span<const Over
   return resolve(named_document(name_or_path), overrides);
 }
 
-ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,
-                            std::span<const Override> overrides) {
-  const std::string identity = "text of " + source, name = name_of_file(source);
-  return resolve({{printable_path(source)}, std::string(text), identity, false, folder, name, max_kept_config_bytes},
+ResolvedConfig parse_config(std::string_view text, const std::string& source,
+                            const std::optional<std::filesystem::path>& folder, std::span<const Override> overrides) {
+  const Source label{printable_path(source)};
+  const std::string from = "text of " + source, name = name_of_file(source);
+  return resolve({label, std::string(text), from, false, folder.value_or(""), name, max_kept_config_bytes, !folder},
                  overrides);
 }
 

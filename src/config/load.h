@@ -64,8 +64,9 @@ constexpr std::size_t max_name_bytes = 100;
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides = {});
 
 /// Parses a config from JSON text. `source`: its name in messages and origins. `folder`: where a relative `extends`
-/// starts. Errors: usage; as extended_document.
-ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,
+/// starts; nullopt: the text must be complete, as a run's config is. Errors: usage; as extended_document.
+ResolvedConfig parse_config(std::string_view text, const std::string& source,
+                            const std::optional<std::filesystem::path>& folder = std::nullopt,
                             std::span<const Override> overrides = {});
 
 /// to_json(resolved.config) plus an "origin" object. parse_config() reads both back.

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
-#include <sstream>
 #include <vector>
 
 #include "base/quote.h"
@@ -50,19 +50,21 @@ std::string path_of(const std::vector<Level>& open) {
 /// Follows the parser to count lines and to reject duplicate keys and deep nesting, which it would accept.
 class Reading {
  public:
-  Reading(std::string_view text, Source& source) : text_(text), stream_(std::string(text)), source_(source) {}
+  Reading(std::string_view text, Source& source) : text_(text), source_(source) {}
 
   Json parse() {
-    const auto follow = [this](int, Json::parse_event_t event, const Json& value) {
-      if (source_.has_lines)
-        count_lines(static_cast<std::size_t>(stream_.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in)));
+    const char* read = text_.data();  // the parser's last letter
+    const auto letters = text_ | std::views::transform([&](const char& letter) { return read = &letter, letter; });
+    const auto follow = [&](int, Json::parse_event_t event, const Json& value) {
+      if (source_.has_lines) count_lines(static_cast<std::size_t>(read - text_.data()) + 1);
       event == Json::parse_event_t::key ? enter_key(value) : enter(event);
       return true;
     };
     const std::size_t nul = text_.find('\0');
     if (nul != std::string_view::npos) fail_at(nul + 1, "not JSON: it contains a NUL byte; is this a text file?");
     try {
-      return Json::parse(stream_, follow, /*allow_exceptions=*/true, /*ignore_comments=*/source_.has_lines);
+      return Json::parse(letters.begin(), letters.end(), follow, /*allow_exceptions=*/true,
+                         /*ignore_comments=*/source_.has_lines);
     } catch (const Json::parse_error& error) {
       fail_at(error.byte, "not JSON: " + advice_on(text_, error));
     } catch (const Json::out_of_range&) {
@@ -115,7 +117,6 @@ class Reading {
   }
 
   const std::string_view text_;
-  std::istringstream stream_;  ///< its position shows how far the parser has read
   Source& source_;
   std::vector<Level> open_;
   int line_ = 1;

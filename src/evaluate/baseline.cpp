@@ -35,10 +35,9 @@ Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows
                             bool with_ppmd) {
   const Vocabulary& vocabulary = corpus.vocabulary();
   const TokenView train = beginning(corpus.train()), measured = beginning(split);
-  std::vector<ScoredWindows> cuts{{.length = measured.size()}};  // without cuts
-  if (windows.length < measured.size()) cuts.push_back(windows);
-  const auto of_cuts =
-      ngram_losses(train, measured, vocabulary.size(), cuts, longest_order, part_heartbeat(heartbeat, 0, 0.6));
+  std::vector<ScoredSplit> cuts{{measured, {.length = measured.size()}}};  // without cuts
+  if (windows.length < measured.size()) cuts.push_back({measured, windows});
+  const auto of_cuts = ngram_losses(train, vocabulary.size(), cuts, longest_order, part_heartbeat(heartbeat, 0, 0.6));
   const std::vector<double>& losses = of_cuts.front();
   const auto best = std::ranges::min_element(losses);
   const std::size_t order = static_cast<std::size_t>(best - losses.begin()) + 1;

@@ -122,17 +122,17 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   return level;
 }
 
-std::vector<std::vector<double>> ngram_losses(TokenView train, TokenView split, std::int64_t vocab_size,
-                                              const std::vector<ScoredWindows>& windows, int max_order,
+std::vector<std::vector<double>> ngram_losses(TokenView train, std::int64_t vocab_size,
+                                              const std::vector<ScoredSplit>& scored, int max_order,
                                               const Heartbeat& heartbeat) {
   std::vector<SplitPrediction> predictions;
-  for (ScoredWindows cut : windows) {
-    check_countable(train, split, vocab_size, cut);
-    if (cut.stride == 0) cut.stride = cut.length;
-    predictions.emplace_back(split, vocab_size, cut);
+  for (auto [split, windows] : scored) {
+    check_countable(train, split, vocab_size, windows);
+    if (windows.stride == 0) windows.stride = windows.length;
+    predictions.emplace_back(split, vocab_size, windows);
   }
   NgramCounter counter(train);
-  std::vector<std::vector<double>> losses(windows.size());
+  std::vector<std::vector<double>> losses(scored.size());
   for (int order = 1; order <= max_order; ++order) {
     const double before = (order - 1.0) / max_order, after = static_cast<double>(order) / max_order;
     const NgramLevel level = counter.next_order(part_heartbeat(heartbeat, before, after));

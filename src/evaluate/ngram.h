@@ -51,13 +51,17 @@ class NgramCounter {
 struct ScoredWindows {
   std::int64_t length = 0, stride = 0;  ///< stride 0: equal to length, without overlap
 };
+struct ScoredSplit {
+  TokenView split;
+  ScoredWindows windows;
+};
 
-/// For each of `windows`, the loss of each order 1..max_order in nats per token on `split`, counted on `train`.
-/// Contexts do not cross the start of a window: its first target is predicted from one character, its input, the second
-/// from two, and so on; windows of the split's size or more do not cut contexts. Throws Error data if `split` has fewer
-/// than 2 tokens.
-std::vector<std::vector<double>> ngram_losses(TokenView train, TokenView split, std::int64_t vocab_size,
-                                              const std::vector<ScoredWindows>& windows, int max_order = 8,
+/// For each of `scored`, the loss of each order 1..max_order in nats per token, counted on `train`. Contexts do not
+/// cross the start of a window: its first target is predicted from one character, its input, the second from two, and
+/// so on; windows of the split's size or more do not cut contexts. Throws Error data if a split has fewer than 2
+/// tokens.
+std::vector<std::vector<double>> ngram_losses(TokenView train, std::int64_t vocab_size,
+                                              const std::vector<ScoredSplit>& scored, int max_order = 8,
                                               const Heartbeat& heartbeat = {});
 
 }  // namespace chargpt

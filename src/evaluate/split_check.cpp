@@ -120,12 +120,11 @@ std::optional<SplitCheck> check_split(const Corpus& corpus) {
   const std::vector<Part> parts = {sampled(train.slice(0, cut), most_counted),
                                    sampled(train.slice(cut, train.size() - cut), most_tokens),
                                    sampled(val, most_tokens)};
-  const auto loss_of = [&](const Part& part) {
-    const ScoredWindows uncut{.length = std::ssize(part)};
-    return ngram_losses(view_of(parts[0]), view_of(part), corpus.vocabulary().size(), {uncut}, 2).front().back();
-  };
-  return SplitCheck{.train_loss = loss_of(parts[1]),
-                    .held_out_loss = loss_of(parts[2]),
+  const auto uncut = [](const Part& part) { return ScoredSplit{view_of(part), {.length = std::ssize(part)}}; };
+  const auto losses =
+      ngram_losses(view_of(parts[0]), corpus.vocabulary().size(), {uncut(parts[1]), uncut(parts[2])}, /*max_order=*/2);
+  return SplitCheck{.train_loss = losses[0].back(),
+                    .held_out_loss = losses[1].back(),
                     .sorted = is_sorted(parts, corpus.vocabulary())};
 }
 

@@ -259,7 +259,7 @@ Json to_ours(const ForeignConfig& config, Architecture architecture) {
 ModelConfig as_theirs(const ModelConfig& model, Architecture architecture) {
   Json sections;
   sections["model"] = to_ours({to_theirs(model, architecture), "config.json"}, architecture);
-  return parse_config(sections.dump(), "config.json", {}).config.model;
+  return parse_config(sections.dump(), "config.json").config.model;
 }
 
 std::optional<std::string> obstacle_to(const ModelConfig& model, Architecture architecture) {

@@ -69,7 +69,7 @@ ResolvedConfig imported_config(const Json& options, const fs::path& folder, cons
   sections["name"] = usable ? name : "imported";
   sections["data"] = {{"text", "unknown:imported"}};  // not a file, so commands that need a text ask for it
   try {
-    ResolvedConfig config = parse_config(sections.dump(), source, {});
+    ResolvedConfig config = parse_config(sections.dump(), source);
     check_model_config(config.config.model);
     return config;
   } catch (const Error& error) {

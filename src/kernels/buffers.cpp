@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 namespace chargpt::cpu {
@@ -32,27 +31,24 @@ long vnni_stride(long width) {
   return 2 * row_stride(rounded_up(width, 2 * cache_line));
 }
 
+// calloc does not write to pages that the system has just zeroed, and a thread's pages come from its own memory bank.
 AlignedFloats::AlignedFloats(std::int64_t count) : size_(count) {
   if (count == 0) return;
-  const std::int64_t unit = unit_of(count);  // large allocations use whole huge pages
-  const std::size_t bytes = static_cast<std::size_t>(rounded_up(count, unit)) * sizeof(float);
-  data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit) * sizeof(float), bytes)));
-  if (!data_) throw std::bad_alloc();
+  const std::size_t unit = unit_of(count) * sizeof(float), bytes = rounded_up(count, unit_of(count)) * sizeof(float);
+  std::size_t room = bytes + unit;
+  block_.reset(std::calloc(1, room));
+  if (!block_) throw std::bad_alloc();
+  void* start = block_.get();
+  data_ = static_cast<float*>(std::align(unit, bytes, start, room));
 #ifdef MADV_HUGEPAGE
-  if (count >= huge_page)
-    madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint; without huge pages only address translation is slower
+  if (count >= huge_page) madvise(data_, bytes, MADV_HUGEPAGE);  // a hint: without it address translation is slower
 #endif
-  std::memset(data_.get(), 0, bytes);
 }
 
 AlignedFloats AlignedFloats::copy() const {
   AlignedFloats other(size_);
   std::ranges::copy(all(), other.data());
   return other;
-}
-
-void AlignedFloats::Free::operator()(float* data) const {
-  std::free(data);
 }
 
 float* BumpAllocator::allocate(std::int64_t floats) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <span>
 
@@ -22,21 +23,19 @@ long row_stride(long width);
 long bf16_stride(long width);
 long vnni_stride(long width);
 
-/// Memory aligned to cache lines and initialized with zeros.
+/// Memory aligned to cache lines and initialized with zeros. Pages that nothing touches take no memory.
 class AlignedFloats {
  public:
   explicit AlignedFloats(std::int64_t count = 0);
-  float* data() const { return data_.get(); }
+  float* data() const { return data_; }
   std::int64_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::span<float> all() const { return {data(), static_cast<std::size_t>(size_)}; }
   AlignedFloats copy() const;
 
  private:
-  struct Free {
-    void operator()(float* data) const;
-  };
-  std::unique_ptr<float, Free> data_;
+  std::unique_ptr<void, void (*)(void*)> block_{nullptr, std::free};
+  float* data_ = nullptr;  ///< the first aligned place in the block
   std::int64_t size_ = 0;
 };
 

@@ -14,7 +14,6 @@
 #include "base/quote.h"
 #include "config/describe.h"
 #include "report/format.h"
-#include "run/strict_json.h"
 #include "text/documents.h"
 
 namespace chargpt {
@@ -35,11 +34,9 @@ RunState state_in(const SafetensorsFile& file, const fs::path& path) {
 }
 
 // A config error tells the author of a file what to change. Nobody wrote this one, so it means damage: Error data.
-ResolvedConfig config_in(const std::string& text, const std::string& source, const fs::path& folder) {
-  if (StrictObject(parse_strict_json(text, source), source).has("extends"))
-    throw Error(ExitCode::data, source, " extends another file; the config of a run must be complete");
+ResolvedConfig config_in(const std::string& text, const std::string& source) {
   try {
-    return parse_config(text, source, folder);
+    return parse_config(text, source);
   } catch (const Error& error) {
     throw Error(ExitCode::data, error.what());
   }
@@ -97,7 +94,7 @@ Checkpoint checkpoint_of(SafetensorsFile file, const fs::path& path, FilePart pa
   check_own(file, part, source);
   RunState state = state_in(file, path);
   Vocabulary vocabulary = Vocabulary::from_json(own_json(file, "vocabulary", source), source + ": vocabulary");
-  ResolvedConfig config = config_in(own_text(file, "config", source), source + ": config", folder_of(path));
+  ResolvedConfig config = config_in(own_text(file, "config", source), source + ": config");
   Checkpoint checkpoint{path, std::move(state), std::move(vocabulary), std::move(config), std::move(file), {}};
   check(checkpoint);
   sort_tensors(checkpoint);
@@ -168,7 +165,7 @@ RunState read_state(const fs::path& path) {
 ResolvedConfig read_config(const fs::path& run) {
   constexpr std::uint64_t longest = 64 << 20;
   const fs::path path = run / "config.json";
-  return config_in(read_regular_file(path, longest), printable_path(path), run);
+  return config_in(read_regular_file(path, longest), printable_path(path));
 }
 
 }  // namespace chargpt

@@ -16,15 +16,22 @@
 
 namespace chargpt {
 
+/// The steps of a run's last and best checkpoint.
+struct Standing {
+  std::int64_t last_step = RunProgress::no_step;  ///< no_step: unknown, as for a file outside a run
+  std::int64_t best_step = RunProgress::no_step;  ///< no_step: unknown, or no checkpoint was evaluated
+};
+
 struct Checkpoint {
   std::filesystem::path path;
   RunState state;
   Vocabulary vocabulary;
   ResolvedConfig config;
-  SafetensorsFile file;  ///< owns the bytes of these tensors
-  Tensors model;         ///< trained weights, under nanoGPT's names
-  Tensors averaged{};    ///< averaged weights, under the same names; empty if none are averaged
-  Tensors optimizer{};   ///< "moment1.NAME" and "moment2.NAME"; empty if not read
+  SafetensorsFile file;                ///< owns the bytes of these tensors
+  Tensors model;                       ///< trained weights, under nanoGPT's names
+  Tensors averaged{};                  ///< averaged weights, under the same names; empty if none are averaged
+  Tensors optimizer{};                 ///< "moment1.NAME" and "moment2.NAME"; empty if not read
+  std::optional<Standing> standing{};  ///< of its run, if loading it took that
 };
 
 struct CheckpointToSave {

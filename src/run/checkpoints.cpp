@@ -68,6 +68,12 @@ const Listed* best_of(const std::vector<Listed>& listed) {
   return best == listed.end() || std::isinf(best->loss()) ? nullptr : &*best;
 }
 
+/// `listed`: all checkpoints of a run; `last`: the newest of them.
+Standing standing_among(const std::vector<Listed>& listed, const Listed& last) {
+  const Listed* const best = best_of(listed);
+  return {step_of_file(last.file), best == nullptr ? RunProgress::no_step : step_of_file(best->file)};
+}
+
 /// Removes all but the best and the newest `keep`.
 void prune(const fs::path& run, std::int64_t keep) {
   Paths files = list_checkpoints(run);
@@ -94,12 +100,14 @@ std::optional<std::int64_t> asked_step(const std::string& which) {
 struct Order {
   Paths files;
   std::vector<std::string> notices{};
+  std::optional<Standing> standing{};  ///< if the order took the states of all
 };
 
 /// Moves the best to the front; the others stay newest first.
 void put_best_first(Order& order, const fs::path& run) {
   const std::vector<Listed> listed = with_states(order.files);
   const Listed* const best = best_of(listed);
+  order.standing = standing_among(listed, listed.front());
   if (best == nullptr) {
     order.notices.push_back("no checkpoint of " + printable_path(run) + " was evaluated; using the last");
     return;
@@ -152,6 +160,7 @@ Checkpoint load_from_run(const fs::path& run, const std::string& which, bool wit
   std::optional<Error> damage;  // the first file's
   for (std::size_t i = 0; i < order.files.size();) try {
       Checkpoint checkpoint = read_checkpoint(order.files[i], with_optimizer);
+      checkpoint.standing = order.standing;
       notices.insert(notices.end(), order.notices.begin(), order.notices.end());
       if (damage)
         notices.push_back(damage_notice + name_of(order.files[0]) + " cannot be used (" + damage->what() + "); using " +
@@ -160,8 +169,7 @@ Checkpoint load_from_run(const fs::path& run, const std::string& which, bool wit
     } catch (const Error& error) {
       if (!is_damage(error) || asked_step(which)) throw;
       Order now = order_for(run, which);
-      const bool has_changed = i == 0 && now.files[0] != order.files[0];  // a training process has saved and pruned
-      if (has_changed)
+      if (i == 0 && now.files[0] != order.files[0])  // a training process has saved and pruned
         order = std::move(now);
       else if (i++ == 0)
         damage = error;
@@ -233,24 +241,23 @@ std::string kept_caution(const fs::path& path) {
 }
 
 Standing standing_of(const Checkpoint& checkpoint) {
-  Standing standing{.step = checkpoint.state.step};
+  if (checkpoint.standing) return *checkpoint.standing;
   const RunPlace place = run_place(checkpoint.path, "");
-  if (place.run.empty()) return standing;
+  if (place.run.empty()) return {};
   try {
     const std::vector<Listed> listed = with_states(list_checkpoints(place.run));
-    if (listed.empty()) return standing;
-    standing.last_step = step_of_file(listed.back().file);
-    if (const Listed* const best = best_of(listed)) standing.best_step = step_of_file(best->file);
+    return listed.empty() ? Standing() : standing_among(listed, listed.back());
   } catch (const Error&) {  // the disk does not answer
+    return {};
   }
-  return standing;
 }
 
-std::string to_text(const Standing& standing) {
-  const auto is_known_other = [&](std::int64_t step) { return step != RunProgress::no_step && step != standing.step; };
-  std::string text = named(standing.step);
-  if (standing.is_best()) text += standing.is_last() ? ", the best and the last" : ", the best";
-  if (standing.is_last() && !standing.is_best()) text += ", the last";
+std::string to_text(std::int64_t step, const Standing& standing) {
+  const auto is_known_other = [&](std::int64_t other) { return other != RunProgress::no_step && other != step; };
+  const bool is_best = step == standing.best_step, is_last = step == standing.last_step;
+  std::string text = named(step);
+  if (is_best) text += is_last ? ", the best and the last" : ", the best";
+  if (is_last && !is_best) text += ", the last";
   if (is_known_other(standing.last_step)) text += "; the last is " + named(standing.last_step);
   if (is_known_other(standing.best_step)) text += "; the best is " + named(standing.best_step);
   return text;

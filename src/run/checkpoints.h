@@ -39,21 +39,11 @@ Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const
 /// The checkpoint files of a run, by ascending step. Errors: io.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
 
-/// How a checkpoint ranks among those of its run.
-struct Standing {
-  std::int64_t step = 0;
-  std::int64_t last_step = RunProgress::no_step;  ///< no_step: unknown, as for a file outside a run
-  std::int64_t best_step = RunProgress::no_step;  ///< no_step: unknown, or no checkpoint was evaluated
-
-  bool is_last() const { return step == last_step; }
-  bool is_best() const { return step == best_step; }
-};
-
 /// Never throws: steps that cannot be read are unknown.
 Standing standing_of(const Checkpoint& checkpoint);
 
-/// "step 2,000, the best; the last is step 2,334".
-std::string to_text(const Standing& standing);
+/// "step 2,000, the best; the last is step 2,334", for the checkpoint of `step`.
+std::string to_text(std::int64_t step, const Standing& standing);
 
 /// The run's final figures if they are about this checkpoint's step, else null. Errors: io.
 nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint);

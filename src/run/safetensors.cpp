@@ -184,14 +184,14 @@ void SafetensorsFile::check_layout(std::span<const Entry> entries, std::uint64_t
                                    const std::string& source) {
   std::uint64_t place = 0;
   for (const auto& [tensor, begin, end] : entries) {
-    const std::string where = source + ": tensor '" + printable(tensor.name) + "' ";
+    const auto where = [&, &name = tensor.name] { return source + ": tensor '" + printable(name) + "' "; };
     if (type_of(tensor.dtype) == std::end(element_types))
-      throw Error(ExitCode::data, where, "has the unknown dtype '", printable(tensor.dtype, 20), "'");
+      throw Error(ExitCode::data, where(), "has the unknown dtype '", printable(tensor.dtype, 20), "'");
     if (begin != place || end < begin || end > data_bytes)
-      throw Error(ExitCode::data, where, "lies at bytes ", begin, " to ", end,
+      throw Error(ExitCode::data, where(), "lies at bytes ", begin, " to ", end,
                   ", which leaves a gap, overlaps another or passes ", data_bytes, ", the end");
     if (tensor_bytes(tensor.dtype, tensor.shape) != end - begin)
-      throw Error(ExitCode::data, where, "has ", end - begin, " bytes, which is not what its shape and dtype take");
+      throw Error(ExitCode::data, where(), "has ", end - begin, " bytes, which is not what its shape and dtype take");
     place = end;
   }
   if (place != data_bytes)

@@ -182,6 +182,7 @@ constexpr std::array<Misread, 4> misread = {{{0xC2, 0xF4, 0xC0, 0xFF, "WINDOWS-1
 
 /// "characters were encoded twice, …" if most characters beyond ASCII were; else "".
 std::string encoded_twice(std::string_view bytes) {
+  if (std::ranges::none_of(bytes, [](char byte) { return byte < 0; })) return "";
   std::array<std::size_t, misread.size()> pairs{};
   std::array<std::string, misread.size()> examples;
   std::size_t beyond_ascii = 0;

@@ -79,10 +79,4 @@ TEST_CASE_METHOD(Configs, "what differs in length is named, with what makes it e
              Catch::Contains("a 1.28k tokens in 10 steps, …; to make them equal: --max_iters"));
 }
 
-TEST_CASE_METHOD(Configs, "a folder that no run wrote is not a config to go on with") {
-  write("run/config.json", R"({"extends": "default"})");
-  CHECK_THAT(message_of(ExitCode::busy, [&] { config_of_run_folder(path() / "run"); }),
-             Catch::Contains("was not written by a run"));
-}
-
 }  // namespace chargpt

@@ -9,7 +9,7 @@ namespace chargpt {
 namespace {
 
 ResolvedConfig parse(const std::string& text, const std::vector<Override>& overrides = {}) {
-  return parse_config(text, "mine.json", {}, overrides);
+  return parse_config(text, "mine.json", ".", overrides);
 }
 
 /// What is said of the config, of which every option should have an effect.

@@ -46,7 +46,7 @@ TEST_CASE("the loss in windows is of the order that is best without cuts, though
   const Corpus corpus = corpus_from_text(text, {}, "text");
   const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 2});
   const std::vector<double> in_windows =
-      ngram_losses(corpus.train(), corpus.val(), corpus.vocabulary().size(), {{.length = 2}}).front();
+      ngram_losses(corpus.train(), corpus.vocabulary().size(), {{corpus.val(), {.length = 2}}}).front();
   CHECK(baselines.ngram_order == 3);
   CHECK(in_windows[1] < in_windows[2]);
   CHECK(baselines.ngram_in_windows == in_windows[2]);

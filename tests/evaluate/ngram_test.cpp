@@ -29,8 +29,8 @@ class Letters {
 /// `document`: the letter between documents, if there are any.
 Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, ScoredWindows windows,
               int max_order, char document = 0) {
-  return ngram_losses(Letters(train, document).view(), Letters(split, document).view(), symbols, {windows}, max_order)
-      .front();
+  const Letters counted(train, document), scored(split, document);
+  return ngram_losses(counted.view(), symbols, {{scored.view(), windows}}, max_order).front();
 }
 
 Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, std::int64_t block_size,
@@ -105,7 +105,7 @@ TEST_CASE("losses are the plain recursion's on random texts and documents, for e
 TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {
   // The same text over other ids: the numbers of the symbols make no difference, only how many there are.
   const std::vector<std::uint16_t> train = {0, 32767, 0, 32767, 100, 0}, split = {0, 32767, 100};
-  const Losses wide = ngram_losses(view_of(train), view_of(split), 32768, {{.length = 8}}, 4).front();
+  const Losses wide = ngram_losses(view_of(train), 32768, {{view_of(split), {.length = 8}}}, 4).front();
   const Losses narrow = losses("abacca", "abc", 32768, 8, 4);
   CHECK(losses("ababca", "abc", 32768, 8, 4) == wide);
   CHECK(narrow != wide);

@@ -6,7 +6,7 @@ namespace chargpt {
 namespace {
 
 ResolvedConfig parse(const std::string& text, const std::vector<Override>& overrides = {}) {
-  return parse_config(text, "mine.json", {}, overrides);
+  return parse_config(text, "mine.json", ".", overrides);
 }
 
 /// What is said of flags such as {"bias_places", "norm"} over a preset; "no error" where all have an effect.

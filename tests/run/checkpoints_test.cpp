@@ -35,7 +35,8 @@ struct ThreeSaved : SavedRun {
     save_with_loss(200, 2.0);
     save_with_loss(300, 2.25);
   }
-  std::string said(const std::string& which) { return to_text(standing_of(load(which))); }
+  static std::string said(const Checkpoint& loaded) { return to_text(loaded.state.step, standing_of(loaded)); }
+  std::string said(const std::string& which) { return said(load(which)); }
 };
 
 }  // namespace
@@ -82,7 +83,7 @@ TEST_CASE_METHOD(ThreeSaved, "a copied file is a checkpoint anywhere, under any 
   CHECK(copy.config.config.train.teacher == Strings{"big"});
   CHECK(load("step-100").config.config.data.text == Strings{"data/tinyshakespeare.txt"});
   CHECK(load("step-100").config.config.train.teacher == Strings{"runs/big"});
-  CHECK(to_text(standing_of(copy)) == "step 100");
+  CHECK(said(copy) == "step 100");
   fs::copy(step(100), folder / "step-00000200.safetensors");
   CHECK(error_of([&] { load_checkpoint(folder / "step-00000200.safetensors", "best"); }) ==
         data_error((folder / "step-00000200.safetensors").string() +
@@ -214,7 +215,7 @@ TEST_CASE_METHOD(SavedRun, "metadata with the right checksum is still read stric
   state.start_symbol = 4;
   CHECK(failure("state", to_json(state).dump()) == file + ": start_symbol 4 is not one of the 4 symbols");
   CHECK(failure("config", R"({"extends":"/etc/hostname"})") ==
-        file + ": config extends another file; the config of a run must be complete");
+        file + ": config:1: the config of a run must be complete, and this one extends \"/etc/hostname\"");
   CHECK_THAT(failure("config", R"({"model":{"n_layer":0}})"), Catch::Contains("n_layer"));
   CHECK_THAT(failure("config", R"({"train":{"max_seconds":9}})"), Catch::Contains("clock.shares is missing"));
   CHECK_THAT(failure("chargpt", "0"), Catch::Contains("unknown format '0'"));

@@ -40,7 +40,7 @@ nlohmann::ordered_json checkpoint_json(const LoadedRun& run) {
   const Standing standing = standing_of(run.checkpoint);
   nlohmann::ordered_json json = {{"step", run.checkpoint.state.step},
                                  {"path", run.checkpoint.path.string()},
-                                 {"best", standing.is_best()},
+                                 {"best", standing.best_step == run.checkpoint.state.step},
                                  {"last_step", nullptr}};
   if (standing.last_step != RunProgress::no_step) json["last_step"] = standing.last_step;
   if (!run.checkpoint.averaged.empty()) json["weights"] = enum_name(run.model->weights());
@@ -127,7 +127,7 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
     throw Error(ExitCode::usage, "--device ", device, ": sampling and scoring run on the CPU; remove it");
   check_choice(run, which);
   Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
-  log_note("checkpoint: ", to_text(standing_of(checkpoint)));
+  log_note("checkpoint: ", to_text(checkpoint.state.step, standing_of(checkpoint)));
   return {run, std::move(checkpoint), run_place(run, which).run, use};
 }
 

@@ -32,7 +32,7 @@ void check_same_as_first(const nlohmann::json& first, const nlohmann::json& othe
     throw Error(ExitCode::usage, who, " runs chargpt ", other["program"].get<std::string>(), " but rank 0 runs ",
                 first["program"].get<std::string>(), "; start all ranks from the same build");
   const auto config_of = [](const nlohmann::json& json) {
-    return parse_config(json["config"].get<std::string>(), "the config of a rank", {}).config;
+    return parse_config(json["config"].get<std::string>(), "the config of a rank").config;
   };
   if (first["config"] != other["config"])
     if (const auto changes = changed_options(config_of(first), config_of(other)); !changes.empty())
