@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "engine/device.h"
-#include "libtorch/module.h"
 #include "test.h"
 
 namespace chargpt {
@@ -12,7 +11,6 @@ namespace chargpt {
 /// Whether there is a GPU; where not, says once that the cases are skipped.
 inline bool cuda_is_there() {
   static const bool is_there = [] {
-    use_torch_module(own_torch_module());  // cases are registered before main() and before with_libtorch.cpp
     if (cuda_device_count() == 0) std::fputs("[cuda] cases skipped: no CUDA device\n", stderr);
     return cuda_device_count() > 0;
   }();
