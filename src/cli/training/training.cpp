@@ -136,6 +136,19 @@ void note_no_best(const Trainer& trainer) {
                                 : "that of guessing, " + format_loss(std::log(symbols)));
 }
 
+/// Notes on stderr why training ended and how to continue. Must precede the exit of other ranks: mpirun may kill this
+/// process then.
+void note_end(const Trainer& trainer, const std::filesystem::path& run, bool stopped) {
+  note_no_best(trainer);
+  const bool continues = stopped || overfitting_line(trainer.state()).empty();
+  log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
+           continues ? "; to continue:" : "");
+  const std::int64_t threads = trainer.state().threads;  // more threads than processors need the option
+  if (continues)
+    log_hint(command_to_go_on(trainer.ended(), run.native()),
+             threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
+}
+
 }  // namespace
 
 std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
@@ -215,19 +228,10 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   const auto progress = add_listeners(trainer, run, arguments, resume_step);
   const bool stopped = trainer.run() == Ending::stopped;
   progress->finish();
+  if (!arguments.is_child()) note_end(trainer, run, stopped);
   const int signal = finish_ranks();
-  if (stopped && arguments.is_child()) throw Stopped{signal};
-  if (arguments.is_child()) return;
-  note_no_best(trainer);
-  const bool continues = stopped || overfitting_line(trainer.state()).empty();
-  log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
-           continues ? "; to continue:" : "");
-  const std::int64_t threads = trainer.state().threads;  // more threads than processors need the option
-  if (continues)
-    log_hint(command_to_go_on(trainer.ended(), run.native()),
-             threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
   if (stopped) throw Stopped{signal};
-  print_result(trainer, run, arguments.output, *progress);
+  if (!arguments.is_child()) print_result(trainer, run, arguments.output, *progress);
 }
 
 }  // namespace chargpt
