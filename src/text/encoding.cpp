@@ -180,27 +180,31 @@ constexpr std::array<Misread, 4> misread = {{{0xC2, 0xF4, 0xC0, 0xFF, "WINDOWS-1
                                              {U'├', U'┬', 0x2500, 0x257F, "CP437"},
                                              {U'√', U'√', U'√', U'√', "MACINTOSH"}}};
 
-/// "characters were encoded twice, …" if most characters beyond ASCII were; else "".
+/// "characters were encoded twice, …" if a third of the characters beyond ASCII were; else "". The command damages
+/// characters that were encoded once, so where there are such it is advised for single lines.
 std::string encoded_twice(std::string_view bytes) {
   if (std::ranges::none_of(bytes, [](char byte) { return byte < 0; })) return "";
-  std::array<std::size_t, misread.size()> pairs{};
+  std::array<std::size_t, misread.size()> pairs{}, others{};
   std::array<std::string, misread.size()> examples;
   std::size_t beyond_ascii = 0;
   char32_t before = 0, greatest = 0;
   decode_utf8(bytes, [&](char32_t character) {
-    for (std::size_t i = 0; character >= 0x80 && i < misread.size(); ++i) {
+    for (std::size_t i = 0; std::max(before, character) >= 0x80 && i < misread.size(); ++i) {
       const auto& [first, last, low, high, encoding] = misread[i];
-      if (before < first || before > last || (character >= low && character <= high)) continue;
-      if (pairs[i]++ == 0) examples[i] = utf8_of(before) + utf8_of(character);
+      const bool begun = before >= first && before <= last, begins = character >= first && character <= last;
+      const bool continues = begun && character >= 0x80 && (character < low || character > high);
+      others[i] += begun ? !continues : before < 0x80 && character >= 0x80 && !begins;
+      if (continues) greatest = std::max({greatest, before, character});
+      if (continues && pairs[i]++ == 0) examples[i] = utf8_of(before) + utf8_of(character);
     }
     beyond_ascii += character >= 0x80;
-    greatest = std::max(greatest, character);
     before = character;
   });
   const auto most = static_cast<std::size_t>(std::ranges::max_element(pairs) - pairs.begin());
   // Of characters of three bytes, which become three each, it is one pair in three.
   if (pairs[most] < 2 || 10 * pairs[most] < 3 * beyond_ascii) return "";
-  return line_of("characters were encoded twice, such as '", examples[most], "'; undo it: iconv -f UTF-8 -t ",
+  return line_of(others[most] > 0 ? "some " : "", "characters were encoded twice, such as '", examples[most],
+                 others[most] > 0 ? "'; undo it in a file of these lines alone" : "'; undo it", ": iconv -f UTF-8 -t ",
                  greatest < 0x100 ? "ISO-8859-1" : misread[most].encoding, " FILE > NEW");
 }
 
@@ -216,9 +220,8 @@ std::vector<std::string> flaws_of(const TextBytes& text, Units units) {
   if (units == Units::bytes) return flaws;
   if (bytes.find("\xEF\xBB\xBF") != bytes.npos)
     flaws.emplace_back("byte order marks inside, as where files were joined: sed 's/\\xEF\\xBB\\xBF//g' FILE > NEW");
-  const auto begin = bytes.begin(), end = bytes.end();
   const auto is_lone = [](char a, char b) { return a == '\r' && b != '\n'; };
-  if (std::adjacent_find(begin, end, is_lone) != end || text.bytes.ends_with('\r'))
+  if (std::ranges::adjacent_find(bytes, is_lone) != bytes.end() || text.bytes.ends_with('\r'))
     flaws.emplace_back("lines end in CR, which is not taken as a line end: sed 's/\\r$//; s/\\r/\\n/g' FILE > NEW");
   else if (bytes.find('\r') != bytes.npos)
     flaws.emplace_back("lines end in CR LF, and the model learns both; for LF alone: sed 's/\\r$//' FILE > NEW");

@@ -105,8 +105,10 @@ class RanksTest(RanksCase):
                 self.assertEqual(self.weights(name, last + 10), self.weights(f"{name}-whole", last + 10))
 
     def test_a_signal_saves_once_and_ends_all(self):
-        self.ended_by(self.running("run"), signal.SIGUSR1, timeout=30)
-        self.assertEqual(self.state("run")["ended"], "stopped")
+        process = self.start(2, *(word for word in self.training("run", iters=100000) if word != "--quiet"))
+        self.wait_for_save("run")
+        err = self.ended_by(process, signal.SIGUSR1, timeout=30).decode()
+        self.assertRegex(err, r"stopped at step \d+ and saved; to continue:\nchargpt: → chargpt resume run\n")
 
     def test_a_signal_to_one_rank_saves_and_ends_all(self):
         process = self.running("run")

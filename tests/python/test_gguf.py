@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/py
 from chargpt import Error, _checkpoint, gguf  # noqa: E402 (found by the line above)
 from chargpt._checkpoint import Tensor  # noqa: E402
 
-FORMATS = {4: "<I", 5: "<i", 6: "<f", 7: "<?"}
+FORMATS = {4: "<I", 6: "<f", 7: "<?"}
 SIZES = {"n_layer": 2, "n_head": 2, "n_embd": 16, "block_size": 48}
 ROPE = {"position": "rope", "norm": "rmsnorm", "activation": "swiglu"}
 NOT_EVALUATED = {"val_loss": "inf", "averaged_val_loss": "inf", "best_val_loss": "inf"}
@@ -127,11 +127,9 @@ class GgufTest(unittest.TestCase):
         tokens = values["tokenizer.ggml.tokens"]
         self.assertEqual(len(tokens), 257)
         self.assertEqual([tokens[i] for i in (0, 65, 92, 127, 200)], ["\\x00", "A", "\\\\", "\\x7f", "\\xc8"])
-        self.assertEqual(tokens[-1], "\\x\x7f")  # an escape cut off, which llama.cpp reads as no bytes
+        self.assertEqual(tokens[-1], "\\x")  # an escape cut off, which llama.cpp reads as no bytes
         self.assertEqual([values[f"tokenizer.ggml.{end}_token_id"] for end in ("bos", "eos")], [len(tokens) - 1] * 2)
-        self.assertEqual(values["tokenizer.ggml.token_type"], [1] * (len(tokens) - 1) + [3])
-        self.write({}, {"kind": "characters", "symbols": list(CHARACTERS), "document": len(CHARACTERS)})
-        self.assertEqual(self.convert().values["tokenizer.ggml.tokens"][-1], "\\xff<|endoftext|>")  # 0xFF is in no UTF-8
+        self.assertNotIn("tokenizer.ggml.token_type", values)  # a control token would be found by its name in a text
 
     def test_the_better_weights_of_the_best_checkpoint_are_written(self):
         first = self.write({}, state={"val_loss": 2.5, "averaged_val_loss": 2.0}, averaged=True)

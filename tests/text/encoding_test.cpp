@@ -67,6 +67,9 @@ TEST_CASE("what is likely to be a mistake in a text is told once") {
   CHECK_THAT(flaws_in("dÃ©jÃ\u00A0").at(0), Catch::EndsWith("'Ã©'; undo it: iconv -f UTF-8 -t ISO-8859-1 FILE > NEW"));
   CHECK_THAT(flaws_in("Р° РјРёСЂ").at(0), Catch::EndsWith("'Р°'; undo it: iconv -f UTF-8 -t WINDOWS-1251 FILE > NEW"));
   CHECK_THAT(flaws_in("â€œaâ€").at(0), Catch::EndsWith("'â€'; undo it: iconv -f UTF-8 -t WINDOWS-1252 FILE > NEW"));
+  // Undoing it in all of a text damages characters that were encoded once.
+  for (const char* partly : {"déjà vu. dÃ©jÃ\u00A0 vu", "dÃ©jÃ\u00A0 – voilÃ\u00A0", "żyć. dÃ©jÃ\u00A0, dÃ©jÃ\u00A0"})
+    CHECK_THAT(flaws_in(partly).at(0), Catch::Contains("some ") && Catch::Contains("undo it in a file of these lines"));
   for (const char* clean : {"déjà vu, un café: dÃ©jà, là-bas", "cafÃ©", "Олардың құқығы: өмір", "├──┬─┐ é"})
     CHECK(flaws_in(clean).empty());
   CHECK(flaws_in("{\\rtf1 a}") == Names{"an RTF document, whose markup the model learns; convert it to plain text"});

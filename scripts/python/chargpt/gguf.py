@@ -19,11 +19,10 @@ from ._checkpoint import COMMON, DATA, Checkpoint, Tensor
 from ._error import Error
 
 _ALIGNMENT = 32
-_KINDS = {"I": 4, "i": 5, "f": 6, "?": 7, "text": 8}  # the format's numbers for types of metadata
-_NORMAL, _CONTROL = 1, 3  # of llama_token_type; the latter is not printed
-# The tokenizer takes the longest token that matches, the marker too. UTF-8 has no byte 0xFF, so no text can spell the first of these; any bytes can be
-# a text of bytes, and the second has none: llama.cpp drops an escape that the end cuts off, and never looks up zero bytes (naive_trie::traverse).
-DOCUMENT = {"characters": "\\xff<|endoftext|>", "bytes": "\\x\x7f"}
+_KINDS = {"I": 4, "f": 6, "?": 7, "text": 8}  # the format's numbers for types of metadata
+# The token between documents. llama.cpp drops an escape that the end cuts off, so it has no bytes: no text spells it, and it is not printed. A token of
+# the type "control" would be recognized by its name where special tokens are parsed, as llama-server does, and any name can be written in a text.
+DOCUMENT = "\\x"
 # The values that each architecture of llama.cpp computes, and its places of biases. RMS norm has no bias.
 _HELD = {
     "gpt2": {**COMMON, "norm": ["layernorm"], "position": ["learned"], "activation": ["gelu", "gelu_tanh"], "qk_norm": [False]},
@@ -142,8 +141,7 @@ def metadata(checkpoint: Checkpoint, options: dict[str, Any], tokens: list[str],
              ("tokenizer.ggml.model", "text", "rwkv"), ("tokenizer.ggml.tokens", "text", tokens), ("tokenizer.ggml.add_bos_token", "?", documents),
              ("tokenizer.ggml.add_eos_token", "?", False)]
     if documents:
-        pairs += [("tokenizer.ggml.token_type", "i", [_NORMAL] * last + [_CONTROL]), ("tokenizer.ggml.bos_token_id", "I", last),
-                  ("tokenizer.ggml.eos_token_id", "I", last)]
+        pairs += [("tokenizer.ggml.bos_token_id", "I", last), ("tokenizer.ggml.eos_token_id", "I", last)]
     return [_pair(*pair) for pair in pairs]
 
 
@@ -155,10 +153,10 @@ def convert(run: str, out: str) -> None:
     tokens = [f"\\x{byte:02x}" if byte >= 0x80 else _spelled(chr(byte)) for byte in range(256)] if of_bytes else [
         _spelled(symbol) for symbol in checkpoint.vocabulary["symbols"]]
     if "document" in checkpoint.vocabulary:
-        tokens.append(DOCUMENT[checkpoint.vocabulary["kind"]])
+        tokens.append(DOCUMENT)
         print(f"token {len(tokens) - 1} begins and ends each document; llama.cpp's tokenizer leaves it to the program to put it before a prompt", file=sys.stderr)
-    if options["activation"] == "gelu":
-        print("llama.cpp computes gelu by its tanh form, which changes log-probabilities by some 0.001", file=sys.stderr)
+    if architecture == "gpt2":
+        print("llama.cpp reads gelu from a table of float16, which changes log-probabilities by some 0.003", file=sys.stderr)
     tensors = list(tensors_of(checkpoint, options, len(tokens), architecture))
     pairs = metadata(checkpoint, options, tokens, architecture)
     header, place = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(pairs)) + b"".join(pairs), 0

@@ -90,18 +90,13 @@ Json symbol_counts(const Corpus& corpus, const CharacterCounts& counts) {
   return symbols;
 }
 
-/// A percentage, with one more digit if it is small.
-std::string share_text(double part) {
-  return format_percent(part, part < 0.1 ? 2 : 1);
-}
-
 std::string split_text(const Json& json) {
   std::string text =
       format_count(json["train"], "character") + " to train on, " + format_count(json["val"]) + " to validate";
   if (!json["val_tokens_in_train"].is_number()) return text;
   const double part = json["val_tokens_in_train"].get<double>() / json["baselines"]["measured_tokens"].get<double>();
   return fmt::format("{}; {} of these also appear in the train split, in stretches of {} or more", text,
-                     share_text(part), shared_stretch);
+                     format_percent(part), shared_stretch);
 }
 
 void add_symbols(Report& report, bool all) {
@@ -113,7 +108,7 @@ void add_symbols(Report& report, bool all) {
       table_of(symbols, {{"symbol", as_is("code_point")},
                          {"", [](const Json& row) { return row.value("name", row["symbol"].get<std::string>()); }},
                          {"count", as_is("count")},
-                         {"share", cell("share", share_text)}}));
+                         {"share", percent("share", 2)}}));
   if (rarer > 0)
     report.say("and " + format_count(static_cast<std::int64_t>(rarer), "rarer symbol") + "; --all lists them\n");
 }

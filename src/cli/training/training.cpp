@@ -87,8 +87,8 @@ std::string overfitting_line(const RunState& state) {
   if (state.best_step < 0 || !std::isfinite(last) || last <= state.best_val_loss + clearly) return "";
   return "overfitted: validation loss rose from " + format_nats(state.best_val_loss, state.exact) + " to " +
          format_nats(last, state.exact) + " since step " + format_count(state.best_step) +
-         "; the figures above are of that step, and more steps will not help. To go on, train on a longer text, a "
-         "smaller model or with dropout\n";
+         "; the figures above are of that step. More steps will not help; a longer text, a smaller model or more "
+         "dropout can\n";
 }
 
 /// Prints figures of the best checkpoint on the validation split and a sample of it; keeps the figures in RUN/run.json.
@@ -134,6 +134,19 @@ void note_no_best(const Trainer& trainer) {
            ") or train longer: validation loss was never below ",
            std::isfinite(begun) ? "its value before training, " + format_loss(begun, state.exact)
                                 : "that of guessing, " + format_loss(std::log(symbols)));
+}
+
+/// Notes on stderr why training ended and how to continue. Must precede the exit of other ranks: mpirun may kill this
+/// process then.
+void note_end(const Trainer& trainer, const std::filesystem::path& run, bool stopped) {
+  note_no_best(trainer);
+  const bool continues = stopped || overfitting_line(trainer.state()).empty();
+  log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
+           continues ? "; to continue:" : "");
+  const std::int64_t threads = trainer.state().threads;  // more threads than processors need the option
+  if (continues)
+    log_hint(command_to_go_on(trainer.ended(), run.native()),
+             threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
 }
 
 }  // namespace
@@ -213,20 +226,12 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   if (const std::string line = group.notice(trainer.config().config); !line.empty()) log_note(line);
   if (!trainer.caution().empty()) keep_run_fact(run, caution_fact, trainer.caution());
   const auto progress = add_listeners(trainer, run, arguments, resume_step);
-  const Ending ending = trainer.run();
+  const bool stopped = trainer.run() == Ending::stopped;
   progress->finish();
+  if (!arguments.is_child()) note_end(trainer, run, stopped);
   const int signal = finish_ranks();
-  const bool stopped = ending == Ending::stopped;
-  if (stopped && arguments.is_child()) throw Stopped{signal};
-  if (arguments.is_child()) return;
-  note_no_best(trainer);
-  log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
-           "; to continue:");
-  const std::int64_t threads = trainer.state().threads;  // more threads than processors need the option
-  log_hint(command_to_go_on(trainer.ended(), run.native()),
-           threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
   if (stopped) throw Stopped{signal};
-  print_result(trainer, run, arguments.output, *progress);
+  if (!arguments.is_child()) print_result(trainer, run, arguments.output, *progress);
 }
 
 }  // namespace chargpt
