@@ -47,11 +47,6 @@ std::string for_terminal(std::string text) {
   return escape_for_terminal(text);
 }
 
-void write_json(const std::string& text) {
-  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
-  write_output(to_terminal ? for_terminal(text) : text);
-}
-
 }  // namespace
 
 void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_view text) {
@@ -60,18 +55,9 @@ void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_
 }
 
 void print_json(const nlohmann::ordered_json& json, int indent) {
-  write_json(json_text(json, indent));
-}
-
-void print_json_with_list(const nlohmann::ordered_json& json, const std::string& key, std::size_t count,
-                          const std::function<nlohmann::ordered_json(std::size_t)>& item) {
-  const auto without_end = [](std::string text, std::string_view end) {
-    text.resize(text.size() - end.size());
-    return text;
-  };
-  write_json(without_end(json_text(json, -1), "}\n") + "," + without_end(json_text(key, -1), "\n") + ":[");
-  for (std::size_t i = 0; i < count; ++i) write_json((i > 0 ? "," : "") + without_end(json_text(item(i), -1), "\n"));
-  write_json("]}\n");
+  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
+  const std::string text = json_text(json, indent);
+  write_output(to_terminal ? for_terminal(text) : text);
 }
 
 namespace {

@@ -36,7 +36,7 @@ class ScoreTest(LookTest):
 
     def test_the_hardest_lines_come_first(self):
         lines, losses = [""], [[]]
-        for one in self.json("score", "run")["scores"]:
+        for one in self.json("score", "run", "--candidates", "1")["scores"]:
             lines[-1] += one["character"]
             losses[-1].append(one["loss"])
             if one["character"] == "\n":
@@ -213,18 +213,10 @@ class AuditTest(ProgramTest):
         self.assertGreater(recites["val_loss"] - recites["train_loss"], 1)
         place = recites["longest"]["place"]
         self.assertEqual(text[place:place + recites["longest"]["characters"]], recites["longest"]["text"])
-        self.assertEqual(recites["longest"]["line"], text[:place].count("\n") + 1)
 
         self.train("healthy", "default", 100, *shape)
         shown = self.succeed("audit", "healthy", "--samples", "4", "--tokens", "400").out
         self.assertIn("It writes text of its own", shown)
-
-    def test_a_line_s_end_is_of_the_line_that_it_ends(self):
-        text = ("ab" + "\n" * 5) * 200  # a line's end is mostly followed by another
-        self.train("run", "ladder/bigram", 200, "--learning_rate", "0.05", text=text)
-        longest = self.json("audit", "run", "--samples", "2", "--tokens", "50", "--temperature", "0")["longest"]
-        self.assertEqual(longest["text"], "\n" * 5)
-        self.assertEqual(longest["line"], text[:longest["place"]].count("\n") + 1)
 
     def test_work_of_more_than_two_seconds_says_how_far_it_is(self):
         self.train("run", "ladder/bigram", 5)
@@ -242,8 +234,6 @@ class AuditTest(ProgramTest):
         self.train("run", "ladder/bigram", 2, text=train + "".join(draw.choices("abcdefghij", k=200)) + train[100:300])
         told = self.json("audit", "run", "--samples", "2", "--tokens", "100")
         self.assertEqual(told["held_out_copied_share"], 0.5)  # its first and its last hundred
-        told = self.json("audit", "run", "--samples", "2", "--tokens", "8")
-        self.assertEqual([row["length"] for row in told["not_in_train"]], [4, 8])  # of no more characters than a sample has
 
     def test_a_model_that_has_learned_one_line_by_heart_recites_in_part(self):
         draw = random.Random(1)

@@ -143,7 +143,7 @@ class SurroundingsTest(FaultTest):
     def test_a_byte_order_mark_is_no_part_of_the_text(self):
         for words in (self.STDIN[0], self.STDIN[2]):
             self.assertEqual(self.succeed(*words, stdin=b"\xef\xbb\xbfabc").out, self.succeed(*words, stdin=b"abc").out)
-        self.assertEqual(*(self.json("score", "run", self.write("text", text))["scores"] for text in (b"abc", b"\xef\xbb\xbfabc")))
+        self.assertEqual(*(self.json("score", "run", self.write("text", text))["losses"] for text in (b"abc", b"\xef\xbb\xbfabc")))
 
     # folders and terminals
 
