@@ -77,20 +77,17 @@ void print_report(const Report& report, const OutputArguments& output) {
 }
 
 WorkLine::WorkLine(const OutputArguments& output, double after)
-    : begun_(steady_seconds()), line_(repainted_columns(STDERR_FILENO), write_progress) {
-  line_.delay(output.quiet ? std::numeric_limits<double>::infinity() : begun_ + after);
+    : line_(repainted_columns(STDERR_FILENO), write_progress) {
+  line_.delay(output.quiet ? std::numeric_limits<double>::infinity() : steady_seconds() + after);
 }
 
 void WorkLine::show(const std::string& text) {
+  if (stopping_signal() != 0) throw Interrupted{};
   if (const double now = steady_seconds(); line_.is_due(now)) line_.show({"chargpt: " + line_for_terminal(text)}, now);
 }
 
 Heartbeat WorkLine::heartbeat(const std::string& what) {
   return [this, what](double part) { show(what + ": " + format_percent(part, 0)); };
-}
-
-double WorkLine::seconds() const {
-  return steady_seconds() - begun_;
 }
 
 }  // namespace chargpt

@@ -37,14 +37,13 @@ class WorkLine {
   /// Shows nothing in the first `after` seconds, and nothing at all with --quiet.
   explicit WorkLine(const OutputArguments& output, double after = 2);
 
+  /// Throws Interrupted after a signal that asks the process to stop.
   void show(const std::string& text);
   /// Returns a heartbeat that shows "`what`: 34 %". This object must outlive it.
   Heartbeat heartbeat(const std::string& what);
   void clear() { line_.clear(); }
-  double seconds() const;  ///< since construction
 
  private:
-  double begun_;
   StatusLine line_;
 };
 

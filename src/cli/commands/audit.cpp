@@ -178,13 +178,10 @@ std::string gap_sentence(const Audit& audit) {
                      meaning);
 }
 
-/// The stretch in quotation marks, cut off if it is wider than the terminal.
+/// The stretch in quotation marks, cut off after a line.
 std::string quoted_stretch(const std::string& stretch) {
-  constexpr std::size_t most = 74, around = 6;
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
   const std::string shown = printable(stretch, std::string::npos);
-  const std::string_view fits =
-      first_columns(shown, columns == 0 ? most : std::clamp(columns, around + 20, most + around) - around);
+  const std::string_view fits = first_columns(shown, 70);
   return fmt::format("  \"{}{}\"\n", fits, fits.size() < shown.size() ? "..." : "");
 }
 

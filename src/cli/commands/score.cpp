@@ -168,9 +168,7 @@ void add_worst_lines(Report& report, const Vocabulary& vocabulary, const Score& 
                        [](const LineLoss& line) { return line.end - line.begin >= 10; });
   if (long_ones.size() < 6) return;
   std::ranges::stable_sort(long_ones, [](const LineLoss& a, const LineLoss& b) { return a.loss > b.loss; });
-  constexpr std::size_t most = 60, before = 20;  // columns of a line, and of its loss and number
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  const std::size_t shown_columns = columns == 0 ? most : std::clamp(columns, before + 20, before + most) - before;
+  constexpr std::size_t shown_columns = 60;
   std::string text = "hardest lines\n";
   for (const LineLoss& line : std::span(long_ones).first(5)) {
     std::string shown = vocabulary.decode(score.ids(line.begin, std::min(line.end, line.begin + 200)));

@@ -22,7 +22,6 @@ Corpus given_corpus(const ScoringArguments& arguments, const JoinedRuns& runs, c
   DataConfig data = data_of(runs, split);
   data.text = arguments.text;
   if (arguments.whole) data.val_fraction = data.test_fraction = 0;
-  tell_terminal(data.text);
   return load_corpus(data, runs.first().checkpoint.vocabulary, reading_progress(arguments.output), arguments.unknown);
 }
 
