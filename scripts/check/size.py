@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 SHOWN = ("cli", "report", "compare")
-TOTALS = {"src": 22792, "+".join(SHOWN): 7259, "tests": 16880, "fixtures, raw": 1028, "scripts": 3986, "READMEs, words": 8474, "notebook, words": 4000}
+TOTALS = {"src": 22790, "+".join(SHOWN): 7257, "tests": 16880, "fixtures, raw": 1028, "scripts": 3986, "READMEs, words": 8474, "notebook, words": 4000}
 COLUMNS = 120
 CODE_PER_COMMENT = 12
 LONG_FUNCTION = re.compile(r"^(?!namespace|class|struct|enum)(\w[^;{}]*)\{(?:\n(?!\}).*){50}", re.MULTILINE)

@@ -210,8 +210,6 @@ Report run_score(const Arguments& given) {
   Arguments arguments = given;
   if (arguments.candidates > 0 && !arguments.output.json)
     throw Error(ExitCode::usage, "--candidates needs --json; add it");
-  if (arguments.candidates > 0 && arguments.adapt.adaptation)
-    throw Error(ExitCode::usage, "--candidates needs fixed weights; remove --adapt");
   if (!arguments.file.empty()) arguments.text = {arguments.file};
   arguments.whole = true;
   WorkLine line(arguments.output);
@@ -248,6 +246,7 @@ void add_score(Options& options) {
   options.add("--candidates", arguments.candidates, "with --json: the most probable characters at each place")
       .non_negative();
   add_scoring_arguments(options, arguments, AdaptTakes::rate);
+  options.find("--candidates").excludes(options.find("--adapt"));  // each is of the same weights
 }
 
 }  // namespace chargpt
