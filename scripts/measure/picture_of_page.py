@@ -32,9 +32,9 @@ def main():
     browser = Browser(width=arguments.width, height=arguments.height, dark=arguments.dark)
     try:
         browser.open(page)
-        browser.run("chargpt.writings[0].write()")
-        browser.wait_for("return chargpt.writings[0].characters.length > 0 && !chargpt.writings[0].running")
-        browser.run(f"chargpt.writings[0].look({arguments.look})")
+        browser.run("chargpt.writing.write()")
+        browser.wait_for("return chargpt.writing.characters.length > 0 && !chargpt.writing.running")
+        browser.run(f"chargpt.writing.look({arguments.look})")
         browser.screenshot(arguments.out)
     finally:
         browser.close()

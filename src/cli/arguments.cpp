@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -16,7 +14,6 @@
 #include "cli/help_text.h"
 #include "cli/process.h"
 #include "config/describe.h"
-#include "config/document.h"
 #include "kernels/processor.h"
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
@@ -80,31 +77,21 @@ std::string as_given(const nlohmann::ordered_json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// Whether a file is a config: by its name, and by keys that few other JSON files have.
-bool is_config_file(const std::filesystem::path& path) {
-  constexpr std::size_t enough = 4096;
-  const std::string type = path.extension().native();
-  if (type != ".json" && type != ".jsonc") return false;
-  std::ifstream file(path, std::ios::binary);
-  std::string begin(enough, '\0');
-  file.read(begin.data(), enough);
-  return begin.find("\"extends\"") != std::string::npos || begin.find("\"model\"") != std::string::npos ||
-         begin.find("\"train\"") != std::string::npos;
+/// Whether a file is a config, by its name and content.
+bool is_config(const std::string& path) try {
+  return path.ends_with(".json") && is_there(path) && !load_config(path).given.empty();
+} catch (const Error&) {
+  return false;
 }
 
-/// Throws Error usage for a name that is not UTF-8, and for `--text a.txt default` or `--text a.txt mine.json`: all
-/// words after --text are texts, so the config would be ignored.
+/// Throws Error usage for a name that is not UTF-8, and for a config after another text: it would be trained on.
 void check_texts(const std::vector<std::string>& texts) {
+  if (texts.size() > 1 && is_config(texts.back()))
+    throw Error(ExitCode::usage, printable(texts.back()),
+                " is a config, but all words after --text are texts; put it before the options");
   for (const std::string& text : texts)
     if (!is_utf8(text))
       throw Error(ExitCode::usage, "--text ", printable(text), ": the file's name is not UTF-8; rename it");
-  if (texts.size() < 2 || is_config_file(texts.front())) return;
-  const std::string& last = texts.back();
-  const bool is_preset = !is_there(last) && find_preset(last) != nullptr;
-  if (is_preset || is_config_file(last))
-    throw Error(ExitCode::usage, printable(last),
-                " after --text is taken as a text, but it is a config; put it before the options: ", shell_quoted(last),
-                " --text ", shell_quoted(texts.front()));
 }
 
 }  // namespace

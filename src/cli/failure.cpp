@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -37,17 +36,6 @@ int print_failure(const Error& failure) {
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
-}
-
-/// Checks the working folder, because libraries that ask for it would end the process with a message of their own.
-/// Returns Error missing if it was removed, io if its path is too long; else nullopt.
-std::optional<Error> working_folder_error() {
-  std::array<char, PATH_MAX> path{};
-  if (::getcwd(path.data(), path.size()) != nullptr) return std::nullopt;
-  if (errno == ENOENT)
-    return Error(ExitCode::missing, "the working folder has been removed; change to another one (cd)");
-  return Error(ExitCode::io, "the path of the working folder is unknown: ",
-               std::generic_category().message(errno == ERANGE ? ENAMETOOLONG : errno), "; change to another one (cd)");
 }
 
 /// A GPU that exists but cannot be used: this LibTorch has no code for its generation, or others occupy it.
@@ -93,16 +81,10 @@ void prepare_for_failures(const FailureForm& form) {
 }
 
 Error failure_of(const std::exception& error) {
-  if (const auto* ours = dynamic_cast<const Error*>(&error)) {
-    if (ours->code() != ExitCode::missing) return *ours;
-    return working_folder_error().value_or(*ours);  // a removed folder makes every path missing
-  }
+  if (const auto* ours = dynamic_cast<const Error*>(&error)) return *ours;
   if (const auto memory = as_memory_error(error, is_training)) return *memory;
-  if (const auto* refused =
-          dynamic_cast<const std::system_error*>(&error)) {  // std::filesystem's, with path and reason
-    if (const auto gone = working_folder_error()) return *gone;
+  if (const auto* refused = dynamic_cast<const std::system_error*>(&error))  // std::filesystem's, with path and reason
     return {ExitCode::io, first_line(refused->what())};
-  }
   const std::string what = error.what();  // LibTorch's messages have a backtrace after the first line
   if (is_unusable_device(what))
     return {ExitCode::unavailable, "this GPU cannot be used: " + first_line(what) +

@@ -47,11 +47,6 @@ std::string for_terminal(std::string text) {
   return escape_for_terminal(text);
 }
 
-void write_json(const std::string& text) {
-  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
-  write_output(to_terminal ? for_terminal(text) : text);
-}
-
 }  // namespace
 
 void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_view text) {
@@ -60,18 +55,9 @@ void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_
 }
 
 void print_json(const nlohmann::ordered_json& json, int indent) {
-  write_json(json_text(json, indent));
-}
-
-void print_json_with_list(const nlohmann::ordered_json& json, const std::string& key, std::size_t count,
-                          const std::function<nlohmann::ordered_json(std::size_t)>& item) {
-  const auto without_end = [](std::string text, std::string_view end) {
-    text.resize(text.size() - end.size());
-    return text;
-  };
-  write_json(without_end(json_text(json, -1), "}\n") + "," + without_end(json_text(key, -1), "\n") + ":[");
-  for (std::size_t i = 0; i < count; ++i) write_json((i > 0 ? "," : "") + without_end(json_text(item(i), -1), "\n"));
-  write_json("]}\n");
+  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
+  const std::string text = json_text(json, indent);
+  write_output(to_terminal ? for_terminal(text) : text);
 }
 
 namespace {
@@ -91,20 +77,17 @@ void print_report(const Report& report, const OutputArguments& output) {
 }
 
 WorkLine::WorkLine(const OutputArguments& output, double after)
-    : begun_(steady_seconds()), line_(repainted_columns(STDERR_FILENO), write_progress) {
-  line_.delay(output.quiet ? std::numeric_limits<double>::infinity() : begun_ + after);
+    : line_(repainted_columns(STDERR_FILENO), write_progress) {
+  line_.delay(output.quiet ? std::numeric_limits<double>::infinity() : steady_seconds() + after);
 }
 
 void WorkLine::show(const std::string& text) {
+  if (stopping_signal() != 0) throw Interrupted{};
   if (const double now = steady_seconds(); line_.is_due(now)) line_.show({"chargpt: " + line_for_terminal(text)}, now);
 }
 
 Heartbeat WorkLine::heartbeat(const std::string& what) {
   return [this, what](double part) { show(what + ": " + format_percent(part, 0)); };
-}
-
-double WorkLine::seconds() const {
-  return steady_seconds() - begun_;
 }
 
 }  // namespace chargpt

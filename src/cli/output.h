@@ -31,25 +31,19 @@ void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_
 /// the document is the same.
 void print_json(const nlohmann::ordered_json& json, int indent = 2);
 
-/// Writes `json`, a non-empty object, on one line with one more member: the list `key` of `count` items. Makes and
-/// writes items one by one, so that a long list needs little memory.
-void print_json_with_list(const nlohmann::ordered_json& json, const std::string& key, std::size_t count,
-                          const std::function<nlohmann::ordered_json(std::size_t)>& item);
-
 /// A status line on stderr, timed by the steady clock.
 class WorkLine {
  public:
   /// Shows nothing in the first `after` seconds, and nothing at all with --quiet.
   explicit WorkLine(const OutputArguments& output, double after = 2);
 
+  /// Throws Interrupted after a signal that asks the process to stop.
   void show(const std::string& text);
   /// Returns a heartbeat that shows "`what`: 34 %". This object must outlive it.
   Heartbeat heartbeat(const std::string& what);
   void clear() { line_.clear(); }
-  double seconds() const;  ///< since construction
 
  private:
-  double begun_;
   StatusLine line_;
 };
 

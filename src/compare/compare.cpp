@@ -45,15 +45,6 @@ Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgr
   }
 }
 
-/// "20.5k tokens in 40 steps", or "7.0 s" if max_seconds limits the run.
-std::string length_of(const Config& config, std::int64_t train_tokens) {
-  const std::string time = config.train.max_seconds > 0 ? format_duration(config.train.max_seconds) : "";
-  const auto steps = most_steps(config, train_tokens);
-  if (!steps) return time;
-  return time + (time.empty() ? "" : " or ") + format_short(static_cast<double>(*steps * tokens_per_step(config))) +
-         " tokens in " + format_count(*steps) + " steps";
-}
-
 }  // namespace
 
 std::vector<PlannedRun> planned_runs(const std::vector<Variant>& variants, std::int64_t seeds, const fs::path& out) {
@@ -111,17 +102,6 @@ void check_target(const std::vector<Variant>& variants, const Corpus& corpus) {
       throw Error(ExitCode::usage, "--target needs evaluations of the whole split, but ", config.name,
                   " evaluates only a part of it; add --eval_iters ", (all + batch - 1) / batch);
   }
-}
-
-std::string length_difference(const std::vector<Variant>& variants, std::int64_t train_tokens) {
-  constexpr std::size_t most_listed = 4;
-  std::vector<std::string> lengths, listed;
-  for (const Variant& variant : variants) lengths.push_back(length_of(variant.options.config, train_tokens));
-  if (std::ranges::count(lengths, lengths.front()) == std::ssize(lengths)) return "";
-  for (std::size_t i = 0; i < std::min(variants.size(), most_listed); ++i)
-    listed.push_back(variants[i].name() + " " + lengths[i]);
-  return "different training lengths: " + joined(listed, ", ") + (variants.size() > most_listed ? ", …" : "") +
-         "; to make them equal: --max_iters (steps), --max_epochs (tokens) or --max_seconds (time)";
 }
 
 }  // namespace chargpt

@@ -34,8 +34,4 @@ Corpus common_text(const std::vector<Variant>& variants, const std::filesystem::
 /// Throws Error usage unless every config evaluates on the whole validation split, which --target needs.
 void check_target(const std::vector<Variant>& variants, const Corpus& corpus);
 
-/// "different training lengths: a 1.20M tokens in 100 steps, b …", with the options that make them equal; empty if they
-/// are equal. `train_tokens`: of the train split, for lengths in epochs. Errors: usage as steps_of_epochs().
-std::string length_difference(const std::vector<Variant>& variants, std::int64_t train_tokens);
-
 }  // namespace chargpt

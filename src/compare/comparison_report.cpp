@@ -101,10 +101,6 @@ Json result_json(const ConfigResult& result, const Comparison& comparison) {
                {"rank", result.rank > 0 ? Json(result.rank) : Json()},
                {"versus_best", difference_json(result.versus_best)}};
   for (const SeedRun& run : runs.seeds) json["seeds"].push_back(seed_json(run, comparison.target.has_value()));
-  if (result.versus_best) {
-    json["versus_best"]["ahead_in_tenths"] = tenths_above_zero(*result.versus_best);
-    json["versus_best"]["tenths_compared"] = result.versus_best->tenths.size();
-  }
   if (runs.leaks) json["leaks"] = true;
   if (comparison.target) add_target(json, runs);
   return json;
@@ -258,14 +254,12 @@ std::string look_remark(const Look& look) {
   return fmt::format("this is look {} at this comparison, so \"is ahead\" needs p ≤ {}", look.number, look.level);
 }
 
-/// "in both seeds", "in 2 of 3 seeds": the seeds in which the best has the lower loss.
-std::string seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
-  const std::size_t seeds = best.runs.seeds.size();
+/// In how many seeds the best has the lower loss.
+std::size_t seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
   std::size_t ahead = 0;
-  for (std::size_t k = 0; k < seeds; ++k)
+  for (std::size_t k = 0; k < best.runs.seeds.size(); ++k)
     ahead += static_cast<std::size_t>(best.runs.seeds[k].loss < next.runs.seeds[k].loss);
-  if (ahead < seeds) return fmt::format("in {} of {} seeds", ahead, seeds);
-  return seeds == 2 ? "in both seeds" : fmt::format("in all {} seeds", seeds);
+  return ahead;
 }
 
 /// Advice on how many seeds would decide; with numbers only from five seeds on.
@@ -319,13 +313,10 @@ Table effects_table(const Json& effects) {
 }
 
 Table target_table(const Json& results, double target) {
-  const auto config = [](const Json& row) {
-    return row["config"].get<std::string>() + (row.contains("leaks") ? " (leaks)" : "");
-  };
   const auto reached = [](const Json& row) {
     return fmt::format("{} of {}", row["seeds_reached"].dump(), row["seeds"].size());
   };
-  return table_of(results, {{"config", config},
+  return table_of(results, {{"config", as_is("config")},
                             {"reached " + format_fixed(target, 4), reached},
                             {"steps", cell("steps_to_target", whole)},
                             {"seconds", starred(fixed("seconds_to_target", 1))}});
@@ -358,8 +349,8 @@ std::string verdict(const Comparison& comparison) {
     return fmt::format("{}, by {}; one seed cannot rule out chance: train several of each (--seeds)", lower, by);
   const std::string test = fmt::format("p = {}, level {}", p_text(*difference.p), comparison.look.level);
   if (*difference.p > comparison.look.level)
-    return fmt::format("{} {}, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next), by, test,
-                       advice(comparison, difference, std::ssize(best.runs.seeds)));
+    return fmt::format("{} in {} of {} seeds, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next),
+                       best.runs.seeds.size(), by, test, advice(comparison, difference, std::ssize(best.runs.seeds)));
   if (!clock_remarks(results).empty())
     return fmt::format(
         "{}, by {} ({}), but max_seconds did not give both equal conditions (below), so neither is called "

@@ -21,7 +21,7 @@ namespace {
 
 /// Nats per token of an evaluation, the better of trained and averaged weights. Throws Error usage for an estimate.
 double whole_split_loss(const nlohmann::ordered_json& evaluation) {
-  if (!evaluation.value("exact", true))
+  if (evaluation.contains("exact") && evaluation["exact"] != true)
     throw Error(ExitCode::usage,
                 "--target needs evaluations of the whole split, but this run evaluated only a part of it; train by "
                 "steps and set eval.eval_iters so that each evaluation scores the whole split");
@@ -194,17 +194,12 @@ std::optional<ReachedTarget> reached_by(const SeedRun& run, double target) {
   std::optional<ReachedTarget> reached;
   const std::filesystem::path path = run.run / "metrics.jsonl";
   MetricsReader reader(path);
-  try {
-    reader.read([&] { reached.reset(); },
-                [&](const nlohmann::ordered_json& row) {
-                  if (!reached && row["kind"] == "eval" && whole_split_loss(row) <= target)
-                    reached = {.step = row.value("step", std::int64_t{0}), .seconds = number_in(row, "seconds")};
-                });
-  } catch (const nlohmann::json::exception&) {
-    throw Error(ExitCode::data, path,
-                " has an evaluation whose step is not a number, or whose exact is not true or false; remove --target, "
-                "or train that run again");
-  }
+  reader.read([&] { reached.reset(); },
+              [&](const nlohmann::ordered_json& row) {
+                const double step = number_in(row, "step");
+                if (!reached && row["kind"] == "eval" && step >= 0 && whole_split_loss(row) <= target)
+                  reached = {.step = static_cast<std::int64_t>(step), .seconds = number_in(row, "seconds")};
+              });
   if (const std::string line = reader.complaint(); !line.empty()) throw Error(ExitCode::data, line);
   return reached;
 }

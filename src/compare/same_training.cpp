@@ -26,7 +26,7 @@ constexpr double allowed_of_first_steps = 1e-4;
 using Losses = std::map<std::pair<std::int64_t, std::string>, double>;
 
 /// Reads the losses up to step `last`.
-Losses losses_of(const fs::path& run, std::int64_t last, std::string& complaint) {
+Losses losses_of(const fs::path& run, std::int64_t last) {
   Losses losses;
   MetricsReader reader(run / "metrics.jsonl");
   const auto take = [&](const Json& row) {
@@ -39,12 +39,11 @@ Losses losses_of(const fs::path& run, std::int64_t last, std::string& complaint)
       if (row.contains(what)) losses[{whole, what}] = number_in(row, what);
   };
   reader.read([&losses] { losses.clear(); }, take);
-  complaint = reader.complaint();
   return losses;
 }
 
-Losses losses_to_repeat(const fs::path& run, std::int64_t last, std::string& complaint) {
-  Losses losses = losses_of(run, last, complaint);
+Losses losses_to_repeat(const fs::path& run, std::int64_t last) {
+  Losses losses = losses_of(run, last);
   if (losses.empty())
     throw Error(ExitCode::data, run / "metrics.jsonl",
                 " contains no losses of the steps to repeat: there is nothing to compare");
@@ -98,40 +97,29 @@ std::string words(const Difference& difference) {
 
 }  // namespace
 
-std::string check_losses(const fs::path& run, std::int64_t last) {
-  std::string complaint;
-  losses_to_repeat(run, last, complaint);
-  return complaint;
+void check_losses(const fs::path& run, std::int64_t last) {
+  losses_to_repeat(run, last);
 }
 
-/// Different weights with equal losses are not rounding: the losses would differ too. Nor is a different loss before
-/// equal weights: metrics.jsonl was edited.
+/// Different weights with equal losses are not rounding: the losses would differ too.
 SameTraining compare_trainings(const fs::path& run, const fs::path& again, std::int64_t last) {
   SameTraining same;
-  std::string ignored;
-  const Losses then = losses_to_repeat(run, last, same.complaint), now = losses_of(again, last, ignored);
-  std::optional<Difference> other_bits, other_figure, beyond_rounding;
+  const Losses then = losses_to_repeat(run, last), now = losses_of(again, last);
+  std::optional<Difference> other_bits, beyond_rounding;
   for (const auto& [place, loss] : then) {
     const auto found = now.find(place);
     const Difference each{place.first, place.second, loss, found == now.end() ? nothing : found->second};
     if (found != now.end()) ++same.losses;
     if (found != now.end() && same_bits(each)) continue;
     if (!other_bits) other_bits = each;
-    if (!other_figure && !(std::abs(each.now - loss) <= allowed_of_first_steps * std::abs(loss))) other_figure = each;
     if (!beyond_rounding && (found == now.end() || !within_rounding(each))) beyond_rounding = each;
   }
   const std::optional<Difference> other_weights = compare_weights(run, again, same.same_weights);
-  const bool was_changed = other_figure && std::ranges::any_of(same.same_weights, [&](std::int64_t step) {
-                             return step >= other_figure->step;
-                           });
-  if (beyond_rounding || was_changed || (other_weights && !other_bits))
+  if (beyond_rounding || (other_weights && !other_bits))
     same.verdict = Verdict::differs;
   else if (other_bits)
     same.verdict = Verdict::rounding;
-  same.difference = beyond_rounding ? beyond_rounding
-                    : was_changed   ? other_figure
-                    : other_bits    ? other_bits
-                                    : other_weights;
+  same.difference = beyond_rounding ? beyond_rounding : other_bits ? other_bits : other_weights;
   return same;
 }
 

@@ -29,12 +29,10 @@ struct SameTraining {
   std::optional<Difference> difference = {};
   std::int64_t losses = 0;                      ///< number compared
   std::vector<std::int64_t> same_weights = {};  ///< steps with bitwise equal weights
-  std::string complaint = {};                   ///< on lines of `run`'s metrics.jsonl that are not JSON
 };
 
-/// Returns the `complaint` that compare_trainings() would set for `run`. Throws Error data if `run` has no losses up to
-/// step `last`.
-std::string check_losses(const std::filesystem::path& run, std::int64_t last);
+/// Throws Error data if `run` has no losses up to step `last`.
+void check_losses(const std::filesystem::path& run, std::int64_t last);
 
 /// Compares `run` up to step `last` with the training in `again`. Throws Error data if `run` has no losses there; other
 /// errors as load_checkpoint().

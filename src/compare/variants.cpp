@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
@@ -17,7 +15,6 @@ namespace {
 
 constexpr std::size_t longest_name = 100;  ///< bytes, as a config file may have
 constexpr std::size_t longest_value_in_name = 24;
-constexpr std::size_t most_variants = 1000;
 
 std::vector<std::string> split_outside_brackets(const std::string& text) {
   std::vector<std::string> parts(1);
@@ -64,16 +61,6 @@ std::string in_name(const VariedOption& option, std::size_t index) {
   return short_key(option.key) + "=" + (value.empty() || alike > 1 ? "#" + std::to_string(index + 1) : value);
 }
 
-std::size_t combinations_of(const std::vector<VariedOption>& varied, std::size_t configs) {
-  std::size_t count = 1;
-  for (const VariedOption& option : varied)
-    count = std::min(count, std::size_t{1'000'000}) * option.values.size();  // one option has far fewer values
-  if (!varied.empty() && count * configs > most_variants)
-    throw Error(ExitCode::usage, "--vary makes ", format_count(static_cast<std::int64_t>(count * configs)),
-                " variants, above the limit of ", format_count(most_variants), "; give fewer values or fewer configs");
-  return count;
-}
-
 /// Loads combination `number` of `count`.
 Variant load_variant(const std::string& config, const std::vector<VariedOption>& varied, std::size_t number,
                      std::size_t count, std::span<const Override> overrides) {
@@ -92,16 +79,6 @@ Variant load_variant(const std::string& config, const std::vector<VariedOption>&
     throw Error(ExitCode::usage, "the variant \"", printable(name, 2 * longest_name), "\" has a name of ", name.size(),
                 " bytes, above the limit of ", longest_name, "; give its config a shorter name, or vary less");
   return variant;
-}
-
-/// Throws Error usage if two values mean the same, as "1e-3" and "0.001".
-void refuse_same(const Variant& variant, std::map<std::string, std::string>& seen) {
-  nlohmann::ordered_json options = to_json(variant.options.config);
-  options.erase("name");
-  const auto [other, fresh] = seen.emplace(options.dump(), variant.name());
-  if (!fresh)
-    throw Error(ExitCode::usage, "the variants \"", other->second, "\" and \"", variant.name(),
-                "\" are the same config; give each value of --vary once");
 }
 
 /// Appends "-2", "-3", … if an earlier variant has the name or the same folder name.
@@ -140,17 +117,15 @@ std::string one_word(std::string name) {
 
 std::vector<Variant> load_variants(const std::vector<std::string>& configs, const std::vector<VariedOption>& varied,
                                    std::span<const Override> overrides) {
-  const std::size_t combinations = combinations_of(varied, configs.size());
+  std::size_t combinations = 1;
+  for (const VariedOption& option : varied) combinations *= option.values.size();
   std::vector<Variant> variants;
   std::set<std::string> names;
-  for (const std::string& config : configs) {
-    std::map<std::string, std::string> seen;
+  for (const std::string& config : configs)
     for (std::size_t number = 0; number < combinations; ++number) {
       variants.push_back(load_variant(config, varied, number, combinations, overrides));
-      refuse_same(variants.back(), seen);
       make_distinct(variants.back().options.config.name, names);
     }
-  }
   return variants;
 }
 

@@ -139,22 +139,8 @@ CopiedText copied_text(std::span<const std::vector<std::int64_t>> texts, TokenVi
       copied.begin = static_cast<std::int64_t>(i) + 1 - length;
       copied.source_begin = end - length;
     }
-    copied.ends.push_back(place);
   }
   return copied;
-}
-
-double CopiedText::new_share(std::int64_t length) const {
-  std::int64_t all = 0, fresh = 0;
-  std::size_t begin = 0;
-  for (const std::size_t end : ends) {
-    for (std::size_t i = begin + static_cast<std::size_t>(length) - 1; i < end; ++i) {
-      ++all;
-      fresh += match[i] < length;
-    }
-    begin = end;
-  }
-  return all == 0 ? 0 : static_cast<double>(fresh) / static_cast<double>(all);
 }
 
 double CopiedText::copied_share(std::int64_t length) const {

@@ -16,10 +16,7 @@ struct CopiedText {
   std::vector<std::int64_t> match;
   /// The longest stretch: its length, the index of its text, its first token, and its first occurrence in the source.
   std::int64_t longest = 0, text = 0, begin = 0, source_begin = 0;
-  std::vector<std::size_t> ends;  ///< end of each text, as an index into `match`
 
-  /// Fraction of the stretches of `length` tokens that do not occur in the source; 0 if all texts are shorter.
-  double new_share(std::int64_t length) const;
   /// Fraction of all tokens that are in a stretch of at least `length` tokens that occurs in the source.
   double copied_share(std::int64_t length) const;
 };

@@ -1,4 +1,4 @@
-// Mean losses of a text by context length, kind of character and line. Independent of files and colours.
+// Mean losses of a text by kind of character and by line. Independent of files and colours.
 #pragma once
 
 #include <cstdint>
@@ -6,29 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "base/heartbeat.h"
 #include "base/token_view.h"
-#include "network/window_scorer.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {
 
 /// The mean loss of some of a text's characters.
 struct MeanLoss {
-  std::string of;  ///< "capital letters", "9 to 16"
+  std::string of;  ///< "capital letters"
   double loss = 0;
   std::int64_t characters = 0;
 };
 
 // Below, losses[i] is the loss of the text's token i + 1, in nats, as in split_loss().
-
-/// By the number of characters seen before: 1, 2, 3 to 4, 5 to 8, ... Uses windows without overlap. Empty for a text
-/// shorter than a window.
-std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, TokenView text, std::int64_t block_size,
-                                        const Heartbeat& heartbeat = {});
-
-/// For texts with documents, by the number of characters since the document's start: 0, 1, 2, 3 to 4, ...
-std::vector<MeanLoss> losses_by_place(TokenView text, std::span<const float> losses);
 
 /// By kind of character: the kinds of base/characters.h, spaces, line ends, ends of documents. Kinds that do not occur
 /// are omitted.

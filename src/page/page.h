@@ -13,7 +13,7 @@
 
 namespace chargpt {
 
-/// Makes the page of runs. `data`: {"title", "subtitle", "version", "runs", "baselines", "verdict", "model" or null},
+/// Makes the page of runs. `data`: {"title", "version", "runs", "baselines", "verdict", "model" or null},
 /// escaped so that its texts cannot end the script element.
 std::string page_html(const nlohmann::ordered_json& data);
 

@@ -10,9 +10,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/names.h"
 #include "base/quote.h"
 #include "config/describe.h"
-#include "config/load.h"
 #include "network/model_types.h"
 #include "report/charts/run_curves.h"
 #include "report/events.h"
@@ -51,18 +51,12 @@ Json numbers(const Json& row, std::initializer_list<const char*> keys) {
   return values;
 }
 
-/// The curves, and the last "plan" row.
 struct Metrics {
   Thinned<Json> steps{4 * most_points}, evaluations{4 * most_points};
-  Json plan = Json::object();
 };
 
 Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
   Metrics metrics;
-  if (!fs::exists(fs::symlink_status(path))) {
-    notices.push_back(printable_path(path) + " does not exist: the page has no curves of this run");
-    return metrics;
-  }
   MetricsReader reader(path);
   const auto begin = [&] { metrics = Metrics(); };
   const auto visit = [&](const Json& row) {
@@ -71,8 +65,6 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
       metrics.steps.add(numbers(row, {"step", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"}));
     else if (kind == "eval")
       metrics.evaluations.add(numbers(row, {"step", "seconds", "train_loss", "val_loss", "exact"}));
-    else if (kind == "plan")
-      metrics.plan = row;
   };
   try {
     reader.read(begin, visit);
@@ -86,21 +78,16 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
 
 Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
   Json found = Json::array(), samples = Json::array();
-  const auto leave_out = [&](const Error& error) { notices.push_back(std::string(error.what()) + "; left out"); };
-  try {
-    for (const std::string& name : names_in(run, "samples"))
-      if (const auto step = step_of(name, ".txt")) found.push_back({{"step", *step}, {"name", name}});
-    for (const Json& sample : thinned(found, most_samples)) {
-      try {
-        samples.push_back(
-            {{"step", sample["step"]},
-             {"text", read_regular_file(run / "samples" / sample["name"].get<std::string>(), largest_sample)}});
-      } catch (const Error& error) {
-        leave_out(error);
-      }
+  for (const std::string& name : names_in(run, "samples"))
+    if (const auto step = step_of(name, ".txt")) found.push_back({{"step", *step}, {"name", name}});
+  for (const Json& sample : thinned(found, most_samples)) {
+    try {
+      samples.push_back(
+          {{"step", sample["step"]},
+           {"text", read_regular_file(run / "samples" / sample["name"].get<std::string>(), largest_sample)}});
+    } catch (const Error& error) {
+      notices.push_back(std::string(error.what()) + "; left out");
     }
-  } catch (const Error& error) {
-    leave_out(error);
   }
   return samples;
 }
@@ -108,71 +95,21 @@ Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
 /// Removes the folders of texts and teachers, whose names are private.
 Config without_folders(Config config) {
   config.data.text = names_of_paths(config.data.text);
-  for (std::string& teacher : config.train.teacher) {  // a run, or RUN/checkpoints/step-N
-    const fs::path path(teacher), checkpoints = path.parent_path();
-    const bool in_run = checkpoints.filename() == "checkpoints";
-    teacher = in_run ? path.lexically_relative(checkpoints.parent_path().parent_path()).string() : name_of_path(path);
-  }
+  for (std::string& teacher : config.train.teacher) teacher = name_of_path(teacher);
   return config;
 }
 
-/// The command that repeats the run: its preset, if any, the changed options and the texts. Setting one length limit
-/// clears the others, so the command has all of them or none.
-std::string command_of(const Config& config) {
-  const auto preset = std::ranges::find(presets(), config.name, &Preset::name);
-  std::string command = "chargpt train ";
-  if (preset == presets().end()) return command + "config.json   # every option is below; save it under that name";
-  command += config.name;
-  const auto set = [&command](const std::string& key, const Json& value) {
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    command += " --set " + shell_quoted(key + "=" + text);
-  };
-  const Json now = to_json(config);
-  const std::vector<std::string> limits = {"train.max_iters", "train.max_epochs", "train.max_seconds"};
-  bool other_length = false;
-  for (const auto& [key, values] : differing_options({load_config(config.name).config, config})) {
-    if (std::ranges::find(limits, key) != limits.end())
-      other_length = true;
-    else if (key != "data.text")
-      set(key, Json::parse(values[1]));
-  }
-  for (const std::string& key : limits)
-    if (const Json& value = now["train"][key.substr(key.find('.') + 1)]; other_length && value != 0) set(key, value);
-  for (const std::string& text : config.data.text) command += " --text " + shell_quoted(text);
-  return command;
-}
-
-/// The count at `key`; empty if it is absent.
-std::string count_in(const Json& row, const char* key) {
-  const auto found = row.find(key);
-  return found != row.end() && found->is_number_integer() ? format_count(*found) : "";
-}
-
-Json facts_of(const Checkpoint& checkpoint, const Config& config, const Json& plan) {
+Json facts_of(const Checkpoint& checkpoint, const Config& config) {
   const RunState& state = checkpoint.state;
-  const std::string units(enum_name(config.data.units));
-  std::string text;
-  for (const std::string& path : config.data.text) text += (text.empty() ? "" : ", ") + short_text_name(path);
-  const std::pair<std::string, std::string> known[] = {
-      {"config", config.name},
-      {"text", text},
-      {units + " to train on", count_in(plan, "train_tokens")},
-      {units + " held out", count_in(plan, "val_tokens")},
-      {"symbols", format_count(checkpoint.vocabulary.size())},
-      {"parameters", format_count(state.parameters)},
-      {"steps", format_count(state.step) + (state.max_iters > 0 ? " of " + format_count(state.max_iters) : "")},
-      {"took", format_duration(state.seconds)},
-      {"seed", std::to_string(config.train.seed)},
-      {"device", state.device},
-      {"instruction set", state.cpu_capability},
-      {"engine", state.engine},
-      {"threads", std::to_string(state.threads)},
-      {"chargpt", state.program_version},
-      {"LibTorch", state.libtorch_version}};
-  Json facts = Json::array();
-  for (const auto& [name, value] : known)
-    if (!value.empty()) facts.push_back({name, value});
-  return facts;
+  return {{"config", config.name},
+          {"text", text_of(state, config.data)},
+          {"symbols", format_count(checkpoint.vocabulary.size())},
+          {"parameters", format_count(state.parameters)},
+          {"trained to", format_step(state.step, state.max_iters) + ", in " + format_duration(state.seconds)},
+          {"seed", std::to_string(config.train.seed)},
+          {"engine", state.engine + ", " + state.device + " (" + state.cpu_capability + "), " +
+                         format_count(state.threads, "thread")},
+          {"chargpt", state.program_version}};
 }
 
 Json object_or_empty(const Json& json) {
@@ -228,10 +165,15 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
           {"steps", thinned(metrics.steps.items(), most_points)},
           {"evaluations", thinned(metrics.evaluations.items(), most_points)},
           {"samples", samples_of(run, notices)},
-          {"facts", facts_of(checkpoint, config, metrics.plan)},
-          {"command", command_of(config)},
+          {"facts", facts_of(checkpoint, config)},
           {"differs", Json::array()},
           {"config", to_json(config)}};
+}
+
+std::string text_of(const RunState& state, const DataConfig& data) {
+  std::vector<std::string> names;
+  for (const std::string& path : data.text) names.push_back(short_text_name(path));
+  return joined(names, " + ") + ": " + format_count(state.data.tokens) + " " + std::string(enum_name(data.units));
 }
 
 Json baseline_data(const fs::path& run) {
@@ -240,7 +182,8 @@ Json baseline_data(const fs::path& run) {
   const auto add = [&levels](const Json& of, const char* key, const std::string& name) {
     if (const Json value = number_or_null(of, key); value.is_number()) levels.push_back({{"name", name}, {"y", value}});
   };
-  add(ngram, "loss_in_windows", "counted " + count_in(ngram, "order") + "-grams");
+  const Json order = ngram.value("order", Json());
+  add(ngram, "loss_in_windows", "counted " + (order.is_number_integer() ? order.dump() : "") + "-grams");
   add(part_of(baselines, "ppmd"), "loss", "PPMd");
   add(baselines, "bigram", "counted pairs");
   return levels;

@@ -15,12 +15,15 @@
 namespace chargpt {
 
 /// {"name", "parameters", losses, "steps": rows of (step, seconds, loss, learning rate, gradient norm, tokens per
-/// second), "evaluations": rows of (step, seconds, train loss, validation loss), "samples", "facts", "command",
-/// "config"}. The name of a leaking run ends in "(leaks)". Texts and teachers are named without their folders. Long
-/// runs get evenly spaced steps and samples. Adds problems, such as unreadable lines of metrics.jsonl, to `notices`.
-/// `checkpoint`: the run's last one.
+/// second), "evaluations": rows of (step, seconds, train loss, validation loss), "samples", "facts", "config"}. The
+/// name of a leaking run ends in "(leaks)". Texts and teachers are named without their folders. Long runs get evenly
+/// spaced steps and samples. Adds problems, such as unreadable lines of metrics.jsonl, to `notices`. `checkpoint`: the
+/// run's last one.
 nlohmann::ordered_json run_data(const std::filesystem::path& run, const Checkpoint& checkpoint,
                                 std::vector<std::string>& notices);
+
+/// "tinyshakespeare.txt: 1,115,394 characters"
+std::string text_of(const RunState& state, const DataConfig& data);
 
 /// [{"name", "y"}]: losses of the strongest baseline of each class and of counted pairs, from the run's final figures;
 /// empty if it has none.

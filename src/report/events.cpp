@@ -18,10 +18,9 @@ std::string why_ended(const EndEvent& end) {
     case Ending::finished:
       return "finished after " + format_count(end.step, "step");
     case Ending::patience:
-      return "ended by patience" + steps_of(end) + ": validation loss did not improve in the last " +
-             format_count(end.patience, "evaluation");
+      return "ended by patience" + steps_of(end) + ", because validation loss no longer improved";
     case Ending::seconds:
-      return "used its " + line_of(end.max_seconds) + " s: ended after " + format_count(end.step, "step");
+      return "ended after " + format_count(end.step, "step") + ", when its seconds were used up";
     case Ending::stopped:
       return "stopped" + steps_of(end);
     case Ending::diverged:

@@ -88,7 +88,6 @@ CHARGPT_ENUM(Ending, unknown, finished, patience, seconds, stopped, diverged);
 struct EndEvent {
   Ending ended = Ending::unknown;
   std::int64_t step = 0, max_iters = 0;  ///< max_iters 0: unknown
-  std::int64_t patience = 0;             ///< train.patience
   double max_seconds = 0;                ///< train.max_seconds
   double seconds = 0;                    ///< since process start, summed over resumed processes
 };
@@ -106,7 +105,7 @@ class Listener {
   virtual void on(const EndEvent&) {}
 };
 
-/// Describes the end: "ended by patience after 440 of 600 steps: validation loss did not improve …".
+/// Describes the end: "ended by patience after 440 of 600 steps, because validation loss no longer improved".
 std::string why_ended(const EndEvent& end);
 
 /// Returns the command that continues `run`; it doubles the limit if the run used up its steps or seconds.

@@ -51,10 +51,10 @@ std::optional<Evidence> why_not_text(std::string_view bytes) {
 /// from those of other programs. Runs and exported models are folders.
 bool is_output_of_chargpt(std::string_view bytes) {
   constexpr std::string_view keys[] = {
-      "bits_per_char", "bits_per_byte",   "checkpoint",     "last_step",         "cpu_capability", "kernels",
-      "leaks",         "gflop_per_step",  "first_token_ms", "tokens_per_second", "trained_tokens", "best_val_loss",
-      "best_step",     "symbol_counts",   "line_ends",      "parameter_groups",  "max_val_tokens", "purpose",
-      "trains_for",    "compared_losses", "same_weights"};
+      "bits_per_char", "bits_per_byte",   "checkpoint",          "last_step",         "cpu_capability", "kernels",
+      "leaks",         "gflop_per_step",  "first_token_ms",      "tokens_per_second", "trained_tokens", "best_val_loss",
+      "best_step",     "symbol_counts",   "val_tokens_in_train", "parameter_groups",  "max_val_tokens", "purpose",
+      "model_type",    "compared_losses", "same_weights"};
   const auto has = [&](std::string_view key) { return bytes.find(line_of('"', key, "\":")) != bytes.npos; };
   return bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->") ||
          ((bytes.starts_with('{') || bytes.starts_with('[')) && std::ranges::count_if(keys, has) >= 2);

@@ -353,7 +353,6 @@ EndEvent Trainer::ended() const {
   return {.ended = state_.ended,
           .step = state_.step,
           .max_iters = state_.max_iters,
-          .patience = settings().train.patience,
           .max_seconds = settings().train.max_seconds,
           .seconds = state_.seconds};  // of the last save, where a resumed run continues
 }

@@ -44,7 +44,7 @@ class DocumentsTest(ProgramTest):
         self.trained("run")
         self.write("some.txt", "kata\nmi\n")
         self.write("reversed.txt", "mi\r\nkata\r\n")
-        scored = self.json("score", "run", "some.txt")
+        scored = self.json("score", "run", "some.txt", "--candidates", "1")
         self.assertEqual([one["character"] for one in scored["scores"]], list("kata") + [""] + list("mi") + [""])
         for text in ("some.txt", "reversed.txt"):
             self.assertAlmostEqual(self.json("eval", "run", "--text", text)["loss"], scored["loss"], places=5)
@@ -72,7 +72,7 @@ class DocumentsTest(ProgramTest):
         others = ["".join(draw.choices("abcdefgh", k=39)) for _ in alike]
         self.write("lines.txt", "\n".join(alike + others) + "\n")
         self.trained("run", "--val_fraction", "0.5", text="lines.txt", iters=2)
-        held_out = "".join(one["character"] or "\n" for one in self.json("score", "run")["scores"]).splitlines()
+        held_out = "".join(one["character"] or "\n" for one in self.json("score", "run", "--candidates", "1")["scores"]).splitlines()
         copied = [line.startswith(common) for line in held_out]
         first = copied.index(not copied[0])  # documents, all of which stand in the train split to their 36th character, or none
         for samples, share in ((first, copied[0]), (first + 1, sum(copied[:first + 1]) / (first + 1))):

@@ -11,7 +11,7 @@ def leaves(value, key=""):
     """(key, value) of all that is no object; what is by the names of a config's options is left out."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            if name not in ("origin", "differs_from_defaults", "differences") and not (name == "config" and isinstance(inner, dict)):
+            if name not in ("origin", "differences") and not (name == "config" and isinstance(inner, dict)):
                 yield from leaves(inner, name)
     elif isinstance(value, list):
         for inner in value or [None]:

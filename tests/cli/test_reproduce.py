@@ -57,8 +57,7 @@ class ReproduceTest(ProgramTest):
     def test_what_was_changed_in_a_run_is_found(self):
         metrics = self.copy() / "metrics.jsonl"
         rows = [json.loads(line) for line in metrics.read_text().splitlines()]
-        for step, kind, what, value in ((10, "train", "loss", 3.0), (30, "train", "loss", 2.5), (40, "eval", "val_loss", 1.5), (40, "eval", "val_loss", None),
-                                        (60, "train", "loss", 9.0)):  # the last, whose weights are the same
+        for step, kind, what, value in ((10, "train", "loss", 3.0), (40, "eval", "val_loss", 1.5), (40, "eval", "val_loss", None)):
             changed = [{**row, what: value} if (row["kind"], row["step"]) == (kind, step) else row for row in rows]
             metrics.write_text("".join(json.dumps(row) + "\n" for row in changed))
             found = self.reproduced("copy", code=1)
@@ -69,11 +68,6 @@ class ReproduceTest(ProgramTest):
         metrics.write_text("[]\n")
         self.assertIn("contains no losses", self.fail_with(65, "reproduce", "copy"))
 
-        self.copy()
-        told = self.figures_of("copy")
-        for loss in (1.2, told["loss"] + 0.001):
-            self.set_figures("copy", {**told, "loss": loss})
-            self.assertRegex(self.fail_with(65, "reproduce", "copy"), rf"run.json has a loss of {loss:.4f}, but the weights of step \d+ have")
         damage(checkpoint(self.copy(), 20))
         self.assertRegex(self.fail_with(65, "reproduce", "copy"), rf"{name_of(20)}\S* is damaged")
         self.assertFalse([path for path in self.folder.glob("runs/*") if not (path / "checkpoints").exists()])

@@ -36,17 +36,6 @@ class TextFromStandardInput(ProgramTest):
         self.assertIn("the text of run is not kept in it; say where it is with --text FILE", refused.stderr)
         self.succeed("resume", "run", "--text", SAMPLE_TEXT, "--max_iters", "30", "--quiet")
 
-    def test_a_terminal_is_told_how_to_end_it(self):
-        ours, theirs = os.openpty()
-        process = self.started("train", "nanogpt-cpu", *SMALL, "--run", "r", "--text", "-", *self.LENGTH, stdin=theirs)
-        self.assertIn("end it with Ctrl-D on a new line", process.stderr.readline())
-        for line in TEXT.splitlines(keepends=True)[:100]:
-            os.write(ours, line.encode())
-        os.write(ours, b"\n\x04")
-        self.ended(process, 0)
-        os.close(ours)
-        os.close(theirs)
-
 
 class TextThatComesSlowly(ProgramTest):
     def test_the_bytes_read_from_a_pipe_are_told_also_while_none_come(self):
@@ -56,7 +45,7 @@ class TextThatComesSlowly(ProgramTest):
             pipe.write("some text")
             pipe.flush()
             self.assertTrue(select.select([process.stderr], [], [], 60)[0], "nothing is told")
-            self.assertRegex(process.stderr.readline(), r"^chargpt: reading the text: [09] B after \d+\.\d s\n")
+            self.assertRegex(process.stderr.readline(), r"^chargpt: reading the text: [09] B\n")
             pipe.write(TEXT)
         self.assertEqual(process.wait(60), 0)
 

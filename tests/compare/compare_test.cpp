@@ -21,10 +21,6 @@ struct Configs : TestFolder {
   Failure refusal(const Variant& second) const {
     return error_of([&] { common_text({variant("a"), second}, path() / "out", {}); });
   }
-  /// A train split of 1,280 tokens: an epoch of 10 steps of 2 x 64 tokens.
-  std::string difference(const std::string& a, const std::string& b) const {
-    return length_difference({variant("a", a), variant("b", b)}, 1280);
-  }
 };
 
 }  // namespace
@@ -62,21 +58,6 @@ TEST_CASE_METHOD(Configs, "configs of different texts, units or splits do not co
   CHECK(refusal(variant("b", "", R"("val_fraction": 0.2)")).code == ExitCode::usage);
   CHECK(refusal(variant("b", "", R"("units": "bytes")")).code == ExitCode::usage);
   CHECK(refusal(variant("b", "", "\"text\": \"" + copy + "\"")) == Failure{});  // the same characters in another file
-}
-
-TEST_CASE_METHOD(Configs, "what differs in length is named, with what makes it equal") {
-  CHECK(difference(R"("max_iters": 30)", R"("max_epochs": 3)").empty());
-  CHECK(difference(R"("max_iters": 30)", R"("max_iters": 30, "max_epochs": 9)").empty());
-  CHECK(difference(R"("max_seconds": 7)", R"("max_seconds": 7)").empty());
-  CHECK(difference(R"("max_iters": 10)", R"("max_iters": 10, "gradient_accumulation_steps": 2)") ==
-        "different training lengths: a 1.28k tokens in 10 steps, b 2.56k tokens in 10 steps; to make them equal: "
-        "--max_iters (steps), --max_epochs (tokens) or --max_seconds (time)");
-  CHECK_THAT(difference(R"("max_seconds": 7)", R"("max_iters": 10)"),
-             Catch::StartsWith("different training lengths: a 7.0 s, b 1.28k tokens in 10 steps; "));
-  std::vector<Variant> many(6, variant("a", R"("max_iters": 10)"));
-  many.back() = variant("f", R"("max_iters": 20)");
-  CHECK_THAT(length_difference(many, 1280),
-             Catch::Contains("a 1.28k tokens in 10 steps, …; to make them equal: --max_iters"));
 }
 
 }  // namespace chargpt

@@ -108,14 +108,6 @@ TEST_CASE("one seed has no interval, and its table no columns for one") {
   CHECK(json["results"][1]["versus_best"]["ci95"].is_null());
 }
 
-TEST_CASE("the tenths of the text in which the best is ahead are counted") {
-  ConfigRuns behind = config_of("behind", {1.5f});
-  for (std::size_t i = 0; i < 6'000; ++i) behind.seeds[0].losses[i] -= 1;  // three tenths
-  const Comparison comparison = rank_configs({behind, config_of("best", {1.0f})});
-  CHECK(comparison.results[0].runs.config == "best");
-  CHECK(report_of(comparison).json["results"][1]["versus_best"]["ahead_in_tenths"] == 7);
-}
-
 std::string verdict_of(std::vector<ConfigRuns> configs, std::int64_t look = 1) {
   Comparison comparison = rank_configs(std::move(configs));
   comparison.look = look_of(look);
@@ -277,7 +269,6 @@ TEST_CASE("the JSON has the promised shape, best first") {
   CHECK(versus["difference"] == 1.0);
   CHECK(versus["ci95"][0] == 1.0);
   CHECK(versus.contains("p"));
-  CHECK(versus["ahead_in_tenths"] == 10);
   CHECK(json["verdict"] == "a is ahead of b by 1.0000 (p = <0.0001, level 0.04), in 10 of 10 tenths of the text");
   CHECK(json["level"] == 0.04);
 }

@@ -28,13 +28,9 @@ TEST_CASE("no stretch spans two texts") {
   CHECK(copied({ids_of("ab"), ids_of("cd")}, ids_of("abcd")).longest == 2);
 }
 
-TEST_CASE("shares of new and of copied text") {
+TEST_CASE("the share of copied text") {
   const CopiedText found = copied({ids_of("abcXdef")}, ids_of("abc def"));
   CHECK(found.match == Ids{1, 2, 3, 0, 1, 2, 3});
-  CHECK(found.new_share(1) == Approx(1 / 7.0));
-  CHECK(found.new_share(2) == Approx(2 / 6.0));
-  CHECK(found.new_share(3) == Approx(3 / 5.0));
-  CHECK(found.new_share(8) == 0);
   CHECK(found.copied_share(3) == Approx(6 / 7.0));
   CHECK(found.copied_share(4) == 0);
 }

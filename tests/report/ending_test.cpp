@@ -11,15 +11,15 @@ using namespace chargpt;
 namespace {
 
 EndEvent end_by(Ending ending) {
-  return {.ended = ending, .step = 440, .max_iters = 600, .patience = 2, .max_seconds = 10, .seconds = 9.5};
+  return {.ended = ending, .step = 440, .max_iters = 600, .max_seconds = 10, .seconds = 9.5};
 }
 
 }  // namespace
 
 TEST_CASE("why a run ended is one line, and the command that continues it another") {
   CHECK(why_ended(end_by(Ending::patience)) ==
-        "ended by patience after 440 of 600 steps: validation loss did not improve in the last 2 evaluations");
-  CHECK(why_ended(end_by(Ending::seconds)) == "used its 10 s: ended after 440 steps");
+        "ended by patience after 440 of 600 steps, because validation loss no longer improved");
+  CHECK(why_ended(end_by(Ending::seconds)) == "ended after 440 steps, when its seconds were used up");
   CHECK(why_ended({.ended = Ending::finished, .step = 600, .max_iters = 600}) == "finished after 600 steps");
   CHECK(why_ended({.ended = Ending::finished, .step = 1, .max_iters = 1}) == "finished after 1 step");
   CHECK(command_to_go_on(end_by(Ending::patience), "my run") == "chargpt resume 'my run' --max_iters 1200");

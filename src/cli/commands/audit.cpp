@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/error.h"
@@ -37,7 +36,6 @@ struct Arguments : ModelArguments {
 /// Stretches of this length count as copied: held-out text of the same author has hardly any.
 constexpr std::int64_t copied_stretch = 32;
 constexpr std::int64_t default_samples = 16, default_documents = 400;
-constexpr std::array<std::int64_t, 7> lengths = {4, 8, 12, 16, 24, 32, 64};
 
 using Texts = std::vector<std::vector<std::int64_t>>;
 
@@ -180,38 +178,15 @@ std::string gap_sentence(const Audit& audit) {
                      meaning);
 }
 
-/// The 1-based line of the text's token.
-std::int64_t line_of_token(TokenView text, std::int64_t token, std::int64_t line_end) {
-  std::int64_t line = 1;
-  for (std::int64_t i = 0; i < token; ++i) line += text[i] == line_end;
-  return line;
-}
-
-/// Shares of stretches that are not in the training text, by length, up to the longest sample.
-Json new_shares(const Audit& audit) {
-  const auto longest = std::ssize(*std::ranges::max_element(audit.texts, {}, &std::vector<std::int64_t>::size));
-  Json shares = Json::array();
-  for (const std::int64_t length : lengths)
-    if (length <= longest)
-      shares.push_back({{"length", length},
-                        {"samples", audit.samples.new_share(length)},
-                        {"held_out", audit.held_out.new_share(length)}});
-  return shares;
-}
-
-/// The stretch in quotation marks, cut off if it is wider than the terminal.
+/// The stretch in quotation marks, cut off after a line.
 std::string quoted_stretch(const std::string& stretch) {
-  constexpr std::size_t most = 74, around = 6;
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
   const std::string shown = printable(stretch, std::string::npos);
-  const std::string_view fits =
-      first_columns(shown, columns == 0 ? most : std::clamp(columns, around + 20, most + around) - around);
+  const std::string_view fits = first_columns(shown, 70);
   return fmt::format("  \"{}{}\"\n", fits, fits.size() < shown.size() ? "..." : "");
 }
 
-/// `longest`: the longest copied stretch; `line`: the line of the training text that it begins in, 0: unknown.
-Report report_of(const LoadedRun& run, const Audit& audit, const std::string& longest, std::int64_t line,
-                 std::int64_t val_tokens) {
+/// `longest`: the longest copied stretch.
+Report report_of(const LoadedRun& run, const Audit& audit, const std::string& longest, std::int64_t val_tokens) {
   const std::string unit = unit_word(run.config().data.units);
   Report report({{"verdict", verdict(audit)},
                  {"checkpoint", checkpoint_json(run)},
@@ -220,25 +195,20 @@ Report report_of(const LoadedRun& run, const Audit& audit, const std::string& lo
                  {"copied_stretch", copied_stretch},
                  {"longest", {{"characters", audit.samples.longest}, {"place", audit.samples.source_begin}}},
                  {"held_out_longest", audit.held_out.longest},
-                 {"not_in_train", new_shares(audit)},
                  {"train_loss", audit.train_loss},
                  {"val_loss", audit.val_loss},
                  {"exact", false},
                  {"val_tokens_in_train", audit.shared}});
-  if (line > 0) report.json["longest"]["line"] = line;
   add_text(report.json["longest"], "text", longest);
-  report.add(table_of(report.json["not_in_train"], {{unit + "s in a row", as_is("length")},
-                                                    {"not in the training text: samples", percent("samples")},
-                                                    {"held-out text", percent("held_out")}}));
-  report.say(fmt::format("\nlongest stretch copied: {}, from {}the training text\n",
-                         format_count(audit.samples.longest, unit),
-                         line > 0 ? "line " + format_count(line) + " of " : ""));
+  Table table({"copied from the training text by", "samples", "held-out text"});
+  table.add(
+      {"longest stretch, in " + unit + "s", format_count(audit.samples.longest), format_count(audit.held_out.longest)});
+  table.add({fmt::format("share of the text, in stretches of {} or more", copied_stretch),
+             format_percent(audit.copied()), format_percent(audit.held_out_copied())});
+  report.add(std::move(table));
+  report.say("\nthe longest stretch of the samples:\n");
   report.draw(quoted_stretch(longest));
-  report.say(fmt::format("(longest of the held-out text: {})\n"
-                         "copied in stretches of {} {}s or more: samples {}, held-out text {}\n",
-                         format_count(audit.held_out.longest), copied_stretch, unit, format_percent(audit.copied()),
-                         format_percent(audit.held_out_copied())) +
-             gap_sentence(audit));
+  report.say(gap_sentence(audit));
   const double shared = static_cast<double>(audit.shared) / static_cast<double>(val_tokens);
   if (const std::string line = shared_text_line(shared, run.config().data.units, "the validation split", "train split");
       !line.empty())
@@ -270,9 +240,7 @@ Report run_audit(const Arguments& given) {
   const auto& text = result.texts[static_cast<std::size_t>(result.samples.text)];
   const std::string longest = run.checkpoint.vocabulary.decode(
       {text.begin() + result.samples.begin, text.begin() + result.samples.begin + result.samples.longest});
-  const std::int64_t line =  // documents are in another order than in the text
-      documents ? 0 : line_of_token(corpus.train(), result.samples.source_begin, run.checkpoint.vocabulary.id_of('\n'));
-  return report_of(run, result, longest, line, corpus.val().size());
+  return report_of(run, result, longest, corpus.val().size());
 }
 
 }  // namespace

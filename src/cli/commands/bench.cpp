@@ -182,9 +182,8 @@ Report bench_sample(const Arguments& arguments) {
                  {"context", context},
                  {"threads", threads},
                  {"run", folder}});
-  report.say(fmt::format("{}: {} of {}{}, {} characters a second; the first after {:.2f} ms; context {}, {}\n", folder,
+  report.say(fmt::format("{}: {} of {}, {} characters a second; the first after {:.2f} ms; context {}, {}\n", folder,
                          format_count(sample.num_samples, "sample"), format_count(sample.tokens, "character"),
-                         written < sample.num_samples * sample.tokens ? " or up to their document's end" : "",
                          format_count(std::llround(median(per_second))), median(first), context,
                          format_count(threads, "thread")));
   return report;

@@ -117,13 +117,11 @@ void check_test_split(const Arguments& arguments, const Corpus& corpus) {
 
 /// Loads the common text, and logs notes about it.
 Corpus text_of(const Arguments& arguments, const std::vector<Variant>& variants) {
-  tell_terminal(variants.front().options.config.data.text);
   Corpus corpus = common_text(variants, arguments.out, reading_progress(arguments.output));
   check_test_split(arguments, corpus);
   if (arguments.target > 0) check_target(variants, corpus);
   log_notices(corpus);
   tell(split_notice(corpus, check_split(corpus)));
-  tell(length_difference(variants, corpus.train().size()));
   return corpus;
 }
 
@@ -266,10 +264,8 @@ class Collector {
   void score(const PlannedRun& run, Ending ending, bool reused) {
     SeedRun seed{.seed = run.seed(), .ended = ending, .run = run.folder, .failure = "training diverged"};
     if (ending != Ending::diverged) {
-      const auto until_stopped = [](double) {
-        if (stopping_signal() != 0) throw Interrupted{};
-      };
-      const ScoringOptions options{arguments_.test(), arguments_.device.threads, until_stopped};
+      WorkLine line(arguments_.output);
+      const ScoringOptions options{arguments_.test(), arguments_.device.threads, line.heartbeat("scoring " + run.name)};
       try {
         seed = score_run(run.name, run.folder, corpus_, options).seed;
       } catch (const Error& error) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "compare/ladder.h"
@@ -31,15 +30,6 @@ Json schema_with_model_types() {
   Json schema = config_schema();
   schema["properties"]["model"]["properties"]["type"]["enum"] = model_types();
   return schema;
-}
-
-/// "2000 steps", "1.5 epochs or 60 s": the shortest one applies.
-std::string length_text(const TrainConfig& train) {
-  std::vector<std::string> limits;
-  if (train.max_epochs > 0) limits.push_back(line_of(train.max_epochs, " epochs"));
-  if (train.max_seconds > 0) limits.push_back(format_duration(train.max_seconds));
-  if (train.max_iters > 0 || limits.empty()) limits.insert(limits.begin(), format_count(train.max_iters) + " steps");
-  return joined(limits, " or ");
 }
 
 /// The row of a preset in expected.json without its single runs; null if it has none.
@@ -95,7 +85,6 @@ Report describe_presets() {
                            {"block_size", config.model.block_size},
                            {"batch_size", config.train.batch_size},
                            {"max_iters", config.train.max_iters},
-                           {"trains_for", length_text(config.train)},
                            {"expected", expected_of(preset.name)}});
   }
   Table table = table_of(report.json,
@@ -104,11 +93,9 @@ Report describe_presets() {
                           {"time", cell("expected/seconds", format_duration)},
                           {"parameters", as_is("parameters")},
                           {"block", as_is("block_size")},
-                          {"length", as_is("trains_for")},
-                          {"type", as_is("model_type")},
-                          {"batch", as_is("batch_size")}},
+                          {"type", as_is("model_type")}},
                          as_is("purpose"));
-  table.may_leave_out({"batch", "type", "length", "block", "parameters", "time"});
+  table.may_leave_out({"type", "block", "parameters", "time"});
   report.add(std::move(table));
   report.say(
       "\nExpected on the validation split of tinyshakespeare, ± 95 % over seeds on that text, on the machine that "

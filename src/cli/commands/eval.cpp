@@ -15,8 +15,6 @@ namespace {
 void note_text(const ScoringArguments& arguments, const Prepared& prepared) {
   if (prepared.own && !arguments.text.empty() && arguments.split.empty())
     log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
-  if (prepared.own && prepared.scored.split == "all" && prepared.corpus.test_tokens() > 0)
-    log_note("the test split is left out; see --split test");
   if (!prepared.no_training_text.empty()) log_note("no baselines: " + prepared.no_training_text);
 }
 

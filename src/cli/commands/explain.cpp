@@ -111,45 +111,30 @@ std::string probabilities_text(const Operation& logits, const Vocabulary& vocabu
                             100 * std::max(rest, 0.0));
 }
 
-/// The smallest weight that a character gives itself, over all rows.
-double least_own_weight(const AttentionWeights& weights) {
-  double least = 1;
-  for (std::int64_t t = 0; t < weights.T; ++t)
-    least = std::min<double>(least, weights.of_head(0, 0)[static_cast<std::size_t>(t * (weights.T + 1))]);
-  return least;
-}
-
 /// An explanation of the weights of this type of model.
-std::string lesson(const ModelConfig& model, const AttentionWeights& weights) {
+std::string lesson(const ModelConfig& model) {
   if (model.type == "average" && !model.causal)
-    return "Nothing is masked: row t is the mean of the whole window, character t + 1 included." +
-           (weights.T == 1
-                ? ""
-                : fmt::format(" Rows 1 to {} of {} see their own target: the model leaks.", weights.T - 1, weights.T));
+    return "Nothing is masked: row t is the mean of the whole window, character t + 1 included. All rows but the last "
+           "see their own target: the model leaks.";
   if (model.type == "average")
     return "Row t is the mean of the characters up to t: none sees its target, and their order is lost.";
-  const double own = least_own_weight(weights);
   if (model.type == "masked")
-    return fmt::format(
-        "A character's score with itself, x · x, is a sum of squares and so nearly always the highest: each of the {} "
-        "gives itself {} of its weight.",
-        weights.T, own > 0.999 ? "more than 99.9 %" : "at least " + format_percent(std::floor(1000 * own) / 1000));
+    return "A character's score with itself, x · x, is a sum of squares and so nearly always the highest: each looks "
+           "at itself.";
   return "Each head weights the characters up to and including the row's own; its weights sum to 1.";
 }
 
 std::string introduction(const LoadedRun& run, const PromptWindow& window) {
   const ModelConfig& model = run.config().model;
   const std::size_t T = window.ids.size();
-  const bool vowel = std::string_view("aeiou").find(model.type.front()) != std::string_view::npos;
   const std::string heads =
       run.model->plan().qkv_source != cpu::QkvSource::projected
           ? ""
           : fmt::format(", nh = {} of hs = {}", format_count(model.n_head, "head"), head_width(model));
   return fmt::format(
-      "{} through {} {} model, one row each: T = {}, C = {} channels{}, V = {} symbols. x is what one operation hands "
-      "to the next, wte and wpe are tables of embeddings, W and b each operation's own weights and biases.",
-      T == 1 ? "1 character walks" : fmt::format("{} characters walk", T), vowel ? "an" : "a", model.type, T,
-      model.n_embd, heads, run.model->vocab_size());
+      "{} through a model of type {}, one row each: T = {}, C = {} channels{}, V = {} symbols. x is what one operation "
+      "hands to the next, wte and wpe are tables of embeddings, W and b each operation's own weights and biases.",
+      format_count(std::ssize(window.ids), "character"), model.type, T, model.n_embd, heads, run.model->vocab_size());
 }
 
 /// The heading of an operation; nullopt if it is not shown: unless --all, blocks after the first one show only their
@@ -171,13 +156,11 @@ std::string sizes_text(const Operation& operation) {
   return operation.parameters > 0 ? text + ", " + format_count(operation.parameters) + " parameters" : text;
 }
 
-constexpr const char* no_look_back = "No operation looks back: only the last row affects its probabilities.";
-
 std::string values_text(const std::vector<Operation>& operations, std::size_t at, const LoadedRun& run,
-                        const PromptWindow& window, const AttentionWeights& weights) {
+                        const PromptWindow& window) {
   const Operation& operation = operations[at];
   if (operation.name == weights_name)
-    return heads_text(operation.values, window.symbols) + narrow(lesson(run.config().model, weights), 4);
+    return heads_text(operation.values, window.symbols) + narrow(lesson(run.config().model), 4);
   if (operation.name == scores_name) return scores_text(operation, window);
   if (operation.name == probabilities_name) return probabilities_text(operations[at - 1], run.checkpoint.vocabulary);
   if (operation.name == "logits") return logits_text(operation, window, run.checkpoint.vocabulary);
@@ -186,7 +169,7 @@ std::string values_text(const std::vector<Operation>& operations, std::size_t at
 }
 
 std::string text_of(const Arguments& arguments, const LoadedRun& run, const PromptWindow& window,
-                    const std::vector<Operation>& operations, const AttentionWeights& weights) {
+                    const std::vector<Operation>& operations) {
   std::string part, text = joined(window.symbols, "") + "\n" + narrow(introduction(run, window), 0);
   text +=
       narrow("Per operation: shape, formula, and the first numbers of the last row, with their root mean square.", 0);
@@ -198,9 +181,9 @@ std::string text_of(const Arguments& arguments, const LoadedRun& run, const Prom
     part = *name;
     text +=
         fmt::format("  {:<34} {}\n    {}\n", operations[at].name, sizes_text(operations[at]), operations[at].formula) +
-        values_text(operations, at, run, window, weights);
+        values_text(operations, at, run, window);
   }
-  return weights.layers == 0 ? text + "\n" + narrow(no_look_back, 0) : text;
+  return text;
 }
 
 std::string picture_of_heads(const AttentionWeights& weights, std::int64_t layer, const PromptWindow& window) {
@@ -245,10 +228,9 @@ std::string page_of(const Arguments& arguments, const LoadedRun& run, const Prom
                   .values = operation.values,
                   .attention = {}};
     if (operation.name == weights_name) {
-      step.remark = lesson(run.config().model, weights) + " All rows:";
+      step.remark = lesson(run.config().model) + " All rows:";
       step.attention = picture_of_heads(weights, operation.layer, window);
     }
-    if (at + 1 == operations.size() && weights.layers == 0) step.remark = no_look_back;
     steps.push_back(std::move(step));
   }
   return walk_page(joined(window.symbols, "") + ", walked through " + run.config().name, introduction(run, window),
@@ -287,14 +269,12 @@ Report run_explain(const Arguments& arguments) {
   const std::vector<Operation> operations = walk(*run.model, window.ids);
   Report report(arguments.output.json ? to_json(run, window, operations) : Json());
   report.indent = -1;
-  if (arguments.output.json && arguments.page.empty()) return report;  // has no use for attention weights
-  const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (arguments.page.empty()) {
-    report.draw(text_of(arguments, run, window, operations, weights));
-  } else {
-    write_page(arguments.page, page_of(arguments, run, window, operations, weights));
-    log_note("wrote ", arguments.page);
+    report.draw(text_of(arguments, run, window, operations));
+    return report;
   }
+  write_page(arguments.page, page_of(arguments, run, window, operations, attention_weights(*run.model, window.ids)));
+  log_note("wrote ", arguments.page);
   return report;
 }
 

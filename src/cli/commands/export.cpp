@@ -53,8 +53,6 @@ Report run_export(const Arguments& arguments) {
                      {"files", names},
                      {"bytes", bytes},
                      {"checkpoint", checkpoint_json(run)},
-                     {"step", run.checkpoint.state.step},
-                     {"weights", enum_name(run.model->weights())},
                      {"notices", folder.notices}});
   report.say(printable_path(arguments.out) + ", " + format_bytes(bytes) +
              (one_file ? ": a checkpoint in one file, without the optimizer\n"

@@ -40,22 +40,6 @@ struct Arguments {
   bool verify = false, all = false;
 };
 
-/// The options that differ from the program's defaults, in the order of declaration.
-Json differing_from_defaults(const ResolvedConfig& resolved) {
-  Json options = Json::array();
-  for (const OptionInfo& option : option_table()) {
-    const Json value = option.get(resolved.config), standard = option.get(Config());
-    if (value == standard) continue;
-    const std::string key = option.key();
-    options.push_back({{"option", key},
-                       {"value", value},
-                       {"default", standard},
-                       {"from", resolved.origin.at(key).text()},
-                       {"help", option.help}});
-  }
-  return options;
-}
-
 /// The peak learning rate and the weight decay of each group of parameters.
 Json describe_groups(const Config& config, std::int64_t symbols) {
   Json groups = Json::array();
@@ -68,48 +52,36 @@ Json describe_groups(const Config& config, std::int64_t symbols) {
   return groups;
 }
 
-/// The options at their defaults, in the order of declaration.
-Table other_options(const ResolvedConfig& resolved, const Json& differing) {
-  Table table({"at the defaults", "value"});
+/// The options, in the order of declaration, and where each value is from: those that are not at their defaults, or
+/// `all`.
+Table options_table(const ResolvedConfig& resolved, bool all) {
+  Table table({"option", "value", "default"});
+  if (all) table.may_leave_out({"default"});
   for (const OptionInfo& option : option_table()) {
-    if (std::ranges::any_of(differing, [&](const Json& one) { return one["option"] == option.key(); })) continue;
-    table.add({option.key(), shown_value(option.get(resolved.config))});
-    table.add_remark(option.help);
+    const Json value = option.get(resolved.config), standard = option.get(Config());
+    if (!all && value == standard) continue;
+    const std::string key = option.key();
+    table.add({key, shown_value(value), shown_value(standard)});
+    table.add_remark(option.help + " (from " + resolved.origin.at(key).text() + ")");
   }
   return table;
 }
 
-/// Adds the parameter groups and the options: those that are not at their defaults, or `all`.
+/// Adds the parameter groups and the options.
 void add_options(Report& report, const ResolvedConfig& resolved, std::int64_t symbols, bool all) {
   Json origins;
   for (const auto& [key, origin] : resolved.origin) origins[key] = origin.text();
-  const Json groups = describe_groups(resolved.config, symbols), differing = differing_from_defaults(resolved);
-  report.json.update({{"parameter_groups", groups},
-                      {"config", to_json(resolved.config)},
-                      {"origin", origins},
-                      {"differs_from_defaults", differing}});
+  const Json groups = describe_groups(resolved.config, symbols);
+  report.json.update({{"parameter_groups", groups}, {"config", to_json(resolved.config)}, {"origin", origins}});
   report.draw("\n");
   report.add(table_of(groups, {{"parameters", as_is("group")},
                                {"count", as_is("parameters")},
                                {"optimizer", as_is("optimizer")},
                                {"peak rate", as_is("learning_rate")},
                                {"decay", as_is("weight_decay")}}));
-  const auto about = [](const Json& row) {
-    return shown_value(row["help"]) + " (from " + shown_value(row["from"]) + ")";
-  };
   report.draw("\n");
-  report.add(table_of(differing,
-                      {{"differs from the defaults", as_is("option")},
-                       {"value", cell("value", shown_value)},
-                       {"default", cell("default", shown_value)}},
-                      about));
-  if (!all) {
-    report.say(fmt::format("\n{} other options are at their defaults; --all shows them\n",
-                           option_table().size() - differing.size()));
-    return;
-  }
-  report.draw("\n");
-  report.add(other_options(resolved, differing));
+  report.add(options_table(resolved, all));
+  if (!all) report.say("\nother options are at their defaults; --all shows them\n");
 }
 
 /// Describes a config without its text; inspect TEXT and train --dry-run describe the text.
@@ -152,8 +124,6 @@ Report report_of_checkpoint(const Arguments& arguments) {
                      {"device", state.device},
                      {"engine", state.engine},
                      {"threads", state.threads}});
-  if (const DataConfig& data = checkpoint.config.config.data; data.test_fraction > 0)
-    report.json["test"] = splits_by_position(state.data.tokens, data).test.size();
   Table facts;
   for (const auto& [key, value] : report.json.items())
     if (key != "kind") facts.add({key, shown_figure(key, value, state.exact)});
@@ -224,8 +194,6 @@ void refuse_missing(const std::string& path) {
 }
 
 Report report_of_both(const Arguments& arguments) {
-  if (arguments.verify || !arguments.checkpoint.empty() || arguments.all)
-    throw Error(ExitCode::usage, "--verify, --checkpoint and --all are for one path; remove them, or the second path");
   for (const std::string& path : {arguments.path, arguments.other}) {
     Arguments one;
     one.path = path;
@@ -260,14 +228,14 @@ void add_inspect(Options& options) {
       .add("PATH", arguments.path,
            "run, checkpoint file, config, preset, or text (a file, a folder, -; default: the newest run in runs/)")
       .stands_for(config_or_run_meant);
-  options.add("OTHER", arguments.other, "a second run or config, to show how the two differ")
-      .stands_for(config_or_run_meant);
+  Option& other = options.add("OTHER", arguments.other, "a second run or config, to show how the two differ")
+                      .stands_for(config_or_run_meant);
   options.before_run([&path = arguments.path] {
     if (path.empty()) path = run_left_out();
   });
-  options.add("--checkpoint", arguments.checkpoint, "of a run: best, last or step-N (default last)");
-  options.flag("--verify", arguments.verify, "check every byte of every checkpoint and of the text");
-  options.flag("--all", arguments.all, "also the options at their defaults; of a text, every symbol");
+  options.add("--checkpoint", arguments.checkpoint, "of a run: best, last or step-N (default last)").excludes(other);
+  options.flag("--verify", arguments.verify, "check every byte of every checkpoint and of the text").excludes(other);
+  options.flag("--all", arguments.all, "also the options at their defaults; of a text, every symbol").excludes(other);
   add_output_arguments(options, arguments.output);
 }
 

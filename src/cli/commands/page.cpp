@@ -70,10 +70,6 @@ Report run_page(const Arguments& arguments) {
   const bool several = runs.size() > 1, has_model = !arguments.no_model;
   Json checkpoint;
   Json data = {{"title", "chargpt: " + (several ? std::to_string(runs.size()) + " runs" : name_of_path(runs.front()))}};
-  data["subtitle"] = std::string(several ? "Runs beside one another" : "How a small language model was trained") +
-                     (!has_model ? "."
-                      : several  ? ", and the model of the first."
-                                 : ", and the model itself.");
   data["version"] = program_version();
   data["runs"] = data_of_runs(runs);
   data["baselines"] = baseline_data(runs.front());

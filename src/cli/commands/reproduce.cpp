@@ -10,13 +10,11 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/process.h"
-#include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/training/training.h"
 #include "cli/version.h"
 #include "compare/same_training.h"
-#include "report/format.h"
 #include "report/log.h"
 #include "report/report.h"
 #include "run/checkpoints.h"
@@ -44,24 +42,6 @@ Checkpoint last_of_whole_run(const fs::path& run) {
   if (last.state.data == Fingerprint{})
     throw Error(ExitCode::data, run, " was imported without its text, so its training cannot be repeated");
   return last;
-}
-
-/// Throws Error data if the run's final figures have another loss than its checkpoint has on the text: one of them was
-/// changed.
-void check_figures(const fs::path& run, const Corpus& corpus) {
-  constexpr double rounding = 1e-4;
-  const LoadedRun best = load_run(run.string(), "best");
-  const Json figures = kept_figures(best.checkpoint);
-  if (!figures.is_object() || !figures.value("loss", Json()).is_number()) return;
-  const auto beat = [](double) {
-    if (stopping_signal() != 0) throw Interrupted{};
-  };
-  const double claimed = figures["loss"];
-  const double loss = measure(*best.network, validation_of(corpus, best), beat).loss;
-  if (!(std::abs(loss - claimed) <= rounding))
-    throw Error(ExitCode::data, run / run_mark, " has a loss of ", format_fixed(claimed, 4),
-                ", but the weights of step ", best.checkpoint.state.step, " have ", format_fixed(loss, 4),
-                ": the run was changed after its training");
 }
 
 /// Removes the folder of the repetition, and runs/ if it is then empty.
@@ -123,12 +103,10 @@ Report reproduce(const Arguments& arguments) {
   DataConfig data = last.config.config.data;
   if (!arguments.text.empty()) data.text = arguments.text;
   Corpus corpus = text_of_run(last, data, run, arguments.output, /*named=*/!arguments.text.empty());
-  check_figures(run, corpus);
 
   refuse_occupied(arguments.again, /*overwrite=*/false);
   TrainerOptions options = options_to_resume(trainer_options(arguments, {}), last.state);
-  const std::string complaint = check_losses(run, last.state.step);  // before hours of training
-  if (!complaint.empty()) log_warning(complaint);
+  check_losses(run, last.state.step);  // before hours of training
   StopAt stop(last.state, *options.stop);
   options.stop = &stop.stop();
   options.replayed_shares = last.state.shares;

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/runs/differences.h"
 #include "network/model_types.h"
+#include "page/page_data.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "report/report.h"
@@ -23,7 +24,6 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_name.h"
-#include "text/documents.h"
 
 namespace chargpt {
 
@@ -33,36 +33,30 @@ namespace fs = std::filesystem;
 
 struct Arguments {
   OutputArguments output;
-  std::vector<std::string> folders;
+  std::string folder = "runs";
 };
 
-std::string time_text(std::time_t time, const char* form, bool local) {
+/// "2026-11-28T15:10:04Z"; null if unknown.
+Json time_json(const Json& seconds) {
+  const std::time_t time = seconds.is_number_integer() ? seconds.get<std::time_t>() : 0;
   struct tm parts {};
   std::array<char, 32> text{};
-  if (time == 0 || (local ? localtime_r(&time, &parts) : gmtime_r(&time, &parts)) == nullptr) return "";
-  return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
+  if (time == 0 || gmtime_r(&time, &parts) == nullptr) return nullptr;
+  return std::string(text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
 }
 
 /// Heading, and what else identifies the held-out part: losses of one group are of the same part of the same text.
 using Group = std::tuple<std::string, std::uint64_t, double, double, std::int64_t>;
 
 Group group_of(const RunState& state, const DataConfig& data) {
-  const auto percent = [](double fraction) { return short_number(100 * fraction) + " %"; };
-  const std::string held_out = has_documents(data) ? percent(data.val_fraction) + " of its documents held out"
-                                                   : "the last " + percent(data.val_fraction) + " held out",
-                    test = data.test_fraction > 0 ? ", and " + percent(data.test_fraction) + " for the test" : "",
-                    scored = data.max_val_tokens < DataConfig{}.max_val_tokens
-                                 ? ", of which at most " + format_count(data.max_val_tokens) + " are scored"
-                                 : "";
-  return {text_of(state, data) + ", " + held_out + test + scored, state.data.crc64, data.val_fraction,
-          data.test_fraction, data.max_val_tokens};
+  return {text_of(state, data) + ", " + short_number(100 * data.val_fraction) + " % held out", state.data.crc64,
+          data.val_fraction, data.test_fraction, data.max_val_tokens};
 }
 
 /// {"run", "config", "best_val_loss", …}, or {"run", "problem"} for a run that cannot be read.
 struct Row {
   Json json;
   Group group = {};
-  std::string day = {};  ///< on which it began, local time
 
   bool has_problem() const { return json.contains("problem"); }
 };
@@ -72,15 +66,12 @@ Row row_of_run(const fs::path& path) {
   const Config& config = checkpoint.config.config;
   RunState state = checkpoint.state;
   if (std::isnan(state.best_val_loss)) state.best_val_loss = std::numeric_limits<double>::infinity();
-  const Json began = run_fact(path, "began");
-  const std::time_t time = began.is_number_integer() ? began.get<std::time_t>() : 0;
-  const std::string begun = time_text(time, "%Y-%m-%dT%H:%M:%SZ", /*local=*/false);
   Json json = {{"run", path.filename().string()}, {"config", config.name},
-               {"model_type", config.model.type}, {"begun", begun.empty() ? Json() : Json(begun)},
+               {"model_type", config.model.type}, {"begun", time_json(run_fact(path, "began"))},
                {"texts", config.data.text},       {"text_tokens", state.data.tokens}};
   json.update(outcome_json(state, config.data, ending_of(path, state)));
   if (leaks(config.model)) json["leaks"] = true;
-  return {json, group_of(state, config.data), time_text(time, "%Y-%m-%d", /*local=*/true)};
+  return {json, group_of(state, config.data)};
 }
 
 /// nullopt if `path` is not a run.
@@ -88,13 +79,9 @@ std::optional<Row> row_of(const fs::path& path) {
   const auto problem = [&path](const char* why) {
     return Row{.json = {{"run", path.filename().string()}, {"problem", why}}};
   };
-  std::error_code failed;
-  const fs::file_type type = fs::status(path, failed).type();
-  const bool leads_nowhere = (type == fs::file_type::none || type == fs::file_type::not_found) &&
-                             fs::is_symlink(fs::symlink_status(path, failed));
-  if (leads_nowhere) return problem("a broken symbolic link");
+  std::error_code ignored;
   try {
-    if (type != fs::file_type::directory || !is_run(path)) return std::nullopt;
+    if (!fs::is_directory(path, ignored) || !is_run(path)) return std::nullopt;
     return row_of_run(path);
   } catch (const Error& error) {
     return problem(error.what());
@@ -124,6 +111,7 @@ Table table_of_group(const Json& runs) {
   const auto step = [](const Json& run) {
     return run["step"].dump() + (run["max_iters"] > 0 ? "/" + run["max_iters"].dump() : "");
   };
+  const auto day = cell("begun", [](const Json& time) { return time.get<std::string>().substr(0, 10); });
   const auto best = [](const Json& run) {
     return shown_figure("best_val_loss", run["best_val_loss"], run["exact"]) +
            (run.contains("leaks") ? " (leaks)" : "");
@@ -137,7 +125,7 @@ Table table_of_group(const Json& runs) {
                                 {"best val", best},
                                 {"at step", as_is("best_step")},
                                 {"time", cell("seconds", format_duration)},
-                                {"begun", as_is("day")}});
+                                {"begun", day}});
   table.may_leave_out({"type", "at step", "parameters", "config", "time"});
   return table;
 }
@@ -148,8 +136,7 @@ Report report_of(const std::vector<Row>& rows) {
   Json problems = Json::array();
   for (const Row& row : rows) {
     report.json.push_back(row.json);
-    Json& shown = (row.has_problem() ? problems : groups[row.group]).emplace_back(row.json);
-    shown["day"] = row.day;
+    (row.has_problem() ? problems : groups[row.group]).push_back(row.json);
   }
   const char* gap = "";
   for (const auto& [group, runs] : groups) {
@@ -163,10 +150,7 @@ Report report_of(const std::vector<Row>& rows) {
 }
 
 Report run_runs(const Arguments& arguments) {
-  if (arguments.folders.size() > 1)
-    throw Error(ExitCode::usage, "runs lists the runs of one folder; to compare two: chargpt inspect ",
-                shell_quoted(arguments.folders[0]), " ", shell_quoted(arguments.folders[1]));
-  const std::string folder = arguments.folders.empty() ? "runs" : arguments.folders[0];
+  const std::string& folder = arguments.folder;
   const std::vector<Row> rows = read_runs(folder);
   if (rows.empty() && is_run(folder))
     throw Error(ExitCode::usage, printable_path(folder),
@@ -179,7 +163,7 @@ Report run_runs(const Arguments& arguments) {
 
 void add_runs(Options& options) {
   Arguments& arguments = arguments_for(options, run_runs);
-  options.add("DIR", arguments.folders, "folder of runs (default runs)").stands_for(run_meant);
+  options.add("DIR", arguments.folder, "folder of runs (default runs)").stands_for(run_meant);
   add_output_arguments(options, arguments.output);
 }
 

@@ -16,7 +16,6 @@
 #include "cli/runs/joined_runs.h"
 #include "cli/runs/run_text.h"
 #include "cli/standard_input.h"
-#include "config/refused.h"
 #include "predict/generate.h"
 #include "predict/stop.h"
 #include "report/format.h"
@@ -31,8 +30,7 @@ namespace {
 struct Arguments : JoinedArguments {
   ConfigArguments config;
   std::string prompt, prompt_file;
-  bool dash = false;                 ///< standard input is the prompt
-  const Options* options = nullptr;  ///< shows which options were given
+  bool dash = false;  ///< standard input is the prompt
   std::vector<std::string> stop;
   std::int64_t seed = 1337;
   std::string interactive;  ///< how lines become prompts: answer or complete; empty: no conversation
@@ -58,14 +56,7 @@ std::vector<std::string> stop_strings(const Arguments& arguments) {
   return all;
 }
 
-int prompts_given(const Arguments& arguments) {
-  const auto given = [&](const char* option) { return arguments.options->find(option).given() ? 1 : 0; };
-  return given("--prompt") + given("--prompt-file") + (arguments.dash ? 1 : 0);
-}
-
 std::string prompt_text(const Arguments& arguments) {
-  if (prompts_given(arguments) > 1)
-    throw Error(ExitCode::usage, "a prompt is given twice; keep one: --prompt, --prompt-file or '-'");
   if (arguments.dash) return read_standard_input();
   note_escapes(arguments.prompt);
   if (arguments.prompt_file.empty()) return arguments.prompt;
@@ -164,22 +155,10 @@ void note_documents(const JoinedRuns& runs, const std::vector<StreamedText>& sam
   if (cut > 0) log_note("--tokens cut off ", cut, " of ", format_count(std::ssize(samples), "document"), "; raise it");
 }
 
-/// The sampling options. Throws Error usage if two contradict each other; logs options without effect.
 SampleConfig sample_options(const Arguments& arguments, const JoinedRuns& runs) {
-  const ResolvedConfig config = config_to_sample(runs.first(), arguments.config);
-  SampleConfig sample = config.config.sample;
-  if (arguments.greedy && is_override(config, "sample.temperature") && sample.temperature != 0)
-    throw Error(ExitCode::usage, "--greedy is --temperature 0, but --temperature ",
-                nlohmann::json(sample.temperature).dump(), " is given too; remove one");
+  SampleConfig sample = config_to_sample(runs.first(), arguments.config).config.sample;
   if (arguments.greedy) sample.temperature = 0;
-  if (sample.temperature != 0) return sample;
-  std::vector<std::string> idle;
-  for (const char* option : {"top_k", "top_p", "min_p"})
-    if (is_override(config, std::string("sample.") + option)) idle.push_back(std::string("--") + option);
-  if (arguments.options->find("--seed").given()) idle.emplace_back("--seed");
-  const std::string why = "the most probable character is always taken (temperature 0): ";
-  if (!idle.empty()) log_note(why, joined(idle, " and "), idle.size() > 1 ? " have" : " has", " no effect");
-  if (sample.num_samples > 1) log_note(why, "all ", sample.num_samples, " samples are alike");
+  if (!arguments.interactive.empty()) sample.num_samples = 1;
   return sample;
 }
 
@@ -223,14 +202,6 @@ void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& 
     if (std::ssize(said) > most) said.erase(said.begin(), said.end() - most);
   }
   if (at_terminal) print_text("\n");
-}
-
-void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
-  if (arguments.interactive.empty()) return;
-  if (prompts_given(arguments) > 0)
-    throw Error(ExitCode::usage, "--interactive reads its prompts line by line; remove the other prompt");
-  if (arguments.output.json || sample.num_samples > 1)
-    throw Error(ExitCode::usage, "--interactive cannot be combined with --json or several samples; remove them");
 }
 
 void check_new(const Arguments& arguments, const JoinedRuns& runs) {
@@ -278,7 +249,6 @@ void run_sample(const Arguments& arguments) {
   refuse_words(arguments.runs);
   JoinedRuns runs = load_runs(arguments);
   const SampleConfig sample = sample_options(arguments, runs);
-  check_interactive(arguments, sample);
   check_new(arguments, runs);
   if (arguments.counts) mix_with_counts(arguments, runs);
   if (runs.leaks()) log_note("this model leaks: it saw its targets during training, so its samples are meaningless");
@@ -291,31 +261,30 @@ void run_sample(const Arguments& arguments) {
   for (std::int64_t i = 0; i < sample.num_samples; ++i)
     samples.emplace_back(runs.first().checkpoint.vocabulary, stop, i == 0 && !arguments.output.json);
   if (!arguments.output.json) print_text(prompt);
-  const double start = steady_seconds();
   generate(runs.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
            [&](std::int64_t index, std::int64_t id) { return samples[static_cast<std::size_t>(index)].add(id); });
   for (StreamedText& text : samples) text.finish();
   print_samples(arguments, runs, prompt, samples);
   note_documents(runs, samples);
-  std::int64_t tokens = 0;
-  for (const StreamedText& text : samples) tokens += text.tokens();
-  const double seconds = steady_seconds() - start;
-  log_detail(tokens, " characters, ", static_cast<std::int64_t>(static_cast<double>(tokens) / seconds), " a second");
 }
 
 }  // namespace
 
 void add_sample(Options& options) {
   Arguments& arguments = arguments_for(options, run_sample);
-  arguments.options = &options;
-  options.before_run([&arguments] {
+  options.before_run([&arguments, &options] {
     arguments.dash = !arguments.runs.empty() && arguments.runs.back() == "-";
-    if (arguments.dash) arguments.runs.pop_back();
+    if (!arguments.dash) return;
+    arguments.runs.pop_back();
+    for (const char* other : {"--prompt", "--prompt-file", "--interactive"})
+      if (options.find(other).given()) throw Error(ExitCode::usage, "- excludes ", other, "; remove one");
   });
   const Option& run = add_runs_argument(options, arguments.runs);
   options.find("RUN").help(run.text().help + "; a lone - after it reads the prompt from standard input");
-  options.add("--prompt", arguments.prompt, "text to continue (default: a newline, not printed)").may_be_empty();
-  options.add("--prompt-file", arguments.prompt_file, "file with the text to continue");
+  const Option& prompt =
+      options.add("--prompt", arguments.prompt, "text to continue (default: a newline, not printed)").may_be_empty();
+  const Option& prompt_file =
+      options.add("--prompt-file", arguments.prompt_file, "file with the text to continue").excludes(prompt);
   options.add("--seed", arguments.seed, "seed of the random draws; sample i has its own stream (seed, i)")
       .non_negative();
   options
@@ -324,7 +293,9 @@ void add_sample(Options& options) {
            "writes after the line's end. complete: it writes the rest of the line, up to a newline or, if given, a "
            "--stop")
       .one_of({"complete", "answer"})
-      .alone_means("answer");
+      .alone_means("answer")
+      .excludes(prompt)
+      .excludes(prompt_file);
   options
       .flag("--new", arguments.fresh,
             "of a run whose text has documents: write --num_samples documents that the text does not have")
@@ -336,11 +307,13 @@ void add_sample(Options& options) {
       "--stop", arguments.stop,
       "end a sample before this string, in which \\n is a newline, \\t a tab and \\\\ a backslash; may be repeated");
   add_unknown_option(options, arguments.unknown, "prompt characters");
-  options.flag("--greedy", arguments.greedy, "always the most probable character (temperature 0)");
+  options.flag("--greedy", arguments.greedy, "always the most probable character (temperature 0)")
+      .excludes(options.find("--temperature"));
   add_context_option(options, arguments.use.context);
   arguments.config.help_shows(options, run, "", config_of_run);
   add_device_arguments(options, arguments.use);
   add_output_arguments(options, arguments.output, "stdout is one JSON object per line, one per sample");
+  for (const char* other : {"--json", "--num_samples"}) options.find("--interactive").excludes(options.find(other));
 }
 
 }  // namespace chargpt

@@ -44,7 +44,7 @@ struct Score {
   TokenView text;
   std::vector<float> losses;
   double mean = 0;
-  std::vector<MeanLoss> by_context = {}, by_class = {};
+  std::vector<MeanLoss> by_class = {};
   std::vector<LineLoss> lines = {};
 
   std::int64_t size() const { return std::ssize(losses); }
@@ -64,40 +64,36 @@ void note_training_text(const Prepared& prepared) {
 }
 
 Score measure(Prepared& prepared, const std::string& name, WorkLine& line) {
-  JoinedRuns& runs = prepared.runs;
   const Vocabulary& vocabulary = prepared.corpus.vocabulary();
   const TokenView text = prepared.scored.tokens;
   SplitLoss loss = score(prepared, line.heartbeat("scoring the text"));
   Score score{.name = name, .text = text, .losses = std::move(loss.losses), .mean = loss.mean};
-  if (vocabulary.document() >= 0)
-    score.by_context = losses_by_place(text, score.losses);
-  else if (!prepared.adapted && runs.mixture() == nullptr)  // these use the text before the window too
-    score.by_context =
-        losses_by_context(runs.predictor(), text, runs.block_size(), line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(text, score.losses, vocabulary);
   score.lines = losses_by_line(text, score.losses, vocabulary.id_of('\n'));
   return score;
 }
 
-/// The most probable ids for each character of the text, best first, from the windows in which it is scored.
-std::vector<Json> candidates_of(Prepared& prepared, const Score& score, std::int64_t count) {
+/// Each character with its loss and the most probable ids, best first, from the window in which it is scored.
+Json scores_of(Prepared& prepared, const Score& score, std::int64_t count) {
   const Vocabulary& vocabulary = prepared.corpus.vocabulary();
   const WindowCut windows(score.text, prepared.runs.block_size(), prepared.scored.stride);
   const auto V = static_cast<std::size_t>(vocabulary.size());
-  std::vector<Json> all;
+  Json all = Json::array();
   for (std::int64_t i = 0; i < windows.count(); ++i) {
     const WindowCut::Window window = windows[i];
     std::vector<float> logits(static_cast<std::size_t>(window.length) * V);  // (T, V)
     prepared.runs.predictor().logits({.tokens = score.text, .starts = {&window.begin, 1}, .T = window.length}, logits);
     for (std::int64_t t = window.from; t < window.to; ++t) {
-      Json& best = all.emplace_back(Json::array());
+      Json one;
+      add_text(one, "character", vocabulary.symbol(score.text[window.begin + t + 1]));
+      one["loss"] = score.losses[all.size()];
       const std::span<const float> row = std::span(logits).subspan(static_cast<std::size_t>(t) * V, V);
       for (const Candidate& candidate : best_candidates(row, count)) {
-        Json one = {{"id", candidate.id}};
-        add_text(one, "character", vocabulary.symbol(candidate.id));
-        one["log_probability"] = candidate.log_probability;
-        best.push_back(std::move(one));
+        Json& other = one["candidates"].emplace_back(Json{{"id", candidate.id}});
+        add_text(other, "character", vocabulary.symbol(candidate.id));
+        other["log_probability"] = candidate.log_probability;
       }
+      all.push_back(std::move(one));
     }
   }
   return all;
@@ -110,8 +106,7 @@ Json to_json(const std::vector<MeanLoss>& means) {
   return all;
 }
 
-/// Does everything that may fail before it prints the start of the document.
-void print_as_json(const Arguments& arguments, Prepared& prepared, const Score& score) {
+Json to_json(const Arguments& arguments, Prepared& prepared, const Score& score) {
   Json json = {{"scored", score.name}};
   add_checkpoints(json, prepared.runs);
   json.update({{"characters", score.size()},
@@ -120,19 +115,11 @@ void print_as_json(const Arguments& arguments, Prepared& prepared, const Score& 
                {"leaks", prepared.runs.leaks()},
                {"class", prepared.adapted ? "adaptive" : "frozen"},
                {"counts", to_json(prepared.runs.mixture())},
-               {"by_context", to_json(score.by_context)},
-               {"by_class", to_json(score.by_class)},
-               {"losses", score.losses}});
+               {"by_class", to_json(score.by_class)}});
+  json["losses"] = score.losses;
   if (prepared.adapted) json["adaptation"] = to_json(*prepared.adapted);
-  std::vector<Json> candidates;
-  if (arguments.candidates > 0) candidates = candidates_of(prepared, score, arguments.candidates);
-  print_json_with_list(json, "scores", score.losses.size(), [&](std::size_t i) {
-    Json one;
-    add_text(one, "character", prepared.corpus.vocabulary().symbol(score.text[static_cast<std::int64_t>(i) + 1]));
-    one["loss"] = score.losses[i];
-    if (arguments.candidates > 0) one["candidates"] = candidates[i];
-    return one;
-  });
+  if (arguments.candidates > 0) json["scores"] = scores_of(prepared, score, arguments.candidates);
+  return json;
 }
 
 /// Symbols of the losses [begin, end); -1: the text's first. In byte-level models the bytes of one character are one
@@ -181,9 +168,7 @@ void add_worst_lines(Report& report, const Vocabulary& vocabulary, const Score& 
                        [](const LineLoss& line) { return line.end - line.begin >= 10; });
   if (long_ones.size() < 6) return;
   std::ranges::stable_sort(long_ones, [](const LineLoss& a, const LineLoss& b) { return a.loss > b.loss; });
-  constexpr std::size_t most = 60, before = 20;  // columns of a line, and of its loss and number
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  const std::size_t shown_columns = columns == 0 ? most : std::clamp(columns, before + 20, before + most) - before;
+  constexpr std::size_t shown_columns = 60;
   std::string text = "hardest lines\n";
   for (const LineLoss& line : std::span(long_ones).first(5)) {
     std::string shown = vocabulary.decode(score.ids(line.begin, std::min(line.end, line.begin + 200)));
@@ -193,23 +178,16 @@ void add_worst_lines(Report& report, const Vocabulary& vocabulary, const Score& 
   report.draw(text + "\n");
 }
 
-void add_means(Report& report, const char* heading, const std::vector<MeanLoss>& means) {
-  if (means.empty()) return;
-  report.add(table_of(to_json(means),
-                      {{heading, as_is("of")}, {"loss", fixed("loss", 4)}, {"characters", as_is("characters")}}));
-  report.draw("\n");
-}
-
-Report report_of(const Arguments& arguments, const Prepared& prepared, const Score& score) {
+Report report_of(const Arguments& arguments, Prepared& prepared, const Score& score) {
   const Vocabulary& vocabulary = prepared.corpus.vocabulary();
-  Report report;
+  Report report(arguments.output.json ? to_json(arguments, prepared, score) : Json());
+  report.indent = -1;
   if (prepared.runs.leaks()) report.say(line_of(leaks_label, "\n"));
   add_lines(report, arguments, vocabulary, score);
   add_worst_lines(report, vocabulary, score);
-  add_means(report, vocabulary.document() >= 0 ? "characters of its document before" : "characters seen before",
-            score.by_context);
-  add_means(report, "kind", score.by_class);
-  report.say(fmt::format("loss {}: {} of {}, {}{}{}\n", format_loss(score.mean),
+  report.add(table_of(to_json(score.by_class),
+                      {{"kind", as_is("of")}, {"loss", fixed("loss", 4)}, {"characters", as_is("characters")}}));
+  report.say(fmt::format("\nloss {}: {} of {}, {}{}{}\n", format_loss(score.mean),
                          tokens_text(score.size(), vocabulary.units()), score.name,
                          windows_text(prepared.runs.block_size(), prepared.scored.stride),
                          prepared.runs.are_several() ? fmt::format(", by {} models as one", arguments.runs.size()) : "",
@@ -227,13 +205,11 @@ void write_html(const Arguments& arguments, const Vocabulary& vocabulary, const 
   log_note("wrote " + arguments.html);
 }
 
-void run_score(const Arguments& given) {
+Report run_score(const Arguments& given) {
   constexpr std::int64_t most_searched = 10'000'000;  // tokens of the training text: two seconds
   Arguments arguments = given;
   if (arguments.candidates > 0 && !arguments.output.json)
     throw Error(ExitCode::usage, "--candidates needs --json; add it");
-  if (arguments.candidates > 0 && arguments.adapt.adaptation)
-    throw Error(ExitCode::usage, "--candidates needs fixed weights; remove --adapt");
   if (!arguments.file.empty()) arguments.text = {arguments.file};
   arguments.whole = true;
   WorkLine line(arguments.output);
@@ -245,8 +221,7 @@ void run_score(const Arguments& given) {
   const Score score = measure(prepared, name, line);
   line.clear();
   if (!arguments.html.empty()) write_html(arguments, prepared.corpus.vocabulary(), score);
-  if (arguments.output.json) return print_as_json(arguments, prepared, score);
-  print_report(report_of(arguments, prepared, score), arguments.output);
+  return report_of(arguments, prepared, score);
 }
 
 /// Whether the last word is FILE, not a run. A single word is a run unless it is a file; a word after runs is FILE
@@ -271,6 +246,7 @@ void add_score(Options& options) {
   options.add("--candidates", arguments.candidates, "with --json: the most probable characters at each place")
       .non_negative();
   add_scoring_arguments(options, arguments, AdaptTakes::rate);
+  options.find("--candidates").excludes(options.find("--adapt"));  // each is of the same weights
 }
 
 }  // namespace chargpt

@@ -106,7 +106,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
   };
   const ChosenConfig chosen = chosen_config(arguments.minutes, corpus.train().size(), steps_within);
   config = on_text_of(config, arguments, chosen.preset, chosen.passes);
-  log_note(chosen_text(chosen, config.config, arguments.minutes, corpus.train().size()));
+  log_note(chosen_text(chosen, arguments.minutes, corpus.train().size()));
 }
 
 /// The given config; else that of the run of --init_from, whose model its weights fit.

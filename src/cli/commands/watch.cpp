@@ -67,20 +67,10 @@ fs::path run_of(const std::string& argument) {
 
 std::string state_text(const Watched& watched) {
   if (watched.running) return "running";
-  if (EndEvent end = watched.curves.end; end.ended != Ending::unknown) {
-    try {
-      const TrainConfig train = read_config(watched.run).config.train;
-      end.patience = train.patience;
-      end.max_seconds = train.max_seconds;
-    } catch (const Error& error) {
-      log_detail(error.what());
-    }
-    return why_ended(end);
-  }
-  const std::string unknown = "not running, and no reason for stopping was recorded";
-  // Without a checkpoint resume would refuse it.
-  if (list_checkpoints(watched.run).empty()) return unknown + "; it has no checkpoint, so it cannot be resumed";
-  return unknown + "; to continue:\n→ chargpt resume " + shell_quoted(watched.run.native());
+  if (watched.curves.end.ended != Ending::unknown) return why_ended(watched.curves.end);
+  const std::string resume = "; to continue:\n→ chargpt resume " + shell_quoted(watched.run.native());
+  return "not running, and no reason for stopping was recorded" +
+         (list_checkpoints(watched.run).empty() ? "; it has no checkpoint" : resume);
 }
 
 /// At most `canvas.rows` lines of at most `canvas.columns`, the last of them `below`.
@@ -93,9 +83,7 @@ std::string picture(const Watched& watched, Canvas canvas, const std::string& be
   }
   const bool empty = chart.train.empty() && chart.val.empty();
   std::string text = printable_path(watched.run) + ": " + state_text(watched) + "\n";
-  text += !empty            ? fitting_parts(curves.status.parts(!watched.running), canvas.columns)
-          : watched.running ? "no step is recorded yet"
-                            : printable_path(watched.run / "metrics.jsonl") + " has no steps";
+  text += empty ? "no step is recorded" : fitting_parts(curves.status.parts(!watched.running), canvas.columns);
   text += "\n";
   if (const std::string complaint = watched.reader.complaint(); !complaint.empty()) text += complaint + "\n";
   text = wrapped_lines(text, canvas.columns) + (empty ? "" : "\n");

@@ -16,12 +16,12 @@
 #include "config/describe.h"
 #include "config/load.h"
 #include "network/model_types.h"
+#include "page/page_data.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
 #include "report/terminal.h"
 #include "run/run_folder.h"
 #include "run/strict_json.h"
-#include "text/text_listing.h"
 
 namespace chargpt {
 
@@ -78,12 +78,6 @@ std::string shown_figure(const std::string& name, const Json& value, bool exact)
 
 Json best_step_of(const RunState& state) {
   return state.best_step == RunProgress::no_step ? Json() : Json(state.best_step);
-}
-
-std::string text_of(const RunState& state, const DataConfig& data) {
-  std::vector<std::string> names;
-  for (const std::string& path : data.text) names.push_back(short_text_name(path));
-  return joined(names, " + ") + ": " + format_count(state.data.tokens) + " " + std::string(enum_name(data.units));
 }
 
 Json outcome_json(const RunState& state, const DataConfig& data, const std::string& ended) {

@@ -18,9 +18,6 @@ std::string shown_figure(const std::string& name, const Json& value, bool exact)
 /// The best step as JSON; null if no step was evaluated, as in an imported run.
 Json best_step_of(const RunState& state);
 
-/// "tinyshakespeare.txt: 1,115,394 characters"
-std::string text_of(const RunState& state, const DataConfig& data);
-
 /// The results of a run, with the keys of metrics.jsonl.
 Json outcome_json(const RunState& state, const DataConfig& data, const std::string& ended);
 

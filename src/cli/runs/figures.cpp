@@ -16,9 +16,6 @@ namespace chargpt {
 
 namespace {
 
-/// Smaller differences are shown as 0.
-constexpr double least_shown = 0.00005;
-
 /// The part of the scored text that also appears in the train split.
 double shared_part(const Figures& figures) {
   if (!figures.baselines) return 0;
@@ -88,17 +85,6 @@ std::string tenths_line(const Figures& figures) {
                      most, unit_word(figures.scored.units));
 }
 
-/// How the weights of the mixture were fitted.
-std::string counts_line(const Figures& figures) {
-  if (figures.mixture == nullptr || figures.mixture->learning().tokens == 0) return "";
-  const MixtureLearning& learning = figures.mixture->learning();
-  return fmt::format(
-      "The weights of the mixture, network {:.2f} and counts {:.2f}, were fitted on the last {} of the train split; "
-      "the network's loss there ({:.4f}) is low because it was trained on them.\n",
-      figures.mixture->weights().network, figures.mixture->weights().counts,
-      tokens_text(learning.tokens, figures.scored.units), learning.network_loss);
-}
-
 /// The text that the networks learned from.
 std::string adapted_line(const Figures& figures) {
   if (!figures.adapted) return "";
@@ -145,13 +131,6 @@ std::vector<std::string> verdict(const Figures& figures) {
   if (!figures.baselines || knows_the_text(figures)) return {};
   if (!figures.baselines->ppmd) return {frozen_line(figures)};
   return {frozen_line(figures), adaptive_line(figures)};
-}
-
-/// Advice if an adaptive baseline is ahead.
-std::string adapt_line(const Figures& figures) {
-  if (figures.adapted || verdict(figures).size() < 2 || figures.loss < *figures.baselines->ppmd + least_shown)
-    return "";
-  return "With --adapt --counts (eval, score) this model also learns from the text.\n";
 }
 
 /// `all`: number of tokens held out.
@@ -307,7 +286,7 @@ Report report_of(const Figures& figures) {
                           scored_line(figures) + adapted_line(figures) + tenths_line(figures) + baseline_line(figures) +
                           shared_line(figures);
   for (const std::string& line : verdict(figures)) sentences += line + "\n";
-  report.say(sentences + counts_line(figures) + adapt_line(figures));
+  report.say(sentences);
   return report;
 }
 

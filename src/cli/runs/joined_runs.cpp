@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/error.h"
-#include "base/names.h"
 #include "cli/runs/figures.h"
 #include "network/model_types.h"
 #include "report/format.h"
@@ -17,18 +15,6 @@
 
 namespace chargpt {
 namespace {
-
-/// "'é' (U+00E9) is only in the vocabulary of a"; empty if the vocabularies are equal.
-std::string vocabulary_difference(const LoadedRun& a, const LoadedRun& b) {
-  const Vocabulary &one = a.checkpoint.vocabulary, &other = b.checkpoint.vocabulary;
-  if (one == other) return "";
-  if (one.units() != other.units())
-    return line_of(a.name, " has ", enum_name(one.units()), " and ", b.name, " ", enum_name(other.units()));
-  for (const auto& [own, its, owner] : {std::tuple(&one, &other, &a.name), std::tuple(&other, &one, &b.name)})
-    if (const std::vector<std::string> characters = characters_only_in(*own, *its); !characters.empty())
-      return characters.front() + " is only in the vocabulary of " + *owner;
-  return "only the text of " + (one.document() >= 0 ? a : b).name + " has documents";
-}
 
 constexpr const char* runs_help =
     "run folder, or one checkpoint file; several act as one model, the mean of their probabilities (default: the "
@@ -69,30 +55,20 @@ void JoinedRuns::adapt(const Adaptation& adaptation) {
 void JoinedRuns::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat) {
   const Vocabulary& vocabulary = first().checkpoint.vocabulary;
   mixture_ = std::make_unique<Mixture>(*networks_, first().network->threads(), vocabulary, corpus.train(), heartbeat);
-  const MixtureLearning& learning = mixture_->learning();
-  if (learning.tokens == 0)
-    log_note("the training text is too short to learn how much the counts should weigh; both get equal weight");
-  if (learning.counted < corpus.train().size())
-    log_note("counted the last ", format_count(learning.counted), " of ",
-             tokens_text(corpus.train().size(), vocabulary.units()), " of the training text");
-  if (learning.counted > Counts::most_kept)
-    log_note("the count table holds about ", tokens_text(Counts::most_kept, vocabulary.units()),
-             ": the rarest contexts were dropped");
+  if (const std::int64_t counted = mixture_->learning().counted; counted < corpus.train().size())
+    log_note("counted the last ", format_count(counted), " of ", tokens_text(corpus.train().size(), vocabulary.units()),
+             " of the training text");
 }
 
 JoinedRuns load_runs(const JoinedArguments& arguments) {
   std::vector<LoadedRun> runs;
   for (const std::string& name : arguments.runs) {
     runs.push_back(load_run(name, arguments.checkpoint, arguments.use));
-    if (const std::string difference = vocabulary_difference(runs.front(), runs.back()); !difference.empty())
-      throw Error(ExitCode::data, runs.front().name, " and ", name, " have different vocabularies (", difference,
-                  "); runs of one vocabulary can be averaged: train them on one text");
+    if (runs.front().checkpoint.vocabulary != runs.back().checkpoint.vocabulary)
+      throw Error(ExitCode::data, runs.front().name, " and ", name,
+                  " have different vocabularies; runs of one vocabulary can be averaged: train them on one text");
   }
-  JoinedRuns joined(std::move(runs));
-  if (joined.context() != joined.block_size())
-    log_note("the runs' windows differ: texts are scored in the shortest, of ", joined.block_size(),
-             "; when sampling, each uses its own");
-  return joined;
+  return JoinedRuns(std::move(runs));
 }
 
 void refuse_twice(const std::vector<std::string>& runs) {

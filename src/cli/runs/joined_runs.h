@@ -44,8 +44,8 @@ class JoinedRuns {
   bool leaks() const;
   /// Makes each network learn from the text that it scores, from now on.
   void adapt(const Adaptation& adaptation);
-  /// Mixes the predictor with counts of the train split that the runs share. Notes on stderr if only a part was counted
-  /// or the text is too short to fit the weights. Call after adapt().
+  /// Mixes the predictor with counts of the train split that the runs share. Notes on stderr if only a part was
+  /// counted. Call after adapt().
   void mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat);
   /// nullptr without counts.
   const Mixture* mixture() const { return mixture_.get(); }
@@ -59,8 +59,7 @@ class JoinedRuns {
   std::unique_ptr<Mixture> mixture_;
 };
 
-/// Loads all of arguments.runs; notes on stderr if their windows differ. Errors: as load_run(); data if their
-/// vocabularies differ, naming the first different symbol.
+/// Loads all of arguments.runs. Errors: as load_run(); data if their vocabularies differ.
 JoinedRuns load_runs(const JoinedArguments& arguments);
 
 /// Throws Error usage if two arguments name the same run.

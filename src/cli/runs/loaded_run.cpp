@@ -23,19 +23,6 @@
 
 namespace chargpt {
 
-namespace {
-
-/// Notes which weights are used, if a checkpoint has averaged ones too.
-void announce(const Checkpoint& checkpoint, Weights used) {
-  if (checkpoint.averaged.empty()) return;
-  const RunState& state = checkpoint.state;
-  const auto loss = [&](double nats) { return std::isfinite(nats) ? format_nats(nats, state.exact) : "not evaluated"; };
-  log_note("using the ", enum_name(used), " weights of ", checkpoint_name(state.step), " (validation loss: trained ",
-           loss(state.val_loss), ", averaged ", loss(state.averaged_val_loss), ")");
-}
-
-}  // namespace
-
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run) {
   const Standing standing = standing_of(run.checkpoint);
   nlohmann::ordered_json json = {{"step", run.checkpoint.state.step},
@@ -118,7 +105,6 @@ LoadedRun::LoadedRun(std::string name_in, Checkpoint loaded, std::filesystem::pa
       folder(std::move(folder_in)),
       model(std::make_unique<InferenceModel>(checkpoint, use.weights)),
       network(std::make_unique<NetworkPredictor>(*model, thread_count(use.machine.threads), use.context)) {
-  announce(checkpoint, model->weights());
   flush_denormals();
 }
 
@@ -127,8 +113,11 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
     throw Error(ExitCode::usage, "--device ", device, ": sampling and scoring run on the CPU; remove it");
   check_choice(run, which);
   Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
-  log_note("checkpoint: ", to_text(checkpoint.state.step, standing_of(checkpoint)));
-  return {run, std::move(checkpoint), run_place(run, which).run, use};
+  LoadedRun loaded(run, std::move(checkpoint), run_place(run, which).run, use);
+  const Checkpoint& used = loaded.checkpoint;
+  log_note("checkpoint: ", to_text(used.state.step, standing_of(used)),
+           used.averaged.empty() ? "" : line_of(", ", enum_name(loaded.model->weights()), " weights"));
+  return loaded;
 }
 
 KnownText known_text(const Checkpoint& checkpoint) {

@@ -22,7 +22,6 @@ Corpus given_corpus(const ScoringArguments& arguments, const JoinedRuns& runs, c
   DataConfig data = data_of(runs, split);
   data.text = arguments.text;
   if (arguments.whole) data.val_fraction = data.test_fraction = 0;
-  tell_terminal(data.text);
   return load_corpus(data, runs.first().checkpoint.vocabulary, reading_progress(arguments.output), arguments.unknown);
 }
 
@@ -66,14 +65,10 @@ void extend(Prepared& prepared, const ScoringArguments& arguments, WorkLine& lin
   JoinedRuns& runs = prepared.runs;
   if (arguments.adapt.adaptation) {
     prepared.adapted = AdaptationChoice{.adaptation = *arguments.adapt.adaptation};
-    if (arguments.adapt.is_auto()) {
+    if (arguments.adapt.is_auto())
       prepared.adapted =
           choose_adaptation(*runs.first().model, prepared.trained_on()->train(), runs.first().network->threads(),
                             line.heartbeat("choosing the rate of adaptation"));
-      if (prepared.adapted->tokens == 0)
-        log_note("the train split is too short to choose a rate: using ",
-                 short_number(prepared.adapted->adaptation.rate));
-    }
     runs.adapt(prepared.adapted->adaptation);
   }
   if (arguments.counts) runs.mix_with_counts(*prepared.trained_on(), line.heartbeat("counting the training text"));

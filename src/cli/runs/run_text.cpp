@@ -1,7 +1,5 @@
 #include "cli/runs/run_text.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -11,7 +9,6 @@
 #include "base/heartbeat.h"
 #include "base/names.h"
 #include "cli/output.h"
-#include "cli/process.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "text/text_bytes.h"
@@ -22,9 +19,9 @@ namespace chargpt {
 namespace {
 
 /// `of` 0: the total is unknown.
-std::string part_read(std::uint64_t done, std::uint64_t of, double seconds) {
+std::string part_read(std::uint64_t done, std::uint64_t of) {
   const auto size = [](std::uint64_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
-  if (of == 0) return "reading the text: " + size(done) + " after " + format_duration(seconds);
+  if (of == 0) return "reading the text: " + size(done);
   return "reading the text (" + size(of) +
          "): " + format_percent(static_cast<double>(done) / static_cast<double>(of), 0);
 }
@@ -32,7 +29,6 @@ std::string part_read(std::uint64_t done, std::uint64_t of, double seconds) {
 }  // namespace
 
 void choose_text(ResolvedConfig& config) {
-  tell_terminal(config.config.data.text);
   Strings& text = config.config.data.text;
   Origin& origin = config.origin.at("data.text");
   const auto is_given = [](const std::string& name) { return is_there(name); };
@@ -51,18 +47,9 @@ void choose_text(ResolvedConfig& config) {
 ReadingProgress reading_progress(const OutputArguments& output) {
   const auto line = std::make_shared<WorkLine>(output, /*after=*/1);
   return [line](std::uint64_t done, std::uint64_t of) {
-    if (stopping_signal() != 0) throw Interrupted{};
     if (of > 0 && done == of) return line->clear();
-    line->show(part_read(done, of, line->seconds()));
+    line->show(part_read(done, of));
   };
-}
-
-void tell_terminal(const Strings& names) {
-  static bool told = false;
-  if (told || std::ranges::count(names, standard_input_name) == 0 || isatty(STDIN_FILENO) == 0) return;
-  told = true;
-  log_note(
-      "reading the text from this terminal: type or paste it, and end it with Ctrl-D on a new line; or pipe one in");
 }
 
 void tell(const std::string& line) {
@@ -70,7 +57,6 @@ void tell(const std::string& line) {
 }
 
 Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known, const OutputArguments& output) {
-  tell_terminal(data.text);
   Corpus corpus = load_corpus(data, known, reading_progress(output));
   log_notices(corpus);
   return corpus;
@@ -84,7 +70,6 @@ void log_notices(const Corpus& corpus) {
 
 Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
                    const OutputArguments& output, bool named) {
-  if (named) tell_terminal(data.text);
   if (!named && run.empty())
     throw Error(ExitCode::missing, checkpoint.path,
                 " is a checkpoint outside a run, so its text is unknown; use the run's folder, or eval --text FILE");

@@ -21,10 +21,6 @@ void choose_text(ResolvedConfig& config);
 /// a signal asks the process to stop.
 ReadingProgress reading_progress(const OutputArguments& output);
 
-/// Notes on stderr that the text is read from standard input, if that is a terminal: the program would seem to hang
-/// otherwise.
-void tell_terminal(const Strings& names);
-
 /// Loads the text that `data` names, with the `known` vocabulary if given; logs its notices. Errors: as load_corpus().
 Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known, const OutputArguments& output);
 

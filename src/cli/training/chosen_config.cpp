@@ -48,15 +48,9 @@ ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const Step
   return {row.preset, passes_of(row)};
 }
 
-std::string chosen_text(const ChosenConfig& chosen, const Config& config, double minutes, std::int64_t train_tokens) {
-  const ModelConfig& model = config.model;
-  const TrainConfig& train = config.train;
-  return line_of("chose ", chosen.preset, " (", model.n_layer, " layers of width ", model.n_embd, ", batches of ",
-                 train.batch_size, " x ", model.block_size, "): the best preset for ", format_duration(60 * minutes),
-                 " of this machine and ", format_count(train_tokens), " training tokens",
-                 train.max_epochs > 0 ? line_of("; it trains for at most ", train.max_epochs,
-                                                train.max_epochs == 1 ? " epoch" : " epochs")
-                                      : "");
+std::string chosen_text(const ChosenConfig& chosen, double minutes, std::int64_t train_tokens) {
+  return "chose " + chosen.preset + ": the best preset for " + format_duration(60 * minutes) + " of this machine and " +
+         format_count(train_tokens) + " training tokens";
 }
 
 }  // namespace chargpt

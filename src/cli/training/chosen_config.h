@@ -21,8 +21,8 @@ using StepsWithin = std::function<std::int64_t(const std::string& preset, const 
 /// `train_tokens`: of the train split. Calls `steps_within` for one preset after another, largest first.
 ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within);
 
-/// A log line about the choice; `config` is the chosen config.
-std::string chosen_text(const ChosenConfig& chosen, const Config& config, double minutes, std::int64_t train_tokens);
+/// A log line about the choice.
+std::string chosen_text(const ChosenConfig& chosen, double minutes, std::int64_t train_tokens);
 
 /// Adds train.max_seconds to the given options if `minutes` is not 0: those minutes plus `used` seconds. Throws Error
 /// usage if --max_seconds was given too.

@@ -41,14 +41,6 @@ class ConfigWriter : public Listener {
   std::filesystem::path path_;
 };
 
-/// Returns a heartbeat that shows `what` and throws Interrupted after a signal.
-Heartbeat heartbeat_of(const Trainer& trainer, ProgressPrinter& progress, std::string_view what) {
-  return [&trainer, &progress, what](double part) {
-    if (stopping_signal() != 0) throw Interrupted{};
-    progress.on(WorkEvent{what, part, trainer.state().step, trainer.seconds()});
-  };
-}
-
 /// Samples the best checkpoint from the start symbol with the current options: one text, or several documents.
 std::string final_sample(const LoadedRun& best, SampleConfig sample) {
   constexpr std::int64_t documents = 10;
@@ -64,19 +56,17 @@ std::string final_sample(const LoadedRun& best, SampleConfig sample) {
   return joined(texts, between.empty() ? "\n---\n" : between);
 }
 
-Figures final_figures(const Trainer& trainer, const LoadedRun& best, ProgressPrinter& progress) {
+Figures final_figures(const Trainer& trainer, const LoadedRun& best, WorkLine& line) {
   const Corpus& corpus = trainer.corpus();
-  const Heartbeat evaluating = heartbeat_of(trainer, progress, "evaluating");
-  const Heartbeat counting = heartbeat_of(trainer, progress, "measuring baselines");
-  evaluating(0);
+  const Heartbeat evaluating = line.heartbeat("evaluating");
   const std::vector<float>& known = trainer.best_losses();
   const Scored scored = validation_of(corpus, best);
   Figures figures = known.empty() ? measure(*best.network, scored, evaluating)
                                   : measured(*best.network, scored, split_loss_of(known), 0, evaluating);
-  counting(0);
   constexpr std::int64_t most_compressed = 2'000'000;  // tokens; PPMd takes a second for them
-  figures.baselines = compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, counting,
-                                        corpus.train().size() <= most_compressed);
+  figures.baselines =
+      compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, line.heartbeat("measuring baselines"),
+                        corpus.train().size() <= most_compressed);
   return figures;
 }
 
@@ -93,13 +83,13 @@ std::string overfitting_line(const RunState& state) {
 
 /// Prints figures of the best checkpoint on the validation split and a sample of it; keeps the figures in RUN/run.json.
 /// Throws Stopped if a signal came meanwhile: the run itself is complete.
-void print_result(const Trainer& trainer, const std::filesystem::path& run, const OutputArguments& output,
-                  ProgressPrinter& progress) {
+void print_result(const Trainer& trainer, const std::filesystem::path& run, const OutputArguments& output) {
   is_training = false;
+  WorkLine line(output, /*after=*/0.5);
   try {
     const RunState& state = trainer.state();
     const LoadedRun best(run.string(), loaded_checkpoint(run, "best"), run, {.machine = {.threads = state.threads}});
-    const Figures figures = final_figures(trainer, best, progress);
+    const Figures figures = final_figures(trainer, best, line);
     Json json = to_json(figures);
     json["checkpoint"] = {{"step", best.checkpoint.state.step}, {"path", best.checkpoint.path.string()}};
     json["run"] = run.string();
@@ -107,7 +97,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
     json["seconds"] = state.seconds;
     keep_run_fact(run, "figures", json);
     const std::string sample = final_sample(best, trainer.config().config.sample);
-    progress.finish();
+    line.clear();
     add_text(json, "sample", sample);
     Report report(std::move(json));
     const std::string name = shell_quoted(run.native());
@@ -116,7 +106,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
     report.draw(sample + "\n");
     print_report(report, output);
   } catch (const Interrupted&) {
-    progress.finish();
+    line.clear();
     log_note("the run is saved; to evaluate it:");
     log_hint("chargpt eval ", shell_quoted(run.native()));
     throw Stopped{stopping_signal()};
@@ -231,7 +221,7 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   if (!arguments.is_child()) note_end(trainer, run, stopped);
   const int signal = finish_ranks();
   if (stopped) throw Stopped{signal};
-  if (!arguments.is_child()) print_result(trainer, run, arguments.output, *progress);
+  if (!arguments.is_child()) print_result(trainer, run, arguments.output);
 }
 
 }  // namespace chargpt

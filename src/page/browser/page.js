@@ -214,30 +214,18 @@ function modelSection() {
   const model = new Model(data.model);
   model.bytes = data.model.bytes;
   model.idOf = new Map(model.symbols.map((symbol, id) => [symbol, id]));
-  const columns = element("div", {class: "columns"});
-  const writings = [];
-  const addWriting = () => {
-    const column = element("div", {});
-    columns.append(column);
-    writings.push(new Writing(model, column));
-    if (writings.length > 1) writings[writings.length - 1].seed.value = 1336 + writings.length;
-  };
-  addWriting();
-  const second = element("button", {click: () => {
-    addWriting();
-    second.remove();
-  }}, "A second sample beside it");
+  const column = element("div", {}), writing = new Writing(model, column);
   section("Try the model",
     element("p", {},
         `The trained weights are in this page, and your browser computes with them: nothing is sent anywhere. ` +
             "The more a character surprised the model, the stronger its colour."),
     data.model.leaks ? element("p", {class: "warning"},
         "This model saw its targets during training (it leaks), so its samples are meaningless.") : null,
-    columns, element("div", {class: "row controls"}, second));
-  window.chargpt = {model, writings};  // for the curious, and for tests
-  writings[0].write().then(() => {  // something to look at when the page opens
-    const first = writings[0].characters.findIndex((character) => !character.isPrompt);
-    if (first >= 0) writings[0].look(first);
+    column);
+  window.chargpt = {model, writing};  // for the curious, and for tests
+  writing.write().then(() => {  // something to look at when the page opens
+    const first = writing.characters.findIndex((character) => !character.isPrompt);
+    if (first >= 0) writing.look(first);
   });
 }
 
@@ -329,8 +317,7 @@ function factsSection() {
   for (const run of data.runs) {
     if (several) made.append(element("h3", {}, run.name));
     made.append(
-      table([], run.facts.map(([name, value]) => [[element("b", {}, ...words(name))], value])),
-      element("p", {}, "To train with the same options:"), element("pre", {}, run.command),
+      table([], Object.entries(run.facts).map(([name, value]) => [[element("b", {}, ...words(name))], value])),
       element("details", {}, element("summary", {}, "every option"), 
           element("pre", {}, JSON.stringify(run.config, null, 2))));
   }
@@ -338,7 +325,6 @@ function factsSection() {
 }
 
 document.getElementById("title").textContent = data.title;
-content.append(element("p", {}, data.subtitle));
 modelSection();
 lossSection();
 sampleSection();

@@ -1,9 +1,6 @@
 #include "report/files/tensorboard.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
@@ -12,16 +9,6 @@
 
 namespace chargpt {
 namespace {
-
-constexpr std::array<std::uint32_t, 256> crc32c_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t value = byte;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1U) != 0 ? 0x82F63B78U : 0U);
-    table[byte] = value;
-  }
-  return table;
-}
 
 std::string little_endian(std::uint64_t value, int bytes) {
   std::string out;
@@ -87,14 +74,6 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  std::string host = name.data();
-  std::ranges::replace(host, '/', '-');
-  return host;
-}
-
 /// The time in a file's name; 0 in other names.
 std::int64_t time_in(const std::string& name) {
   constexpr std::string_view prefix = "events.out.tfevents.";
@@ -114,8 +93,7 @@ double time_after_all(const std::filesystem::path& run, double wall_time) {
 }
 
 std::filesystem::path new_file_in(const std::filesystem::path& run, double wall_time) {
-  const std::string name =
-      "events.out.tfevents." + std::to_string(static_cast<std::int64_t>(wall_time)) + "." + host_name() + ".chargpt";
+  const std::string name = "events.out.tfevents." + std::to_string(static_cast<std::int64_t>(wall_time)) + ".chargpt";
   std::filesystem::path path = run / name;
   for (int i = 2; std::filesystem::exists(std::filesystem::symlink_status(path)); ++i)
     path = run / (name + "." + std::to_string(i));
@@ -125,9 +103,11 @@ std::filesystem::path new_file_in(const std::filesystem::path& run, double wall_
 }  // namespace
 
 std::uint32_t crc32c(std::string_view bytes) {
-  static constexpr auto table = crc32c_table();
   std::uint32_t crc = 0xFFFFFFFFU;
-  for (const char c : bytes) crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(c)) & 0xFFU];
+  for (const char c : bytes) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1U) != 0 ? 0x82F63B78U : 0U);
+  }
   return ~crc;
 }
 

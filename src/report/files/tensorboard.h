@@ -1,4 +1,4 @@
-// RUN/events.out.tfevents.SECONDS.HOST.chargpt (or ".2", … if that name is taken): metrics of a run for TensorBoard,
+// RUN/events.out.tfevents.SECONDS.chargpt (or ".2", … if that name is taken): metrics of a run for TensorBoard,
 // written without its libraries. Format: records of (length u64, masked CRC-32C of the length, a protobuf Event, masked
 // CRC-32C of it), little-endian. Source: TensorFlow, core/lib/io/record_writer, core/util/event.proto,
 // core/framework/summary.proto (field numbers).
