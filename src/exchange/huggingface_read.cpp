@@ -17,7 +17,6 @@
 #include "network/model_types.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
-#include "run/run_files.h"
 #include "run/strict_json.h"
 
 namespace chargpt {
@@ -143,10 +142,6 @@ std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig
 }
 
 }  // namespace
-
-bool is_huggingface(const fs::path& path) {
-  return is_there(path / "config.json") && is_there(path / "tokenizer.json") && !is_run(path);
-}
 
 ImportedModel read_huggingface(const fs::path& path) {
   const fs::path folder = without_final_slash(path), config_path = folder / "config.json";

@@ -25,19 +25,11 @@ constexpr const char* usual_folder = "runs";
 
 /// Error usage if the user gave another program's model instead of a run.
 void refuse_foreign_model(const fs::path& given) {
-  const auto holds = [&](const char* name) { return is_there(given / name); };
-  const std::string extension = is_folder(given) ? "" : given.extension().string();
-  const std::string shown = printable_path(given);
-  if (extension == ".pt" || extension == ".pth")
-    throw Error(ExitCode::usage, shown,
+  if ((given.extension() == ".pt" || given.extension() == ".pth") && !is_folder(given))
+    throw Error(ExitCode::usage, given,
                 " is a PyTorch checkpoint; for nanoGPT's: python -m chargpt.nanogpt to-run ckpt.pt meta.pkl RUN");
-  if (extension == ".gguf" || extension == ".bin" || extension == ".onnx")
-    throw Error(ExitCode::usage, shown,
-                " is another program's model; chargpt reads its own runs, and chargpt import converts folders of "
-                "transformers");
-  const bool of_transformers = holds("config.json") && (holds("tokenizer.json") || holds("tokenizer_config.json"));
-  if (!is_run(given) && of_transformers)
-    throw Error(ExitCode::usage, shown, " is a model of another program; chargpt import ", shell_quoted(given.native()),
+  if (is_model_of_transformers(given))
+    throw Error(ExitCode::usage, given, " is a model of another program; chargpt import ", shell_quoted(given.native()),
                 " makes a run of it");
 }
 
@@ -62,11 +54,6 @@ std::optional<fs::file_time_type> last_saved(const fs::path& folder) {
   } catch (const std::exception&) {
     return std::nullopt;
   }
-}
-
-std::string list_of(std::vector<std::string> names) {
-  for (std::string& name : names) name = printable(name);
-  return some_of(names, 5);
 }
 
 bool names_preset(const std::string& name) {
@@ -116,18 +103,12 @@ void expect_run(const fs::path& path) {
 }
 
 std::string runs_near(const fs::path& missing) {
-  std::vector<fs::path> folders{folder_of(missing)};
-  if (is_bare(missing)) folders.insert(folders.begin(), (usual_folder / missing).parent_path());
-  std::string listed;
-  for (const fs::path& folder : folders) {
-    const std::vector<std::string> names = names_of_runs(folder);
-    if (const auto nearest = nearest_name(missing.filename().string(), names))
-      return "; did you mean " + printable_path(folder == "." ? fs::path(*nearest) : folder / *nearest) + "?";
-    if (!names.empty() && listed.empty()) listed = "; runs in " + printable_path(folder) + ": " + list_of(names);
-  }
-  if (const std::string name = missing.string(); names_preset(name))
-    listed.insert(0, "; it is a preset; to train a run: chargpt train " + name);
-  return listed;
+  for (const fs::path& path : {is_bare(missing) ? usual_folder / missing : missing, missing})
+    if (const auto nearest = nearest_name(path.filename().string(), names_of_runs(folder_of(path))))
+      return line_of("; did you mean ", path.parent_path() / *nearest, "?");
+  const std::string name = missing.string();
+  return names_preset(name) ? "; it is a preset; to train a run: chargpt train " + name
+                            : "; to list the runs in runs/: chargpt runs";
 }
 
 }  // namespace chargpt

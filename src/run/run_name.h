@@ -24,8 +24,8 @@ std::vector<std::string> names_of_runs(const std::filesystem::path& folder);
 /// Error missing, naming similar runs, if `path` is neither a file nor a folder with checkpoints.
 void expect_run(const std::filesystem::path& path);
 
-/// "; did you mean runs/mine?", or else some runs in the folder of `missing` (for a bare name also in runs/); "" if
-/// there are none.
+/// "; did you mean runs/mine?", with the nearest run in the folder of `missing` or, for a bare name, in runs/; else
+/// what to do instead.
 std::string runs_near(const std::filesystem::path& missing);
 
 }  // namespace chargpt

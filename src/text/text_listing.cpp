@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "config/document.h"
 #include "text/encoding.h"
 
 namespace chargpt {
@@ -74,19 +75,6 @@ TextFile regular_file(const fs::path& path) {
   return {.path = path, .bytes = reported_by_reading ? 0 : bytes};
 }
 
-bool is_marked_run(const fs::path& folder) {
-  try {
-    return read_regular_file(folder / "run.json", 1 << 22).find("chargpt run") != std::string::npos;
-  } catch (const Error&) {  // most folders have no run.json
-    return false;
-  }
-}
-
-/// Whether a folder is a model in the format of transformers, which chargpt may have exported.
-bool is_model_of_transformers(const fs::path& folder) {
-  return is_there(folder / "config.json") && is_there(folder / "tokenizer.json");
-}
-
 /// Searches a folder and its subfolders for texts.
 class Search {
  public:
@@ -141,7 +129,7 @@ class Search {
     std::error_code failed;
     const fs::file_type itself = entry.symlink_status(failed).type();
     if (itself == fs::file_type::directory) {
-      if (is_marked_run(entry.path())) return leave_out(name, "a run");
+      if (is_there(entry.path() / "run.json")) return leave_out(name, "a run");
       return is_model_of_transformers(entry.path()) ? leave_out(name, "a model of transformers") : look_into(name);
     }
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
@@ -188,7 +176,7 @@ void list_text(const std::string& name, Units units, std::int64_t most_entries, 
       (type == fs::file_type::regular && names_descriptor(path)))
     return listing.files.push_back({path, /*once=*/true});
   if (type != fs::file_type::directory) return listing.files.push_back(regular_file(path));
-  if (is_marked_run(path))
+  if (is_there(path / "run.json"))
     throw Error(ExitCode::usage, path,
                 " is a run, not a text; a run is given before the options, and all words after --text are texts");
   Search(path, units, most_entries).run(listing);

@@ -128,7 +128,7 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
   check_choice(run, which);
   Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
   log_note("checkpoint: ", to_text(checkpoint.state.step, standing_of(checkpoint)));
-  return {run, std::move(checkpoint), run_place(run, which).run, use};
+  return {run, std::move(checkpoint), run_of(run), use};
 }
 
 KnownText known_text(const Checkpoint& checkpoint) {
