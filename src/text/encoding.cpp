@@ -84,18 +84,10 @@ bool is_surrogate(std::string_view bytes, unsigned char first) {
 /// What is there in bytes that are not all UTF-8.
 struct Scan {
   std::size_t characters = 0, pairs = 0, controls = 0;  ///< characters beyond ASCII, pairs of surrogates
-  std::size_t faults = 0, first = 0;                    ///< the offset of the first one
-  std::string_view kind;                                ///< of all faults; " byte" if they differ
+  std::size_t faults = 0, first = 0;                    ///< bytes, and the offset of the first one
   bool cut = false;                                     ///< the end is inside a character
   std::vector<std::string> lines;                       ///< with faults
 };
-
-/// The name of the fault that `bytes` begin with, and its length.
-std::pair<std::string_view, std::size_t> fault_at(std::string_view bytes, std::string_view fault) {
-  if (is_surrogate(bytes, 0xA0) || is_surrogate(bytes, 0xB0)) return {" lone surrogate", 3};
-  if (!fault.ends_with("overlong form")) return {" byte", 1};
-  return {" overlong form", byte_at(bytes, 0) < 0xE0 ? 2 : byte_at(bytes, 0) < 0xF0 ? 3 : 4};
-}
 
 Scan scan(std::string_view bytes) {
   Scan found;
@@ -105,20 +97,19 @@ Scan scan(std::string_view bytes) {
     if (is_surrogate(rest, 0xA0) && is_surrogate(rest.substr(3), 0xB0)) {
       ++found.pairs;
       at += 6;
-    } else if (character.valid()) {
+      continue;
+    }
+    if (character.valid()) {
       found.characters += character.length > 1;
       found.controls += is_control_byte(character.code_point);
       line += bytes[at] == '\n' || (bytes[at] == '\r' && byte_at(bytes, at + 1) != '\n');
-      at += character.length;
     } else {
-      const auto [kind, length] = fault_at(rest, character.fault);
       if (found.faults++ == 0) found.first = at;
-      found.kind = found.faults == 1 || found.kind == kind ? kind : " byte";
       found.cut = character.fault == cut_off;
       if (const std::string number = std::to_string(line); found.lines.empty() || found.lines.back() != number)
         found.lines.push_back(number);
-      at += length;
     }
+    at += character.length;
   }
   return found;
 }
@@ -132,7 +123,7 @@ Evidence evidence_of(std::string_view bytes) {
     return {name, is_text ? "convert it" : std::string(kind->advice), is_text ? "iconv -f " + name + " -t UTF-8" : ""};
   }
   if (bytes.find('\0') != bytes.npos) return evidence_of_numbers(bytes);
-  const auto [characters, pairs, controls, faults, first, kind, cut, lines] = scan(bytes);
+  const auto [characters, pairs, controls, faults, first, cut, lines] = scan(bytes);
   if (50 * controls > bytes.size()) return {"binary: it has many control characters", "give a plain text", ""};
   if (faults == 0)
     return {line_of("CESU-8, not UTF-8: it has ", pairs, pairs == 1 ? " pair" : " pairs", " of surrogates"),
@@ -141,9 +132,8 @@ Evidence evidence_of(std::string_view bytes) {
   if (cut && faults == 1 && characters > 0)
     return {"UTF-8, but ends inside a character, at " + place, "copy all of it again, or leave that character out",
             line_of("head -c ", first)};
-  if (faults <= characters || kind != " byte")
-    return {line_of("UTF-8 but for ", faults, kind, faults == 1 ? "" : "s",
-                    kind == " overlong form" ? " (Java's modified UTF-8 writes NUL as C0 80)" : "", ", in ",
+  if (faults <= characters)
+    return {line_of("UTF-8 but for ", faults, faults == 1 ? " byte, in " : " bytes, in ",
                     lines.size() == 1 ? "line " : "lines ", some_of(lines)),
             "correct them, or leave them out", "iconv -c -f UTF-8 -t UTF-8"};
   const std::string what = "not UTF-8: " + describe_fault(bytes.substr(first), place);
@@ -161,47 +151,25 @@ std::string command_line(const Evidence& evidence, const std::string& path) {
 
 namespace {
 
-/// "ISO-2022-JP, not UTF-8; …" of a text whose ASCII bytes mean other characters; else "". ESC ( B alone is a
-/// terminal's.
-std::string encoded_in_ascii(std::string_view bytes) {
-  const auto has = [&](std::string_view escape) { return bytes.find(escape) != bytes.npos; };
-  const std::string name = has("\x1B$B") || has("\x1B$@") ? "ISO-2022-JP" : has("\x1B$)C") ? "ISO-2022-KR" : "";
-  return name.empty() ? "" : name + ", not UTF-8; convert it: iconv -f " + name + " -t UTF-8 FILE > NEW";
-}
-
-/// UTF-8 that was read in another encoding and written as UTF-8 again: the bytes C2 to F4, which begin a character,
-/// became `first` to `last`, and those that continue it other characters beyond ASCII than `low` to `high`.
-struct Misread {
-  char32_t first, last, low, high;
-  const char* encoding;
-};
-constexpr std::array<Misread, 4> misread = {{{0xC2, 0xF4, 0xC0, 0xFF, "WINDOWS-1252"},
-                                             {0x412, 0x444, 0x410, 0x44F, "WINDOWS-1251"},
-                                             {U'├', U'┬', 0x2500, 0x257F, "CP437"},
-                                             {U'√', U'√', U'√', U'√', "MACINTOSH"}}};
-
-/// "characters were encoded twice, …" if most characters beyond ASCII were; else "".
+/// "characters were encoded twice, …" if most characters beyond ASCII were; else "": their bytes were read as letters
+/// of WINDOWS-1252. There C2 to F4, which begin a character in UTF-8, are letters, and the bytes that continue it are
+/// not.
 std::string encoded_twice(std::string_view bytes) {
   if (std::ranges::none_of(bytes, [](char byte) { return byte < 0; })) return "";
-  std::array<std::size_t, misread.size()> pairs{};
-  std::array<std::string, misread.size()> examples;
-  std::size_t beyond_ascii = 0;
+  std::size_t pairs = 0, beyond_ascii = 0;
+  std::string example;
   char32_t before = 0, greatest = 0;
   decode_utf8(bytes, [&](char32_t character) {
-    for (std::size_t i = 0; character >= 0x80 && i < misread.size(); ++i) {
-      const auto& [first, last, low, high, encoding] = misread[i];
-      if (before < first || before > last || (character >= low && character <= high)) continue;
-      if (pairs[i]++ == 0) examples[i] = utf8_of(before) + utf8_of(character);
-    }
+    const bool continues = character >= 0x80 && (character < 0xC0 || character > 0xFF);
+    if (before >= 0xC2 && before <= 0xF4 && continues && pairs++ == 0) example = utf8_of(before) + utf8_of(character);
     beyond_ascii += character >= 0x80;
     greatest = std::max(greatest, character);
     before = character;
   });
-  const auto most = static_cast<std::size_t>(std::ranges::max_element(pairs) - pairs.begin());
   // Of characters of three bytes, which become three each, it is one pair in three.
-  if (pairs[most] < 2 || 10 * pairs[most] < 3 * beyond_ascii) return "";
-  return line_of("characters were encoded twice, such as '", examples[most], "'; undo it: iconv -f UTF-8 -t ",
-                 greatest < 0x100 ? "ISO-8859-1" : misread[most].encoding, " FILE > NEW");
+  if (pairs < 2 || 10 * pairs < 3 * beyond_ascii) return "";
+  return line_of("characters were encoded twice, such as '", example, "'; undo it: iconv -f UTF-8 -t ",
+                 greatest < 0x100 ? "ISO-8859-1" : "WINDOWS-1252", " FILE > NEW");
 }
 
 }  // namespace
@@ -222,8 +190,7 @@ std::vector<std::string> flaws_of(const TextBytes& text, Units units) {
     flaws.emplace_back("lines end in CR, which is not taken as a line end: sed 's/\\r$//; s/\\r/\\n/g' FILE > NEW");
   else if (bytes.find('\r') != bytes.npos)
     flaws.emplace_back("lines end in CR LF, and the model learns both; for LF alone: sed 's/\\r$//' FILE > NEW");
-  for (const std::string& flaw : {encoded_in_ascii(bytes), encoded_twice(bytes)})
-    if (!flaw.empty()) flaws.push_back(flaw);
+  if (std::string flaw = encoded_twice(bytes); !flaw.empty()) flaws.push_back(std::move(flaw));
   return flaws;
 }
 

@@ -1,11 +1,6 @@
 #include "text/text_listing.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -23,18 +18,15 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string advice_for_missing(const fs::path& path) {
-  if (path.filename() == "tinyshakespeare.txt")
-    return "; scripts/get_text.sh of a checkout fetches it, and --text " + std::string(sample_text_name) +
-           " is a small text built into the program";
-  if (const std::string near = nearest_entry(path); !near.empty()) return near;
-  return path.is_relative() ? "; relative paths start at the working folder" : "; check the name";
+  if (path.filename() != "tinyshakespeare.txt") return nearest_entry(path);
+  return "; scripts/get_text.sh of a checkout fetches it, and --text " + std::string(sample_text_name) +
+         " is a small text built into the program";
 }
 
 constexpr std::uint64_t most_looked_at = std::uint64_t{1} << 20;
 
 std::string first_bytes(const fs::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) fail_on("read", path, errno);
+  const Descriptor file = open_regular_file(path, Links::follow);
   std::string bytes(std::min(file_size(file, path) + 1, most_looked_at), '\0');  // + 1: in /proc, sizes are 0
   bytes.resize(read_some(file, bytes, path));
   return bytes;
@@ -48,25 +40,9 @@ std::optional<Evidence> why_not_text(std::string_view bytes) {
   return evidence_of(bytes);
 }
 
-/// Whether chargpt wrote a file: a page, or what a command printed with --json. Two of these keys tell its documents
-/// from those of other programs. Runs and exported models are folders.
-bool is_output_of_chargpt(std::string_view bytes) {
-  constexpr std::string_view keys[] = {
-      "bits_per_char", "bits_per_byte",   "checkpoint",     "last_step",         "cpu_capability", "kernels",
-      "leaks",         "gflop_per_step",  "first_token_ms", "tokens_per_second", "trained_tokens", "best_val_loss",
-      "best_step",     "symbol_counts",   "line_ends",      "parameter_groups",  "max_val_tokens", "purpose",
-      "trains_for",    "compared_losses", "same_weights"};
-  const auto has = [&](std::string_view key) { return bytes.find(line_of('"', key, "\":")) != bytes.npos; };
-  return bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->") ||
-         ((bytes.starts_with('{') || bytes.starts_with('[')) && std::ranges::count_if(keys, has) >= 2);
-}
-
-/// Whether a path names an open file of this process, which the next process does not have: /dev/stdin, /dev/fd/3,
-/// /proc/self/fd/3.
-bool names_descriptor(const fs::path& path) {
-  const fs::path folder = path.parent_path();
-  return path == "/dev/stdin" || folder == "/dev/fd" ||
-         (folder.filename() == "fd" && path.native().starts_with("/proc/"));
+/// Whether chargpt wrote a file: a page or a comparison. Runs and exported models are folders.
+bool is_output_of_chargpt(const fs::path& path, std::string_view bytes) {
+  return path.filename() == "compare.json" || bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->");
 }
 
 TextFile regular_file(const fs::path& path) {
@@ -88,13 +64,11 @@ class Search {
     std::ranges::sort(left_out_);
     std::ranges::sort(commands_);
     std::string others, commands = joined(commands_, "; ");
-    const bool says_encoding = commands.find(" ENCODING ") != commands.npos;
     for (const std::string& name : found_) others += " " + shell_quoted((folder_ / name).native());
     if (!commands_.empty())
       throw Error(ExitCode::data, folder_, " has ", commands_.size(), commands_.size() == 1 ? " text" : " texts",
-                  " in another encoding than UTF-8; convert",
-                  says_encoding ? ", with the ENCODING of its language from iconv -l" : "", " (", commands,
-                  ") and move the originals away", others.empty() ? "" : ", or train without: --text" + others);
+                  " in another encoding than UTF-8; convert (", commands, ") and move the originals away",
+                  others.empty() ? "" : ", or train without: --text" + others);
     if (found_.empty() && left_out_.empty()) throw Error(ExitCode::missing, folder_, " contains no visible files");
     if (found_.empty())
       throw Error(ExitCode::data, folder_, " has no file that is a plain UTF-8 text, only ", some_of(left_out_),
@@ -133,11 +107,9 @@ class Search {
       return is_model_of_transformers(entry.path()) ? leave_out(name, "a model of transformers") : look_into(name);
     }
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
-    if (type == fs::file_type::directory) return leave_out(name, "a link to a folder");
-    if (type == fs::file_type::not_found) return leave_out(name, "a broken link");
     if (type != fs::file_type::regular) return leave_out(name, "not a regular file");
     const std::string bytes = first_bytes(entry.path());
-    if (is_output_of_chargpt(bytes)) return leave_out(name, "output of chargpt");
+    if (is_output_of_chargpt(name, bytes)) return leave_out(name, "output of chargpt");
     if (const auto kind = kind_of_file(bytes); kind && kind->name == "a safetensors file")
       return leave_out(name, std::string(kind->name));
     const auto why = units_ == Units::characters ? why_not_text(bytes) : std::nullopt;
@@ -172,26 +144,13 @@ void list_text(const std::string& name, Units units, std::int64_t most_entries, 
   std::error_code ignored;
   const fs::file_type type = fs::status(path, ignored).type();
   if (type == fs::file_type::not_found) refuse_missing(path);
-  if (type == fs::file_type::fifo || type == fs::file_type::character ||
-      (type == fs::file_type::regular && names_descriptor(path)))
+  if (type == fs::file_type::fifo || type == fs::file_type::character)
     return listing.files.push_back({path, /*once=*/true});
   if (type != fs::file_type::directory) return listing.files.push_back(regular_file(path));
   if (is_there(path / "run.json"))
     throw Error(ExitCode::usage, path,
                 " is a run, not a text; a run is given before the options, and all words after --text are texts");
   Search(path, units, most_entries).run(listing);
-}
-
-/// A notice about files that are listed more than once; "" if there are none.
-std::string repeated_files(const TextListing& listing) {
-  std::set<std::pair<dev_t, ino_t>> seen;
-  std::vector<std::string> repeated;
-  for (const TextFile& file : listing.files) {
-    struct stat status {};
-    if (::stat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    if (!seen.emplace(status.st_dev, status.st_ino).second) repeated.push_back(printable_path(file.path));
-  }
-  return repeated.empty() ? "" : "the text holds the same file more than once: " + some_of(repeated);
 }
 
 }  // namespace
@@ -213,7 +172,6 @@ TextListing list_texts(const Strings& names, Units units, std::int64_t most_entr
     throw Error(ExitCode::usage, "--text - is given twice, and standard input can be read only once; give it once");
   TextListing listing;
   for (const std::string& name : names) list_text(name, units, most_entries, listing);
-  if (std::string line = repeated_files(listing); !line.empty()) listing.notices.push_back(std::move(line));
   return listing;
 }
 
