@@ -14,8 +14,7 @@ std::string run_meant(const std::string& given);
 /// run_meant() for commands that also take configs: returns presets' names and existing paths unchanged.
 std::string config_or_run_meant(const std::string& given);
 
-/// The run in runs/ with the newest checkpoint file, except runs that --overwrite renamed to RUN.old-N. Error missing
-/// if there is no run.
+/// The run in runs/ with the newest checkpoint file. Error missing if there is no run.
 std::string newest_run();
 
 /// Sorted names of the folders in `folder` that look like runs.
