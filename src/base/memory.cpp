@@ -15,16 +15,6 @@
 namespace chargpt {
 namespace {
 
-/// The amount in LibTorch's "you tried to allocate 123 bytes" or "Tried to allocate 2.00 GiB"; "" if the message has
-/// none.
-std::string amount_asked_for(const std::string& message) {
-  const std::string before = "ried to allocate ";
-  const std::size_t found = message.find(before);
-  if (found == std::string::npos) return "";
-  const std::size_t begin = found + before.size();
-  return message.substr(begin, message.find_first_of(".,\n", message.find(' ', begin)) - begin);
-}
-
 // Texts of failed allocations. LibTorch wraps most of them, but oneDNN throws its own exception type, and CUDA's
 // libraries report a status.
 constexpr std::array<std::string_view, 3> host_signs = {"DefaultCPUAllocator", "CUDAHostAllocator",
@@ -36,9 +26,8 @@ bool holds_any(const std::string& message, std::span<const std::string_view> sig
                      [&](std::string_view sign) { return message.find(sign) != std::string::npos; });
 }
 
-Error memory_error(const std::string& where, const std::string& amount, bool trains) {
-  const std::string asked = amount.empty() ? "" : " (" + amount + " more were asked for)";
-  return Error(ExitCode::memory, "out of ", where, " memory", asked,
+Error memory_error(const std::string& where, bool trains) {
+  return Error(ExitCode::memory, "out of ", where, " memory",
                trains ? "; lower model.block_size, the model's n_embd and n_layer, --threads, or with LibTorch "
                         "train.batch_size (and raise train.gradient_accumulation_steps to keep the tokens per step)"
                       : "; free some, raise the limit (ulimit -v), or use a smaller model, text or number of samples");
@@ -65,14 +54,14 @@ fs::path own_group(const fs::path& system) {
 
 std::optional<Error> as_memory_error(const std::exception& failure, bool trains) {
   if (dynamic_cast<const Error*>(&failure)) return std::nullopt;  // it has its own message
-  if (dynamic_cast<const std::bad_alloc*>(&failure)) return memory_error("host", "", trains);
+  if (dynamic_cast<const std::bad_alloc*>(&failure)) return memory_error("host", trains);
   if (const auto* refused = dynamic_cast<const std::system_error*>(&failure))
-    return refused->code() == std::errc::not_enough_memory ? std::optional(memory_error("host", "", trains))
+    return refused->code() == std::errc::not_enough_memory ? std::optional(memory_error("host", trains))
            : is_refused_thread(*refused)                   ? std::optional(refused_thread())
                                                            : std::nullopt;
   const std::string message = failure.what();
-  if (holds_any(message, host_signs)) return memory_error("host", amount_asked_for(message), trains);
-  if (holds_any(message, device_signs)) return memory_error("device", amount_asked_for(message), true);
+  if (holds_any(message, host_signs)) return memory_error("host", trains);
+  if (holds_any(message, device_signs)) return memory_error("device", true);
   return std::nullopt;
 }
 

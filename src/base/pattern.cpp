@@ -10,9 +10,9 @@ std::regex compile_pattern(const std::string& pattern, const std::string& what) 
   const auto reject = [&](const std::string& why) {
     return Error(ExitCode::usage, what, " = \"", printable(pattern), "\" ", why);
   };
-  if (pattern.empty()) throw reject("is empty; give a regular expression such as \"wte|lm_head\"");
   if (pattern.size() > max_bytes)
     throw reject("has " + std::to_string(pattern.size()) + " bytes, more than " + std::to_string(max_bytes));
+  if (pattern.empty()) throw reject("is no regular expression; write one such as \"wte|lm_head\"");
   try {
 #ifdef __GLIBCXX__
     return std::regex(pattern, std::regex::ECMAScript | std::regex_constants::__polynomial);

@@ -63,24 +63,13 @@ std::string shell_quoted(std::string_view word) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
   const auto is_plain = [&](char c) { return plain.find(c) != std::string_view::npos || (c & 0x80) != 0; };
   const std::string begin = word.starts_with('-') && word != "-" ? "./" : "";  // a path, not to be taken for an option
-  std::string out = begin;
-  bool quoted = word.empty(), escapes = false;
-  for (std::size_t i = 0; i < word.size();) {
-    const DecodedCharacter character = decode_character(word.substr(i));
-    const std::string_view symbol = word.substr(i, character.length);
-    const bool escape = !character.valid() || is_control(character.code_point);
-    out += escape                            ? escaped(symbol)
-           : symbol == "'" || symbol == "\\" ? "\\" + std::string(symbol)
-                                             : std::string(symbol);
-    escapes = escapes || escape;
-    quoted = quoted || escape || !is_plain(symbol[0]);
-    i += symbol.size();
+  std::string escaped, quoted;
+  for (const char c : word) {
+    escaped += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
   }
-  if (escapes) return "$'" + out + "'";
-  if (!quoted) return begin + std::string(word);
-  out = "'" + begin;
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+  if (printable(word, SIZE_MAX) != word) return "$'" + begin + printable(escaped, SIZE_MAX) + "'";
+  return !word.empty() && std::ranges::all_of(word, is_plain) ? begin + quoted : "'" + begin + quoted + "'";
 }
 
 std::string printable_path(const std::filesystem::path& path) {

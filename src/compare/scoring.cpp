@@ -30,11 +30,11 @@ std::int64_t jobs_of(const fs::path& run) {
 
 TrainedRun score_run(const std::string& name, const fs::path& place, const Corpus& corpus,
                      const ScoringOptions& options) {
-  const auto [run, checkpoint] = run_place(place, "");
-  const std::vector<fs::path> all =
-      checkpoint.empty() && !run.empty() ? list_checkpoints(run) : std::vector<fs::path>();
+  const fs::path run = run_of(place);
+  const bool is_one = run.empty() || is_file(place);  // a checkpoint
+  const std::vector<fs::path> all = is_one ? std::vector<fs::path>() : list_checkpoints(run);
   const Checkpoint scored = load_checkpoint(all.empty() ? place : all.back(), "last");  // only the last one
-  const RunState last = run.empty() || checkpoint.empty() ? scored.state : load_checkpoint(run, "last").state;
+  const RunState last = run.empty() || !is_one ? scored.state : load_checkpoint(run, "last").state;
   const Config& config = scored.config.config;
   const InferenceModel model(scored, scored.averaged.empty() ? Weights::trained : Weights::averaged);
   NetworkPredictor network(model, thread_count(options.threads));

@@ -29,9 +29,6 @@ std::string first_bytes(const fs::path& path) {
 std::string other_use(const fs::path& path) {
   const std::string type = path.extension().native(), quoted = shell_quoted(path.native());
   if (type == ".py") return "Python, not a config; start from a preset (chargpt configs lists them) and add options";
-  if (type == ".pt" || type == ".pth")
-    return "a PyTorch checkpoint, not a config; nanoGPT's become runs: python -m chargpt.nanogpt to-run ckpt.pt "
-           "meta.pkl RUN";
   if (is_folder(path)) return "a folder, not a config; to train on the texts in it: chargpt train --text " + quoted;
   const std::string bytes = is_file(path) ? first_bytes(path) : "";
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
@@ -66,6 +63,10 @@ ConfigText file_document(const fs::path& path, std::size_t most = max_config_byt
 }
 
 }  // namespace
+
+bool is_model_of_transformers(const fs::path& folder) {
+  return is_there(folder / "config.json") && is_there(folder / "tokenizer.json");
+}
 
 std::string name_of_file(const fs::path& path) {
   const std::string stem = printable(path.stem().native(), 90);

@@ -42,6 +42,8 @@ struct ConfigText {
 /// read_file; usage for a folder or a file that is not a config; missing, with the nearest preset, if nothing has that
 /// name.
 ConfigText named_document(const std::string& name_or_path);
+/// Whether a folder is a model in the format of transformers, which chargpt may have exported.
+bool is_model_of_transformers(const std::filesystem::path& folder);
 /// "mine" for "configs/mine.json".
 std::string name_of_file(const std::filesystem::path& path);
 

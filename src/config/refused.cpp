@@ -44,20 +44,9 @@ constexpr std::pair<const char*, const char*> foreign_keys[] = {
     {"vocab_size", "leave it out; the vocabulary comes from the text"},
     {"wandb_log", "leave it out; metrics.jsonl and TensorBoard events are always written"},
     // from other trainers
-    {"activation_function", "use model.activation"},
-    {"context_length|seq_len", "use model.block_size"},
-    {"d_ff", "use model.mlp_size"},
-    {"d_model|hidden_size", "use model.n_embd"},
-    {"engine", "use the flag --engine"},
     {"epochs", "use train.max_epochs"},
     {"iters|max_steps|steps", "use train.max_iters"},
     {"lr", "use train.learning_rate"},
-    {"max_grad_norm", "use train.grad_clip"},
-    {"num_heads", "use model.n_head"},
-    {"num_layers", "use model.n_layer"},
-    {"run", "use the flag --run DIR"},
-    {"threads", "use the flag --threads"},
-    {"warmup_steps", "use train.warmup_iters"},
 };
 
 /// Advice on an unknown "section.name": the equivalent, the nearest option, or where options are listed.

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 constexpr const char* spaces = " \t\r\n";
 
-/// The parser's message, with advice on three common mistakes.
+/// The parser's message, with advice on two common mistakes.
 std::string advice_on(std::string_view text, const Json::parse_error& error) {
   std::string what = error.what();  // "...syntax error while parsing value - WHAT; expected X; last read: Y"
   what = what.substr(what.find(" - ") + 3);
@@ -26,8 +26,6 @@ std::string advice_on(std::string_view text, const Json::parse_error& error) {
   const std::size_t at = std::min(error.byte, text.size()) - 1, before = text.substr(0, at).find_last_not_of(spaces);
   if (before < at && text[before] == ',' && (text[at] == '}' || text[at] == ']'))
     return std::string("remove the comma before ") + text[at];
-  if (what.ends_with("literal; expected '}'") || what.ends_with("literal; expected ']'"))
-    return what + "; a comma may be missing before it";
   return what == "invalid literal" ? what + "; write words in double quotes, and numbers like 10, 0.5 or 1e-3" : what;
 }
 

@@ -113,13 +113,9 @@ void put_token(Tokens& tokens, const std::string& token, const Json& id, const s
     throw Error(ExitCode::data, source, ": token '", printable(token, 20), "' has id ", printable(id.dump(), 20),
                 ", but the ids of the model range from 0 to ", tokens.by_id.size() - 1);
   auto& place = tokens.by_id[static_cast<std::size_t>(number)];
-  if (place && *place != token)
-    throw Error(ExitCode::data, source, ": id ", number, " belongs to both '", printable(*place, 20), "' and '",
-                printable(token, 20), "'");
-  const auto [known, is_new] = tokens.ids.emplace(token, number);
-  if (!is_new && known->second != number)
-    throw Error(ExitCode::data, source, ": token '", printable(token, 20), "' has two ids, ", known->second, " and ",
-                number);
+  if (place.value_or(token) != token || tokens.ids.emplace(token, number).first->second != number)
+    throw Error(ExitCode::data, source, ": token '", printable(token, 20), "' has id ", number,
+                ", but the token or the id is given twice");
   place = token;
 }
 

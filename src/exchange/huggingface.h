@@ -55,9 +55,6 @@ struct ImportedModel {
   std::vector<std::string> notices{};  ///< for people: changes and omissions
 };
 
-/// Whether `path` is a folder with config.json and tokenizer.json that is not a run.
-bool is_huggingface(const std::filesystem::path& path);
-
 /// Reads such a folder. Throws Error data, missing or io, naming the file and the problem.
 ImportedModel read_huggingface(const std::filesystem::path& path);
 

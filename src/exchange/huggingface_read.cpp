@@ -17,7 +17,6 @@
 #include "network/model_types.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
-#include "run/run_files.h"
 #include "run/strict_json.h"
 
 namespace chargpt {
@@ -31,33 +30,6 @@ constexpr std::int64_t most_ids = 0x110000;
 
 nlohmann::json json_at(const fs::path& path, std::uint64_t most) {
   return parse_strict_json(read_regular_file(path, most, Links::follow), printable_path(path));
-}
-
-/// Removes parameters and options without effect: biases of a place that are all 0, gains that are all 1, and derived
-/// sizes.
-void leave_out_idle(std::vector<OwnTensor>& parameters, const ModelConfig& theirs, Json& options) {
-  std::map<std::string, Parameter> list;
-  for (Parameter& info : parameter_list(theirs, /*vocab_size=*/1)) list[info.name] = std::move(info);
-  /// Removes these parameters if all have the value `idle`; returns whether it did.
-  const auto leave_out = [&](ParameterRole role, Place place, float idle) {
-    const auto chosen = [&](const OwnTensor& tensor) {
-      const Parameter& info = list.at(tensor.name);
-      return info.role == role && info.place == place;
-    };
-    const auto is_used = [&](const OwnTensor& tensor) { return chosen(tensor) && !all_equal(tensor, idle); };
-    if (std::ranges::any_of(parameters, is_used)) return false;
-    std::erase_if(parameters, chosen);
-    return true;
-  };
-  Json places = Json::array();
-  for (const Place place : ModelConfig().bias_places)
-    if (!leave_out(ParameterRole::bias, place, 0)) places.push_back(enum_name(place));
-  options["bias"] = !places.empty();
-  options.erase("bias_places");
-  if (!places.empty()) options["bias_places"] = places;
-  options["norm_gain"] = !leave_out(ParameterRole::gain, Place::norm, 1);
-  if (theirs.head_size * theirs.n_head == theirs.n_embd) options.erase("head_size");
-  if (theirs.mlp_size == 4 * theirs.n_embd) options.erase("mlp_size");
 }
 
 /// A config with these options, an unknown text and, if valid, the name of `folder`. Throws Error data if an option is
@@ -111,22 +83,15 @@ std::int64_t read_shared_heads(const ForeignConfig& config, std::int64_t heads) 
 fs::path weights_of(const fs::path& folder) {
   const fs::path weights = folder / "model.safetensors";
   if (is_there(weights)) return weights;
-  if (is_there(folder / "model.safetensors.index.json"))
-    throw Error(
-        ExitCode::data, folder,
-        " has its weights in several files; save them in one: save_pretrained(FOLDER, max_shard_size=\"100GB\")");
-  const bool pickle = is_there(folder / "pytorch_model.bin");
-  throw Error(ExitCode::missing, weights, " does not exist",
-              pickle ? "; pytorch_model.bin is a pickle, which chargpt never reads: save the model again with "
-                       "save_pretrained"
-                     : "");
+  throw Error(ExitCode::missing, weights,
+              " does not exist; save the model in this one file, and not as a pickle: save_pretrained(FOLDER, "
+              "max_shard_size=\"100GB\")");
 }
 
 std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig& config, Architecture architecture,
                                        const ModelConfig& theirs, const ImportedSymbols& tokenizer) {
   const ForeignModel& model = foreign_model(architecture);
   ForeignTensors tensors(path, model.prefix);
-  tensors.expect_at_least(theirs.n_layer);
   std::vector<LayoutRow> rows = rows_in_transformers(theirs, architecture, std::ssize(tokenizer.rows));
   if (theirs.tie_weights && tensors.has("lm_head.weight")) {
     rows.push_back(rows.front());
@@ -144,10 +109,6 @@ std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig
 
 }  // namespace
 
-bool is_huggingface(const fs::path& path) {
-  return is_there(path / "config.json") && is_there(path / "tokenizer.json") && !is_run(path);
-}
-
 ImportedModel read_huggingface(const fs::path& path) {
   const fs::path folder = without_final_slash(path), config_path = folder / "config.json";
   const ForeignConfig config(json_at(config_path, max_config_file), printable_path(config_path));
@@ -156,13 +117,10 @@ ImportedModel read_huggingface(const fs::path& path) {
   const fs::path tokenizer_path = folder / "tokenizer.json", weights = weights_of(folder);
   const ImportedSymbols tokenizer =
       read_tokenizer(json_at(tokenizer_path, max_tokenizer_file), ids, printable_path(tokenizer_path));
-  Json options = to_ours(config, architecture);
-  const ModelConfig theirs = imported_config(options, folder, config.source()).config.model;
-  std::vector<OwnTensor> parameters = read_parameters(weights, config, architecture, theirs, tokenizer);
-  if (architecture != Architecture::chargpt) leave_out_idle(parameters, theirs, options);
-  ImportedModel model{.config = imported_config(options, folder, config.source()),
+  const ResolvedConfig ours = imported_config(to_ours(config, architecture), folder, config.source());
+  ImportedModel model{.config = ours,
                       .vocabulary = tokenizer.vocabulary,
-                      .parameters = std::move(parameters),
+                      .parameters = read_parameters(weights, config, architecture, ours.config.model, tokenizer),
                       .what = foreign_model(architecture).what,
                       .notices = tokenizer.notices};
   if (tokenizer.vocabulary.units() == Units::bytes) model.config.config.data.units = Units::bytes;

@@ -110,20 +110,11 @@ std::string losses(const ExportedModel& model) {
   return text;
 }
 
-// Leaves out the folders of texts and teachers, which are private.
-
+/// Names the texts without their folders, which are private.
 std::string training(const ExportedModel& model) {
-  std::string names, options;
-  for (const std::string& text : model.config().data.text) {
-    names += (names.empty() ? "`" : ", `") + printable(name_of_path(text)) + "`";
-    options += " " + shell_quoted(name_of_path(text));
-  }
-  for (const std::string& teacher : names_of_paths(model.config().train.teacher))
-    options += " --teacher " + shell_quoted(teacher);
-  return "## Training\n\n" + names + ", " + format_count(model.state().data.tokens, unit_of(model)) +
-         " (CRC-64 of the ids " + json_hex(model.state().data.crc64) + "), " +
-         format_count(model.state().step, "step") + ". With the same options, which are in `chargpt.json`:\n\n```sh\n" +
-         "chargpt train chargpt.json --text" + options + "\n```\n";
+  return "## Training\n\n`" + printable(joined(names_of_paths(model.config().data.text), "`, `")) + "`, " +
+         format_count(model.state().data.tokens, unit_of(model)) + " (CRC-64 of the ids " +
+         json_hex(model.state().data.crc64) + "), " + format_count(model.state().step, "step") + ".\n";
 }
 
 std::string use(const ExportedModel& model) {
@@ -147,8 +138,7 @@ std::string use(const ExportedModel& model) {
 }
 
 /// A Hugging Face model card: the model, its training text, its loss beside counting and compression baselines (from
-/// the run's final figures, if they are of this checkpoint), and the command that trains with its options. Contains no
-/// local paths.
+/// the run's final figures, if they are of this checkpoint). Contains no local paths.
 std::string model_card(const ExportedModel& model) {
   return "---\nlicense: " + printable(model.license) +
          "\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n# " + printable(model.config().name) +
@@ -157,17 +147,6 @@ std::string model_card(const ExportedModel& model) {
          format_count(model.vocabulary().size(), "symbol") + ", a context of " +
          format_count(model.options().block_size) + ".\n\n" + losses(model) + "\n" +
          (model.state().data != Fingerprint{} ? training(model) + "\n" : "") + use(model);
-}
-
-/// The config for the card's command, with names instead of paths. Keeps the origins, because options that were set
-/// (unlike defaults) must have an effect.
-Json config_to_train(const ExportedModel& model) {
-  ResolvedConfig config = model.checkpoint.config;
-  config.config.data.text = names_of_paths(config.config.data.text);
-  config.config.train.teacher = names_of_paths(config.config.train.teacher);
-  for (auto& [option, origin] : config.origin)
-    if (origin.by == Origin::By::file) origin.where = name_of_path(origin.where);
-  return to_json(config);
 }
 
 std::string safetensors_of(const std::vector<OwnTensor>& tensors) {
@@ -193,8 +172,7 @@ ExportedFolder as_huggingface(const ExportedModel& model) {
                                   {"tokenizer.json", json_text(tokenizer_json(model.vocabulary()))},
                                   {"tokenizer_config.json", json_text(tokenizer_config_json(model))},
                                   {"model.safetensors", safetensors_of(tensors)},
-                                  {"README.md", model_card(model)},
-                                  {"chargpt.json", json_text(config_to_train(model))}},
+                                  {"README.md", model_card(model)}},
                         .notices = {}};
   if (architecture != Architecture::chargpt) return folder;
   folder.files.push_back(

@@ -35,6 +35,12 @@ void convert(std::span<const std::byte> bytes, std::span<float> to, Convert&& to
   }
 }
 
+/// A tensor of zeros with that shape.
+OwnTensor float_tensor(std::string name, std::vector<std::int64_t> shape) {
+  const auto numel = static_cast<std::size_t>(numel_of(shape));
+  return {std::move(name), "F32", std::move(shape), std::vector<std::byte>(numel * sizeof(float))};
+}
+
 /// Transposes a matrix (a, b) to (b, a).
 OwnTensor transposed(const OwnTensor& matrix) {
   const std::int64_t rows = matrix.shape.at(0), columns = matrix.shape.at(1);
@@ -116,11 +122,6 @@ OwnTensor as_ours(ForeignTensors& tensors, const LayoutRow& row, const ReadingOr
 
 }  // namespace
 
-OwnTensor float_tensor(std::string name, std::vector<std::int64_t> shape) {
-  const auto numel = static_cast<std::size_t>(numel_of(shape));
-  return {std::move(name), "F32", std::move(shape), std::vector<std::byte>(numel * sizeof(float))};
-}
-
 // A vector's memory is aligned for any type.
 std::span<float> floats(OwnTensor& tensor) {
   return {reinterpret_cast<float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
@@ -137,12 +138,6 @@ std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors) {
 
 ForeignTensors::ForeignTensors(const std::filesystem::path& path, std::string prefix)
     : file_(path), source_(printable_path(path)), prefix_(std::move(prefix)) {}
-
-void ForeignTensors::expect_at_least(std::int64_t count) const {
-  if (std::ssize(file_.tensors().all()) < count)
-    throw Error(ExitCode::data, source_, " has ", file_.tensors().all().size(), " tensors, too few for a model of ",
-                count, " layers");
-}
 
 const TensorView* ForeignTensors::find(const std::string& name) const {
   if (const TensorView* const found = file_.tensors().find(name)) return found;

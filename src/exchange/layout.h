@@ -24,8 +24,6 @@ struct OwnTensor {
   std::vector<std::int64_t> shape;
   std::vector<std::byte> bytes;  ///< row-major, little-endian
 };
-/// A tensor of zeros with that shape.
-OwnTensor float_tensor(std::string name, std::vector<std::int64_t> shape);
 std::span<float> floats(OwnTensor& tensor);
 std::span<const float> floats(const OwnTensor& tensor);
 std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors);
@@ -63,8 +61,6 @@ class ForeignTensors {
   /// Opens the file; errors as SafetensorsFile. `prefix`: the start of tensor names, which the file may omit.
   explicit ForeignTensors(const std::filesystem::path& path, std::string prefix = "");
 
-  /// Throws Error data if the file has fewer tensors: a guard against a wrong number of layers.
-  void expect_at_least(std::int64_t count) const;
   bool has(const std::string& name) const { return find(name) != nullptr; }
   /// Reads a tensor of F32, F16 or BF16 and names it `ours`. Throws Error data if it is absent or has another shape or
   /// type, diverged if a number is not finite.

@@ -96,48 +96,45 @@ std::optional<std::int64_t> asked_step(const std::string& which) {
   return step;
 }
 
-/// Checkpoint files in the order to try them, with notices about that order.
+/// Checkpoint files in the order to try them, the newest first.
 struct Order {
   Paths files;
-  std::vector<std::string> notices{};
+  std::string notice{};                ///< about the choice of the first
   std::optional<Standing> standing{};  ///< if the order took the states of all
 };
 
-/// Moves the best to the front; the others stay newest first.
+/// Moves the best to the front.
 void put_best_first(Order& order, const fs::path& run) {
   const std::vector<Listed> listed = with_states(order.files);
   const Listed* const best = best_of(listed);
   order.standing = standing_among(listed, listed.front());
   if (best == nullptr) {
-    order.notices.push_back("no checkpoint of " + printable_path(run) + " was evaluated; using the last");
+    order.notice = line_of("no checkpoint of ", run, " was evaluated; using the last");
     return;
   }
   if (const auto& last = listed.front().state; last && last->best_val_loss < best->loss())
-    order.notices.push_back("the best checkpoint of " + printable_path(run) + ", " + checkpoint_name(last->best_step) +
-                            " with a validation loss of " + format_nats(last->best_val_loss, last->exact) +
-                            ", is missing or damaged; using " + name_of(best->file) + " with " +
-                            format_nats(best->loss(), best->state->exact));
-  std::stable_partition(order.files.begin(), order.files.end(),
-                        [&](const fs::path& file) { return file == best->file; });
+    order.notice =
+        line_of("the best checkpoint of ", run, ", ", checkpoint_name(last->best_step), " with a validation loss of ",
+                format_nats(last->best_val_loss, last->exact), ", is missing or damaged; using ", name_of(best->file),
+                " with ", format_nats(best->loss(), best->state->exact));
+  std::ranges::stable_partition(order.files, [&](const fs::path& file) { return file == best->file; });
 }
 
-/// The files to try for `which`. Error missing if there are none.
+/// The files to try for "best" or "last", or the one of a step. Error missing if there are none.
 Order order_for(const fs::path& run, const std::string& which) {
   Order order{list_checkpoints(run)};
-  if (order.files.empty())
+  std::vector<std::string> names;
+  for (const fs::path& file : order.files) names.push_back(name_of(file));
+  if (names.empty())
     throw Error(ExitCode::missing, run, " has no checkpoint yet: none was saved in ", run / "checkpoints");
-  const std::optional<std::int64_t> step = asked_step(which);
-  if (step) {
-    std::vector<std::string> names;
-    for (const fs::path& file : order.files) names.push_back(name_of(file));
+  std::ranges::reverse(order.files);
+  if (which == "best") put_best_first(order, run);
+  if (const std::optional<std::int64_t> step = asked_step(which)) {
     std::erase_if(order.files, [&](const fs::path& file) { return step_of_file(file) != *step; });
     if (order.files.empty())
       throw Error(ExitCode::missing, run, " has no checkpoint ", checkpoint_name(*step), "; there is ",
                   joined(names, ", "));
-    return order;
   }
-  std::ranges::reverse(order.files);
-  if (which == "best") put_best_first(order, run);
   return order;
 }
 
@@ -161,7 +158,7 @@ Checkpoint load_from_run(const fs::path& run, const std::string& which, bool wit
   for (std::size_t i = 0; i < order.files.size();) try {
       Checkpoint checkpoint = read_checkpoint(order.files[i], with_optimizer);
       checkpoint.standing = order.standing;
-      notices.insert(notices.end(), order.notices.begin(), order.notices.end());
+      if (!order.notice.empty()) notices.push_back(order.notice);
       if (damage)
         notices.push_back(damage_notice + name_of(order.files[0]) + " cannot be used (" + damage->what() + "); using " +
                           name_of(order.files[i]) + " instead");
@@ -213,7 +210,7 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
   Checkpoint checkpoint = is_folder(path)
                               ? load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored)
                               : read_checkpoint(path, with_optimizer);
-  if (const fs::path run = run_place(path, "").run; !run.empty()) add_paths(run, checkpoint);
+  if (const fs::path run = run_of(path); !run.empty()) add_paths(run, checkpoint);
   return checkpoint;
 }
 
@@ -231,21 +228,21 @@ Paths list_checkpoints(const fs::path& run) {
 }
 
 nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint) {
-  nlohmann::ordered_json figures = run_fact(run_place(checkpoint.path, "").run, "figures");
+  nlohmann::ordered_json figures = run_fact(run_of(checkpoint.path), "figures");
   return figures_step(figures) == checkpoint.state.step ? figures : nullptr;
 }
 
 std::string kept_caution(const fs::path& path) {
-  const nlohmann::ordered_json caution = run_fact(run_place(path, "").run, caution_fact);
+  const nlohmann::ordered_json caution = run_fact(run_of(path), caution_fact);
   return caution.is_string() ? printable(caution.get<std::string>(), /*max_bytes=*/1000) : "";
 }
 
 Standing standing_of(const Checkpoint& checkpoint) {
   if (checkpoint.standing) return *checkpoint.standing;
-  const RunPlace place = run_place(checkpoint.path, "");
-  if (place.run.empty()) return {};
+  const fs::path run = run_of(checkpoint.path);
+  if (run.empty()) return {};
   try {
-    const std::vector<Listed> listed = with_states(list_checkpoints(place.run));
+    const std::vector<Listed> listed = with_states(list_checkpoints(run));
     return listed.empty() ? Standing() : standing_among(listed, listed.back());
   } catch (const Error&) {  // the disk does not answer
     return {};

@@ -231,9 +231,7 @@ FoundText find_text(const KnownText& known, bool named, const ReadingProgress& p
     why = line_of("(", error.what(), ")");
   }
   throw Error(ExitCode::data, "the text is not the one that ", known.run, " was trained on ", why, "; ",
-              how_to_say_where,
-              "; or train on this one with a fresh optimizer, as a new run: chargpt train --init_from ",
-              shell_quoted(known.run.native()), " --text FILE");
+              how_to_say_where, "; or train a new run on this text, with --init_from");
 }
 
 std::string difference_of(const Fingerprint& then, const Fingerprint& now) {

@@ -28,14 +28,6 @@ constexpr const char* folders[] = {"", "samples", "checkpoints"};  // of a run; 
 
 using Type = fs::file_type;
 
-/// Whether an interrupted start may have left this: a lock, at most as long as a process id, or a temporary file.
-bool is_of_a_start(const fs::path& folder, const std::string& name) {
-  if (name != lock_name) return is_unfinished_file(name);
-  const Type type = type_at(folder / name);
-  std::error_code gone;
-  return type == Type::not_found || (type == Type::regular && fs::file_size(folder / name, gone) <= 16) || gone;
-}
-
 /// The type that an entry with this name should have; none if a run has no such name.
 Type expected_type(const std::string& folder, const std::string& name) {
   const bool is_own = folder == "samples"       ? step_of(name, ".txt").has_value()
@@ -107,7 +99,7 @@ void refuse_strangers(const fs::path& folder, const std::string& option) {
     throw Error(ExitCode::io, folder, " is a file; choose a folder with ", option);
   std::vector<std::string> strangers;
   for (const std::string& name : entries_of(folder))
-    if (!is_of_a_start(folder, name)) strangers.push_back(printable(name));
+    if (name != lock_name && !is_unfinished_file(name)) strangers.push_back(printable(name));
   if (!strangers.empty() && !is_run(folder))
     throw Error(ExitCode::busy, folder, " contains files that chargpt did not write (", some_of(strangers),
                 "); choose another folder with ", option);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -71,18 +70,13 @@ fs::path moved_aside(const fs::path& run) {
   return free;
 }
 
-/// The process id in the lock file, for messages only: a file with other contents names no process.
-std::string holder(int descriptor) {
-  std::array<char, 16> text{};
-  const ssize_t count = ::pread(descriptor, text.data(), text.size() - 1, 0);
-  const std::string digits(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
-  return is_number(digits) ? " (process " + digits + ")" : "";
+[[noreturn]] void refuse_locked(const fs::path& run) {
+  throw Error(ExitCode::busy, run,
+              " is in use by another process; wait for it, stop it, or choose another folder with --run or --out");
 }
 
-[[noreturn]] void fail(const Descriptor& lock, const std::filesystem::path& run, int reason) {
-  if (reason == EWOULDBLOCK)
-    throw Error(ExitCode::busy, run, " is in use by another process", holder(lock.number()),
-                "; wait for it, stop it, or choose another folder with --run");
+[[noreturn]] void fail(const fs::path& run, int reason) {
+  if (reason == EWOULDBLOCK) refuse_locked(run);
   if (reason == EISDIR || reason == ENXIO || reason == EBADFD || reason == ELOOP)
     throw Error(ExitCode::data, run, "/.lock is not a regular file, so it is no lock; remove it");
   if (reason == ENOLCK || reason == ENOSYS || reason == EOPNOTSUPP || reason == EINVAL)
@@ -92,13 +86,6 @@ std::string holder(int descriptor) {
                 "Lustre: flock)");
   if (reason == ENOENT) throw Error(ExitCode::missing, run, " does not exist");
   throw Error(ExitCode::io, "cannot lock ", run, "/.lock: ", std::generic_category().message(reason));
-}
-
-/// Writes the process id into the lock. It is for people only: without it, on a full disk, the lock works all the same.
-void write_holder(int descriptor) {
-  const std::string id = std::to_string(::getpid());
-  [[maybe_unused]] const bool written =
-      ::ftruncate(descriptor, 0) == 0 && ::pwrite(descriptor, id.data(), id.size(), 0) > 0;
 }
 
 bool is_regular(int descriptor) {
@@ -112,11 +99,11 @@ Descriptor locked(const std::filesystem::path& run) {
   constexpr int most_attempts = 6;
   for (int attempt = 1;; ++attempt) {
     Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
-    if (lock.number() >= 0 && !is_regular(lock.number())) fail(lock, run, EBADFD);
+    if (lock.number() >= 0 && !is_regular(lock.number())) fail(run, EBADFD);
     if (lock.number() >= 0 && ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0) {
       if (is_at(path, lock)) return lock;
     } else if (errno != EWOULDBLOCK || attempt >= most_attempts) {
-      fail(lock, run, errno);
+      fail(run, errno);
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -131,12 +118,12 @@ std::string folder_name(std::string config_name) {
   return config_name.empty() || config_name[0] == '.' ? "run" + config_name : config_name;
 }
 
-RunPlace run_place(const fs::path& run_or_checkpoint, const std::string& which) {
+fs::path run_of(const fs::path& run_or_checkpoint) {
   const fs::path path = without_final_slash(run_or_checkpoint);
-  const fs::path folder = path.parent_path(), run = folder.parent_path();
+  const fs::path folder = path.parent_path();
   if (step_of(path.filename().string(), checkpoint_extension) && folder.filename() == "checkpoints")
-    return {run.empty() ? fs::path(".") : run, path.stem().string()};
-  return is_file(path) ? RunPlace{} : RunPlace{path, which};
+    return folder_of(folder);
+  return is_file(path) ? fs::path() : path;
 }
 
 bool is_checkpoint_file(const fs::path& path) {
@@ -156,21 +143,12 @@ void refuse_overwrite_without_run(bool overwrite, const std::string& run) {
 void refuse_occupied(const fs::path& folder, bool overwrite) {
   if (folder.empty()) return;
   refuse_what_is_there(folder, overwrite);
-  if (is_locked(folder))
-    throw Error(ExitCode::busy, folder,
-                " is in use by another process; wait for it, stop it, or choose another folder with --run");
+  if (is_locked(folder)) refuse_locked(folder);
 }
 
 ResultsFolder::ResultsFolder(const std::string& wanted, bool alone) : path_(made_folder(wanted, "compare")) {
   if (is_run(path_)) throw Error(ExitCode::busy, path_, " contains a run; choose another folder with --out DIR");
-  try {
-    if (alone) lock_.emplace(path_);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::busy) throw;
-    throw Error(ExitCode::busy, "another compare is writing to ", path_,
-                ", and one with max_seconds or a text from standard input takes one process; wait for it, stop it, or "
-                "choose another folder with --out DIR");
-  }
+  if (alone) lock_.emplace(path_);
 }
 
 NewRun::NewRun(const std::string& wanted, const std::string& config_name, bool overwrite,
@@ -185,9 +163,7 @@ NewRun::NewRun(const std::string& wanted, const std::string& config_name, bool o
 
 // The lock file stays: if it were removed, two processes could lock two files of the same name. --overwrite renames the
 // folder under its lock, and a process that waited for the lock checks the path again.
-RunLock::RunLock(const std::filesystem::path& run) : lock_(locked(run)) {
-  write_holder(lock_.number());
-}
+RunLock::RunLock(const std::filesystem::path& run) : lock_(locked(run)) {}
 
 std::vector<std::string> lacks_for_sharing(const fs::path& folder) {
   const fs::path probe = folder / (".chargpt-" + std::to_string(::getpid()) + ".partial");

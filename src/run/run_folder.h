@@ -11,14 +11,8 @@
 
 namespace chargpt {
 
-/// A run folder and one of its checkpoints: "best", "last" or "step-N".
-struct RunPlace {
-  std::filesystem::path run;  ///< empty for a checkpoint file outside a run
-  std::string checkpoint;
-};
-
-/// Splits RUN, RUN/checkpoints/step-N.safetensors or the path of another file; `which` is the checkpoint of RUN.
-RunPlace run_place(const std::filesystem::path& run_or_checkpoint, const std::string& which);
+/// The run of RUN, or of its file RUN/checkpoints/step-N.safetensors; empty for a checkpoint file outside a run.
+std::filesystem::path run_of(const std::filesystem::path& run_or_checkpoint);
 
 /// Whether a path is a checkpoint file, by its extension.
 bool is_checkpoint_file(const std::filesystem::path& path);

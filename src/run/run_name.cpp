@@ -25,19 +25,11 @@ constexpr const char* usual_folder = "runs";
 
 /// Error usage if the user gave another program's model instead of a run.
 void refuse_foreign_model(const fs::path& given) {
-  const auto holds = [&](const char* name) { return is_there(given / name); };
-  const std::string extension = is_folder(given) ? "" : given.extension().string();
-  const std::string shown = printable_path(given);
-  if (extension == ".pt" || extension == ".pth")
-    throw Error(ExitCode::usage, shown,
+  if ((given.extension() == ".pt" || given.extension() == ".pth") && !is_folder(given))
+    throw Error(ExitCode::usage, given,
                 " is a PyTorch checkpoint; for nanoGPT's: python -m chargpt.nanogpt to-run ckpt.pt meta.pkl RUN");
-  if (extension == ".gguf" || extension == ".bin" || extension == ".onnx")
-    throw Error(ExitCode::usage, shown,
-                " is another program's model; chargpt reads its own runs, and chargpt import converts folders of "
-                "transformers");
-  const bool of_transformers = holds("config.json") && (holds("tokenizer.json") || holds("tokenizer_config.json"));
-  if (!is_run(given) && of_transformers)
-    throw Error(ExitCode::usage, shown, " is a model of another program; chargpt import ", shell_quoted(given.native()),
+  if (is_model_of_transformers(given))
+    throw Error(ExitCode::usage, given, " is a model of another program; chargpt import ", shell_quoted(given.native()),
                 " makes a run of it");
 }
 
@@ -45,28 +37,14 @@ bool is_bare(const fs::path& name) {
   return name.is_relative() && !name.native().starts_with('.');
 }
 
-/// Whether --overwrite renamed this run: RUN.old-N.
-bool is_replaced_run(const std::string& name) {
-  const std::size_t dot = name.rfind(".old-");
-  return dot != std::string::npos && name.find_first_not_of("0123456789", dot + 5) == std::string::npos;
-}
-
-/// The modification time of a run's newest checkpoint file; the minimum time if it has none. nullopt for a folder that
-/// is not a run or cannot be read.
-std::optional<fs::file_time_type> last_saved(const fs::path& folder) {
+/// The modification time of a run's newest checkpoint file; the minimum time if it has none or they cannot be read.
+fs::file_time_type last_saved(const fs::path& run) {
+  fs::file_time_type newest = fs::file_time_type::min();
   try {
-    if (!is_run(folder)) return std::nullopt;
-    fs::file_time_type newest = fs::file_time_type::min();
-    for (const fs::path& file : list_checkpoints(folder)) newest = std::max(newest, fs::last_write_time(file));
-    return newest;
-  } catch (const std::exception&) {
-    return std::nullopt;
+    for (const fs::path& file : list_checkpoints(run)) newest = std::max(newest, fs::last_write_time(file));
+  } catch (const std::exception&) {  // another run counts
   }
-}
-
-std::string list_of(std::vector<std::string> names) {
-  for (std::string& name : names) name = printable(name);
-  return some_of(names, 5);
+  return newest;
 }
 
 bool names_preset(const std::string& name) {
@@ -79,7 +57,7 @@ std::vector<std::string> names_of_runs(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (is_folder(at->path() / "checkpoints")) names.push_back(at->path().filename().string());
+    if (is_folder(at->path() / "checkpoints") || is_run(at->path())) names.push_back(at->path().filename().string());
   std::ranges::sort(names);
   return names;
 }
@@ -98,16 +76,14 @@ std::string config_or_run_meant(const std::string& given) {
 }
 
 std::string newest_run() {
-  std::optional<std::tuple<fs::file_time_type, std::string>> newest;
-  std::error_code failed;
-  for (fs::directory_iterator at(usual_folder, failed), end; !failed && at != end; at.increment(failed)) {
-    const std::string name = at->path().filename().string();
-    const auto saved = is_replaced_run(name) ? std::nullopt : last_saved(at->path());
-    if (saved) newest = std::max(newest, std::optional(std::tuple(*saved, at->path().string())));
+  std::pair<fs::file_time_type, fs::path> newest{fs::file_time_type::min(), ""};
+  for (const std::string& name : names_of_runs(usual_folder)) {
+    const fs::path run = usual_folder / fs::path(name);
+    newest = std::max(newest, std::pair(last_saved(run), run));
   }
-  if (!newest)
+  if (newest.second.empty())
     throw Error(ExitCode::missing, "runs/ contains no run; name a run's folder, or train one with `chargpt train`");
-  return std::get<1>(*newest);
+  return newest.second.string();
 }
 
 void expect_run(const fs::path& path) {
@@ -116,18 +92,13 @@ void expect_run(const fs::path& path) {
 }
 
 std::string runs_near(const fs::path& missing) {
-  std::vector<fs::path> folders{folder_of(missing)};
-  if (is_bare(missing)) folders.insert(folders.begin(), (usual_folder / missing).parent_path());
-  std::string listed;
-  for (const fs::path& folder : folders) {
-    const std::vector<std::string> names = names_of_runs(folder);
-    if (const auto nearest = nearest_name(missing.filename().string(), names))
-      return "; did you mean " + printable_path(folder == "." ? fs::path(*nearest) : folder / *nearest) + "?";
-    if (!names.empty() && listed.empty()) listed = "; runs in " + printable_path(folder) + ": " + list_of(names);
-  }
-  if (const std::string name = missing.string(); names_preset(name))
-    listed.insert(0, "; it is a preset; to train a run: chargpt train " + name);
-  return listed;
+  for (const fs::path& path : {is_bare(missing) ? usual_folder / missing : missing, missing})
+    if (const auto nearest = nearest_name(path.filename().string(), names_of_runs(folder_of(path)));
+        nearest && *nearest != path.filename())
+      return line_of("; did you mean ", path.parent_path() / *nearest, "?");
+  const std::string name = missing.string();
+  return names_preset(name) ? "; it is a preset; to train a run: chargpt train " + name
+                            : "; to list the runs in runs/: chargpt runs";
 }
 
 }  // namespace chargpt

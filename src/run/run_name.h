@@ -14,8 +14,7 @@ std::string run_meant(const std::string& given);
 /// run_meant() for commands that also take configs: returns presets' names and existing paths unchanged.
 std::string config_or_run_meant(const std::string& given);
 
-/// The run in runs/ with the newest checkpoint file, except runs that --overwrite renamed to RUN.old-N. Error missing
-/// if there is no run.
+/// The run in runs/ with the newest checkpoint file. Error missing if there is no run.
 std::string newest_run();
 
 /// Sorted names of the folders in `folder` that look like runs.
@@ -24,8 +23,8 @@ std::vector<std::string> names_of_runs(const std::filesystem::path& folder);
 /// Error missing, naming similar runs, if `path` is neither a file nor a folder with checkpoints.
 void expect_run(const std::filesystem::path& path);
 
-/// "; did you mean runs/mine?", or else some runs in the folder of `missing` (for a bare name also in runs/); "" if
-/// there are none.
+/// "; did you mean runs/mine?", with the nearest run in the folder of `missing` or, for a bare name, in runs/; else
+/// what to do instead.
 std::string runs_near(const std::filesystem::path& missing);
 
 }  // namespace chargpt

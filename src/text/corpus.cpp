@@ -55,21 +55,6 @@ struct Reading {
   Watch watch;
 };
 
-/// The notice about documents: "32033 documents, 3203 of them held out; 2539 are duplicates, kept on the same side of
-/// the split".
-std::string description_of(const ArrangedDocuments& arranged) {
-  const std::size_t count = arranged.documents.size(), test = count - arranged.first_test;
-  const std::int64_t repeats = arranged.duplicates;
-  std::string text =
-      count == 1 ? "1 document"
-                 : line_of(count, " documents, ", arranged.first_test - arranged.first_val, " of them held out");
-  if (test > 0) text += line_of(", and ", test, " for the test");
-  if (repeats > 0)
-    text += line_of("; ", repeats, repeats == 1 ? " is a duplicate" : " are duplicates",
-                    ", kept on the same side of the split");
-  return text;
-}
-
 /// Adds notices about flaws of the texts, one line per flaw.
 void add_notices(std::span<const TextBytes> texts, Units units, std::vector<std::string>& notices) {
   std::map<std::string, std::vector<std::string>> names;  // by flaw
@@ -131,24 +116,15 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& r
     parts.documents = std::ssize(arranged.documents);
     parts.held_out = static_cast<std::int64_t>(arranged.first_test - arranged.first_val);
     parts.separator_missing = arranged.separator_missing;
-    if (holds_out(data)) parts.notices.push_back(description_of(arranged));
+    const std::int64_t tests = parts.documents - static_cast<std::int64_t>(arranged.first_test);
+    if (holds_out(data) && parts.documents > 1)
+      parts.notices.push_back(line_of(parts.documents, " documents, ", parts.held_out, " of them held out",
+                                      tests > 0 ? line_of(", and ", tests, " for the test") : ""));
   }
   add_notices(texts, units, parts.notices);
   if (!unknown.empty()) parts.notices.push_back(unknown);
   reading.watch.finish();
   return {std::move(parts), data};
-}
-
-/// Advice for a text that is too short: another text, or smaller windows.
-std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
-  const bool limited = (corpus.val().size() < needed && corpus.val_tokens() >= needed) ||
-                       (corpus.test().size() < needed && corpus.test_tokens() >= needed);
-  const std::string text = limited                  ? line_of("set data.max_val_tokens to ", needed, " or more")
-                           : corpus.documents() > 0 ? "add documents"
-                                                    : "use a longer text";
-  std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
-  if (corpus.data().test_fraction > 0) shortest = std::min(shortest, corpus.test().size());
-  return shortest < 2 ? text : line_of(text, ", or set model.block_size to ", shortest - 1, " or less");
 }
 
 }  // namespace
@@ -214,23 +190,16 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
     throw Error(ExitCode::data, "data.separator = '", printable(data.separator), "' does not occur in the text",
                 corpus.vocabulary().id_of('\r') < 0 ? "" : ", whose lines end in \\r\\n",
                 "; see --documents for other ways to cut it");
-  const std::int64_t needed = block_size + 1;
   const bool tests = data.test_fraction > 0;
-  if (corpus.train().size() >= needed && corpus.val().size() >= needed && (!tests || corpus.test().size() >= needed))
-    return;
-  const std::int64_t count = corpus.documents();
-  const bool documents = count > 0, none = corpus.held_out_documents() == 0;
-  if (documents && tests && (none || corpus.test_tokens() == 0))
-    throw Error(ExitCode::data, "the text has ", count, count == 1 ? " document" : " documents",
-                ", too few to hold out some for validation and others for the test; add to it, or leave out "
-                "data.test_fraction");
-  if (documents && none)
-    throw Error(ExitCode::data, "the text has ", count == 1 ? "one document" : "only equal documents",
-                ", and validation needs another one; add to it, or train on it as it is: --documents none");
-  throw Error(ExitCode::data, "the text has ", corpus.all().size(), corpus.all().size() == 1 ? " token, " : " tokens, ",
-              corpus.train().size(), tests ? " to train on, " : " to train on and ", corpus.val().size(),
-              tests ? line_of(" to validate on and ", corpus.test().size(), " to test on") : " to validate on",
-              ", but each needs at least model.block_size + 1 = ", needed, ": ", what_would_do(corpus, needed));
+  const std::int64_t needed = block_size + 1, train = corpus.train().size(), val = corpus.val().size(),
+                     test = corpus.test().size(), shortest = std::min({train, val, tests ? test : val});
+  if (shortest >= needed) return;
+  throw Error(
+      ExitCode::data, "the text has ", corpus.all().size(), " tokens, ", train, " to train on, ", val,
+      " to validate on", tests ? line_of(" and ", test, " to test on") : "",
+      ", but each needs at least model.block_size + 1 = ", needed, ": ",
+      corpus.documents() == 0 ? "use a longer text" : "add documents, or leave them undivided (--documents none)",
+      shortest < 2 ? "" : line_of(", or set model.block_size to ", shortest - 1, " or less"));
 }
 
 }  // namespace chargpt

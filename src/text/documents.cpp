@@ -19,62 +19,32 @@ struct Hash {
   void add(std::uint64_t one) { value = (value ^ one) * 0x100000001b3; }
 };
 
-/// Divides files into documents.
-class Cutter {
- public:
-  explicit Cutter(const DataConfig& data)
-      : documents_(data.documents), separator_(data.separator.empty() ? "" : between_documents(data)) {}
-  bool met_separator() const { return met_separator_; }
-
-  /// Calls visit(document) for each non-empty document.
-  template <class Visit>
-  void cut(std::string_view file, const Visit& visit) {
-    const auto add = [&](std::string_view document) {
-      if (!document.empty()) visit(document);
-    };
-    if (!separator_.empty())
-      cut_at_separator(file, add);
-    else if (documents_ == Documents::lines || documents_ == Documents::paragraphs)
-      cut_lines(file, add);
+/// Calls visit(document) for each non-empty document of a file.
+template <class Visit>
+void cut(std::string_view file, const DataConfig& data, const Visit& visit) {
+  const auto add = [&](std::string_view document) {
+    if (!document.empty()) visit(document);
+  };
+  const bool at_separator = !data.separator.empty(), at_lines = data.documents == Documents::lines;
+  if (!at_separator && !at_lines && data.documents != Documents::paragraphs) return add(file);
+  const std::string separator = at_separator ? between_documents(data) : "\n";
+  std::string_view paragraph;
+  for (bool more = true; more;) {
+    const std::size_t stop = file.find(separator);
+    std::string_view part = file.substr(0, stop);
+    more = stop != file.npos;
+    if (more) file.remove_prefix(stop + separator.size());
+    if (!at_separator && part.ends_with('\r')) part.remove_suffix(1);
+    const bool blank = part.find_first_not_of(" \t") == part.npos;
+    if (at_separator || (at_lines && !blank))
+      add(part);
+    else if (blank)
+      add(std::exchange(paragraph, {}));
     else
-      add(file);
+      paragraph = {paragraph.empty() ? part.data() : paragraph.data(), part.data() + part.size()};
   }
-
- private:
-  template <class Add>
-  void cut_at_separator(std::string_view file, const Add& add) {
-    for (std::size_t end = 0; (end = file.find(separator_)) != file.npos; met_separator_ = true) {
-      add(file.substr(0, end));
-      file.remove_prefix(end + separator_.size());
-    }
-    add(file);
-  }
-
-  /// Yields lines without their ends, or the paragraphs between blank lines.
-  template <class Add>
-  void cut_lines(std::string_view file, const Add& add) const {
-    std::string_view paragraph;
-    while (!file.empty()) {
-      const std::size_t stop = std::min(file.find('\n'), file.size());
-      const std::string_view line = file.substr(0, stop - (stop > 0 && file[stop - 1] == '\r' ? 1 : 0));
-      file.remove_prefix(std::min(stop + 1, file.size()));
-      const bool blank = line.find_first_not_of(" \t") == line.npos;
-      if (documents_ == Documents::lines) {
-        if (!blank) add(line);
-      } else if (blank) {
-        add(std::exchange(paragraph, {}));
-      } else {
-        const char* const begin = paragraph.empty() ? line.data() : paragraph.data();
-        paragraph = {begin, line.data() + line.size()};
-      }
-    }
-    add(paragraph);
-  }
-
-  Documents documents_;
-  std::string separator_;
-  bool met_separator_ = false;
-};
+  add(paragraph);
+}
 
 /// How many documents come before the held-out part: (1 - fraction) * n ids, rounded to the nearest boundary between
 /// different documents.
@@ -106,15 +76,14 @@ std::string between_documents(const DataConfig& data) {
 
 std::vector<std::string_view> documents_of(std::string_view file, const DataConfig& data) {
   std::vector<std::string_view> documents;
-  Cutter(data).cut(file, [&](std::string_view document) { documents.push_back(document); });
+  cut(file, data, [&](std::string_view document) { documents.push_back(document); });
   return documents;
 }
 
 ArrangedDocuments arrange_documents(std::span<const std::string_view> files, const DataConfig& data, Units units,
                                     std::vector<char>& code_points) {
-  Cutter cutter(data);
   std::size_t count = 0;
-  for (const std::string_view file : files) cutter.cut(file, [&](std::string_view) { ++count; });
+  for (const std::string_view file : files) cut(file, data, [&](std::string_view) { ++count; });
   ArrangedDocuments arranged;
   std::vector<Document>& documents = arranged.documents;
   documents.reserve(count);
@@ -128,14 +97,16 @@ ArrangedDocuments arrange_documents(std::span<const std::string_view> files, con
     });
     documents.push_back({text, derive_seed(seed, Purpose::documents, hash.value)});
   };
-  for (const std::string_view file : files) cutter.cut(file, add);
+  for (const std::string_view file : files) cut(file, data, add);
   if (holds_out(data))
     std::ranges::sort(documents, {}, [](const Document& document) { return std::tie(document.key, document.text); });
-  for (std::size_t i = 1; i < count; ++i) arranged.duplicates += documents[i - 1].text == documents[i].text ? 1 : 0;
   const std::int64_t ids = arranged.symbols + std::ssize(documents);
   arranged.first_val = held_out_from(documents, ids, data.val_fraction + data.test_fraction, units);
   arranged.first_test = held_out_from(documents, ids, data.test_fraction, units);
-  arranged.separator_missing = !data.separator.empty() && !cutter.met_separator();
+  const auto lacks_separator = [between = between_documents(data)](std::string_view file) {
+    return file.find(between) == file.npos;
+  };
+  arranged.separator_missing = !data.separator.empty() && std::ranges::all_of(files, lacks_separator);
   return arranged;
 }
 

@@ -36,7 +36,6 @@ struct ArrangedDocuments {
   std::vector<Document> documents;
   std::int64_t symbols = 0;  ///< total of characters or bytes
   std::size_t first_val = 0, first_test = 0;
-  std::int64_t duplicates = 0;     ///< documents that equal their predecessor
   bool separator_missing = false;  ///< data.separator does not occur in the text
 };
 

@@ -1,11 +1,6 @@
 #include "text/text_listing.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -14,6 +9,7 @@
 #include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "config/document.h"
 #include "text/encoding.h"
 
 namespace chargpt {
@@ -22,18 +18,15 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string advice_for_missing(const fs::path& path) {
-  if (path.filename() == "tinyshakespeare.txt")
-    return "; scripts/get_text.sh of a checkout fetches it, and --text " + std::string(sample_text_name) +
-           " is a small text built into the program";
-  if (const std::string near = nearest_entry(path); !near.empty()) return near;
-  return path.is_relative() ? "; relative paths start at the working folder" : "; check the name";
+  if (path.filename() != "tinyshakespeare.txt") return nearest_entry(path);
+  return "; scripts/get_text.sh of a checkout fetches it, and --text " + std::string(sample_text_name) +
+         " is a small text built into the program";
 }
 
 constexpr std::uint64_t most_looked_at = std::uint64_t{1} << 20;
 
 std::string first_bytes(const fs::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) fail_on("read", path, errno);
+  const Descriptor file = open_regular_file(path, Links::follow);
   std::string bytes(std::min(file_size(file, path) + 1, most_looked_at), '\0');  // + 1: in /proc, sizes are 0
   bytes.resize(read_some(file, bytes, path));
   return bytes;
@@ -60,31 +53,10 @@ bool is_output_of_chargpt(std::string_view bytes) {
          ((bytes.starts_with('{') || bytes.starts_with('[')) && std::ranges::count_if(keys, has) >= 2);
 }
 
-/// Whether a path names an open file of this process, which the next process does not have: /dev/stdin, /dev/fd/3,
-/// /proc/self/fd/3.
-bool names_descriptor(const fs::path& path) {
-  const fs::path folder = path.parent_path();
-  return path == "/dev/stdin" || folder == "/dev/fd" ||
-         (folder.filename() == "fd" && path.native().starts_with("/proc/"));
-}
-
 TextFile regular_file(const fs::path& path) {
   std::error_code reported_by_reading;
   const std::uintmax_t bytes = fs::file_size(path, reported_by_reading);
   return {.path = path, .bytes = reported_by_reading ? 0 : bytes};
-}
-
-bool is_marked_run(const fs::path& folder) {
-  try {
-    return read_regular_file(folder / "run.json", 1 << 22).find("chargpt run") != std::string::npos;
-  } catch (const Error&) {  // most folders have no run.json
-    return false;
-  }
-}
-
-/// Whether a folder is a model in the format of transformers, which chargpt may have exported.
-bool is_model_of_transformers(const fs::path& folder) {
-  return is_there(folder / "config.json") && is_there(folder / "tokenizer.json");
 }
 
 /// Searches a folder and its subfolders for texts.
@@ -100,13 +72,11 @@ class Search {
     std::ranges::sort(left_out_);
     std::ranges::sort(commands_);
     std::string others, commands = joined(commands_, "; ");
-    const bool says_encoding = commands.find(" ENCODING ") != commands.npos;
     for (const std::string& name : found_) others += " " + shell_quoted((folder_ / name).native());
     if (!commands_.empty())
       throw Error(ExitCode::data, folder_, " has ", commands_.size(), commands_.size() == 1 ? " text" : " texts",
-                  " in another encoding than UTF-8; convert",
-                  says_encoding ? ", with the ENCODING of its language from iconv -l" : "", " (", commands,
-                  ") and move the originals away", others.empty() ? "" : ", or train without: --text" + others);
+                  " in another encoding than UTF-8; convert (", commands, ") and move the originals away",
+                  others.empty() ? "" : ", or train without: --text" + others);
     if (found_.empty() && left_out_.empty()) throw Error(ExitCode::missing, folder_, " contains no visible files");
     if (found_.empty())
       throw Error(ExitCode::data, folder_, " has no file that is a plain UTF-8 text, only ", some_of(left_out_),
@@ -141,12 +111,10 @@ class Search {
     std::error_code failed;
     const fs::file_type itself = entry.symlink_status(failed).type();
     if (itself == fs::file_type::directory) {
-      if (is_marked_run(entry.path())) return leave_out(name, "a run");
+      if (is_there(entry.path() / "run.json")) return leave_out(name, "a run");
       return is_model_of_transformers(entry.path()) ? leave_out(name, "a model of transformers") : look_into(name);
     }
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
-    if (type == fs::file_type::directory) return leave_out(name, "a link to a folder");
-    if (type == fs::file_type::not_found) return leave_out(name, "a broken link");
     if (type != fs::file_type::regular) return leave_out(name, "not a regular file");
     const std::string bytes = first_bytes(entry.path());
     if (is_output_of_chargpt(bytes)) return leave_out(name, "output of chargpt");
@@ -184,26 +152,13 @@ void list_text(const std::string& name, Units units, std::int64_t most_entries, 
   std::error_code ignored;
   const fs::file_type type = fs::status(path, ignored).type();
   if (type == fs::file_type::not_found) refuse_missing(path);
-  if (type == fs::file_type::fifo || type == fs::file_type::character ||
-      (type == fs::file_type::regular && names_descriptor(path)))
+  if (type == fs::file_type::fifo || type == fs::file_type::character)
     return listing.files.push_back({path, /*once=*/true});
   if (type != fs::file_type::directory) return listing.files.push_back(regular_file(path));
-  if (is_marked_run(path))
+  if (is_there(path / "run.json"))
     throw Error(ExitCode::usage, path,
                 " is a run, not a text; a run is given before the options, and all words after --text are texts");
   Search(path, units, most_entries).run(listing);
-}
-
-/// A notice about files that are listed more than once; "" if there are none.
-std::string repeated_files(const TextListing& listing) {
-  std::set<std::pair<dev_t, ino_t>> seen;
-  std::vector<std::string> repeated;
-  for (const TextFile& file : listing.files) {
-    struct stat status {};
-    if (::stat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    if (!seen.emplace(status.st_dev, status.st_ino).second) repeated.push_back(printable_path(file.path));
-  }
-  return repeated.empty() ? "" : "the text holds the same file more than once: " + some_of(repeated);
 }
 
 }  // namespace
@@ -225,7 +180,6 @@ TextListing list_texts(const Strings& names, Units units, std::int64_t most_entr
     throw Error(ExitCode::usage, "--text - is given twice, and standard input can be read only once; give it once");
   TextListing listing;
   for (const std::string& name : names) list_text(name, units, most_entries, listing);
-  if (std::string line = repeated_files(listing); !line.empty()) listing.notices.push_back(std::move(line));
   return listing;
 }
 

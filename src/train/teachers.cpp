@@ -92,8 +92,7 @@ struct Teachers::Teacher {
 
 void Teachers::refuse_own(const fs::path& run) const {
   for (const auto& teacher : teachers_)
-    if (const fs::path its = run_place(teacher->checkpoint.path, "").run;
-        !its.empty() && whole_path(its) == whole_path(run))
+    if (const fs::path its = run_of(teacher->checkpoint.path); !its.empty() && whole_path(its) == whole_path(run))
       throw Error(ExitCode::usage, "train.teacher: ", teacher->shown, " belongs to this run; name another run");
 }
 

@@ -16,14 +16,10 @@ std::string name_of(std::string_view bytes) {
 
 TEST_CASE("the first bytes of a file tell its kind") {
   CHECK(name_of("\x1F\x8B\x08\0"sv) == "a gzip archive");
-  CHECK(name_of("\xFD\x37zXZ\0\0\4"sv) == "an xz archive");
   CHECK(name_of("\x28\xB5\x2F\xFD\4"sv) == "a Zstandard archive");
-  CHECK(name_of(std::string(257, 'a') + "ustar\0"s) == "a tar archive");
   CHECK(name_of("PK\3\4\x14\0\0\0\x08\0mine.txt"sv) == "a ZIP archive or an Office document");
   CHECK(name_of("%PDF-1.7\n"sv) == "a PDF document");
   CHECK(name_of("\x89PNG\r\n\x1A\n\0"sv) == "a PNG picture");
-  CHECK(name_of("\xFF\xD8\xFF\xE0\0"sv) == "a JPEG picture");
-  CHECK(name_of("\x80\4\x95\0\0\0"sv) == "a Python pickle");
   CHECK(name_of("\x40\0\0\0\0\0\0\0{\"wte\":"sv) == "a safetensors file");
   CHECK(name_of("\xFF\xFE"
                 "a\0b\0"sv) == "UTF-16");

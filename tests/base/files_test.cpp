@@ -92,11 +92,8 @@ TEST_CASE("of what the program keeps only regular files are read, and nothing is
   address.sun_family = AF_UNIX;
   (base + "/socket").copy(address.sun_path, sizeof address.sun_path - 1);
   REQUIRE(::bind(socket, reinterpret_cast<const struct sockaddr*>(&address), sizeof address) == 0);
-  for (const auto& [path, kind] : std::vector<std::pair<std::string, std::string>>{
-           {base, "a folder"}, {base + "/pipe", "a pipe"}, {base + "/socket", "a socket"}, {"/dev/zero", "a device"}}) {
-    const Failure refused{ExitCode::data, path + " is " + kind + ", and should be a regular file"};
-    CHECK(error_of([&path = path] { read_regular_file(path); }) == refused);
-  }
+  for (const std::string& path : {base, base + "/pipe", base + "/socket", std::string("/dev/zero")})
+    CHECK(error_of([&] { read_regular_file(path); }) == data_error(path + " is not a regular file"));
   ::close(socket);
   CHECK(error_of([&] { read_regular_file(folder / "no"); }).code == ExitCode::missing);
   write_file_atomically(folder / "f", "abc");

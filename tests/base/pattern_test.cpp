@@ -25,7 +25,7 @@ TEST_CASE("patterns that make a search try every way to match take no time") {
 }
 
 TEST_CASE("what is no pattern, or too long for one, is refused") {
-  CHECK(complaint("") == "match = \"\" is empty; give a regular expression such as \"wte|lm_head\"");
+  CHECK(complaint("") == "match = \"\" is no regular expression; write one such as \"wte|lm_head\"");
   CHECK(complaint("((") == "match = \"((\" is no regular expression; write one such as \"wte|lm_head\"");
   CHECK(complaint("(a)\\1") == "match = \"(a)\\1\" is no regular expression; write one such as \"wte|lm_head\"");
   CHECK(complaint("(((a{999}){99}){99})").find("is no regular expression") != std::string::npos);

@@ -41,8 +41,7 @@ TEST_CASE("lack of memory on the host is 81, whoever ran out of it") {
       torch_error("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
                   "you tried to allocate 4398046511104 bytes. Error code 12 (Cannot allocate memory)"));
   CHECK(failure.code() == ExitCode::memory);
-  CHECK(std::string_view(failure.what())
-            .starts_with("out of host memory (4398046511104 bytes more were asked for); free some, "));
+  CHECK(std::string_view(failure.what()).starts_with("out of host memory; free some, "));
 }
 
 TEST_CASE("lack of memory on a CUDA device is 81, in the words of the allocator, the runtime and its libraries") {
@@ -52,8 +51,7 @@ TEST_CASE("lack of memory on a CUDA device is 81, in the words of the allocator,
       "free. Process 42 has 138.30 GiB memory in use.";
   const Error failure = failure_of(torch_error(allocator));
   CHECK(failure.code() == ExitCode::memory);
-  CHECK(std::string_view(failure.what())
-            .starts_with("out of device memory (20.00 GiB more were asked for); lower model.block_size, "));
+  CHECK(std::string_view(failure.what()).starts_with("out of device memory; lower model.block_size, "));
   for (const char* message :
        {"CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in the CUDA documentation",
         "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",

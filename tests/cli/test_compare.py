@@ -103,8 +103,7 @@ class ChildrenTest(CompareTest):
         (self.folder / "out").mkdir()
         with open(self.folder / "out/.lock", "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self.assertIn("one with max_seconds or a text from standard input takes one process",
-                          self.fail_with(75, *self.COMMAND, "--max_seconds", "1", "--out", "out"))
+            self.assertIn("out is in use by another process", self.fail_with(75, *self.COMMAND, "--max_seconds", "1", "--out", "out"))
         self.assertEqual([path.name for path in (self.folder / "out").iterdir()], [".lock"])
 
 

@@ -115,7 +115,7 @@ class RoundTripTest(ExchangeTest):
         self.train("bigram", "ladder/bigram", 1)
         self.assertIn("model.type = \"bigram\"", self.fail_with(2, "export", "bigram", "--out", "out"))
 
-    def test_the_card_names_license_text_losses_and_the_command_that_trains_the_same_again(self):
+    def test_the_card_names_license_text_and_losses(self):
         (self.folder / "texts").mkdir()
         shutil.copy(SAMPLE_TEXT, self.folder / "texts")
         self.train("teacher", "default", 2, *SIZE)
@@ -128,8 +128,7 @@ class RoundTripTest(ExchangeTest):
         counted = figures["baselines"]["ngram"]
         for part in ("\nlicense: mit\n", "`texts`, 29,049 characters (CRC-64 of the ids ",
                      f"| this model | {figures['loss']:.4f} | {figures['loss'] / math.log(2):.3f} |",
-                     f"| ngram (order {counted['order']}) | {counted['loss']:.4f} |",
-                     "\nchargpt train chargpt.json --text texts --teacher teacher\n"):
+                     f"| ngram (order {counted['order']}) | {counted['loss']:.4f} |"):
             self.assertIn(part, card)
         self.assertNotRegex(card, r"\|\s*\w+_tokens")  # counts of tokens are not losses
         for name, content in self.contents("out").items():
@@ -137,8 +136,6 @@ class RoundTripTest(ExchangeTest):
         generation, tokenizer = (self.json_of(f"out/{name}.json") for name in ("generation_config", "tokenizer_config"))
         self.assertEqual({name: generation[name] for name in sample}, sample)
         self.assertEqual(tokenizer["model_max_length"], 48)
-        self.succeed("train", "out/chargpt.json", "--text", "texts", "--teacher", "teacher", "--run", "again", "--threads", "1", "--quiet")
-        self.assertEqual(*(self.weights(run, 20) for run in ("mine", "again")))
         self.set_figures("mine", {"checkpoint": {"step": 20}, "loss": "low", "baselines": [1]})
         self.export("mine", "other")
         self.assertNotIn("ngram", (self.folder / "other/README.md").read_text())
@@ -146,7 +143,7 @@ class RoundTripTest(ExchangeTest):
     def test_the_card_says_how_many_steps_the_checkpoint_has_not_how_many_the_run(self):
         self.train("mine", "nanogpt-cpu", 20, *SIZE, "--keep", "3")
         self.export("mine", "out", "--checkpoint", "step-10")
-        self.assertIn(", 10 steps. With the same options", (self.folder / "out/README.md").read_text())
+        self.assertIn(", 10 steps.", (self.folder / "out/README.md").read_text())
 
     def test_the_card_has_the_loss_of_the_weights_that_were_chosen(self):
         self.train("mine", "nanogpt-cpu", 20, *SIZE, "--ema", "0.9")
@@ -196,7 +193,7 @@ class HostileTest(ExchangeTest):
         self.good = self.contents("out")
         self.check_changes(
             "config.json", ({"position": "spiral"}, "position", "spiral"), ({"conv_places": 3}, "conv_places"), ({"conv_width": 5}, "conv_2.weight"),
-            ({"n_layer": 1 << 40}, "n_layer"), ({"n_layer": 900}, "tensors"), ({"norm_eps": "small"}, "norm_eps"),
+            ({"n_layer": 1 << 40}, "n_layer"), ({"n_layer": 900}, "has no tensor"), ({"norm_eps": "small"}, "norm_eps"),
             ({"tie_word_embeddings": True}, "lm_head"), ({"mlp_size": -1}, "mlp_size"))
 
     def test_weights_that_are_no_numbers_overlap_or_are_cut(self):
@@ -221,10 +218,7 @@ class HostileTest(ExchangeTest):
         self.refused("F32, F16 and BF16")
         (self.folder / "out" / "model.safetensors").unlink()
         self.write("out/pytorch_model.bin", "")
-        self.refused("pickle", code=66)
-        self.write("out/model.safetensors.index.json", "{}")
-        (self.folder / "out" / "model.safetensors").unlink()
-        self.refused("several files")
+        self.refused("not as a pickle", code=66)
 
     def test_tokenizers_of_other_than_characters(self):
         model = json.loads(self.good["tokenizer.json"])["model"]

@@ -31,11 +31,10 @@ const std::set<std::string> old_run = {"config.json", "metrics.jsonl", "run.json
 }  // namespace
 
 TEST_CASE_METHOD(TestFolder, "the run of a checkpoint is two folders above it; a file elsewhere has no run") {
-  CHECK(run_place("mine/checkpoints/step-00000020.safetensors", "last").run == fs::path("mine"));
-  CHECK(run_place("checkpoints/step-00000020.safetensors", "last").run == fs::path("."));
-  CHECK(run_place("checkpoints/step-00000020.safetensors", "last").checkpoint == "step-00000020");
-  CHECK(run_place("mine/", "last").checkpoint == "last");
-  CHECK(run_place(write("step-00000020.safetensors"), "last").run.empty());
+  CHECK(run_of("mine/checkpoints/step-00000020.safetensors") == fs::path("mine"));
+  CHECK(run_of("checkpoints/step-00000020.safetensors") == fs::path("."));
+  CHECK(run_of("mine/") == fs::path("mine"));
+  CHECK(run_of(write("step-00000020.safetensors")).empty());
 }
 
 TEST_CASE_METHOD(TestFolder, "a new run gets a folder that is made, locked and marked") {
@@ -83,7 +82,7 @@ TEST_CASE_METHOD(TestFolder, "a folder without a name of its own is not renamed"
 TEST_CASE_METHOD(TestFolder, "a folder of results is never a run's, and one process writes there if it must be alone") {
   const ResultsFolder results(path() / "a/b", /*alone=*/true);
   CHECK(results.path() == path() / "a/b");
-  CHECK_THROWS_WITH(ResultsFolder(path() / "a/b", /*alone=*/true), Catch::Contains("another compare is writing to"));
+  CHECK_THROWS_WITH(ResultsFolder(path() / "a/b", /*alone=*/true), Catch::Contains("is in use by another process"));
   mark_run(path() / "a");
   CHECK_THROWS_WITH(ResultsFolder(path() / "a", /*alone=*/false), Catch::Contains("contains a run"));
 }

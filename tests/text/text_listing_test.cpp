@@ -90,8 +90,8 @@ TEST_CASE_METHOD(WorkingFolder, "pipes, sockets and links to folders are left ou
   fs::create_symlink("../elsewhere/b", "book/to-file");
   const TextListing listing = list_texts({"book"}, Units::characters);
   CHECK(names_of(listing) == Names{"a", "to-file"});
-  CHECK(listing.notices == Names{"book: left out as no text: link (a link to a folder), loop (a link to a folder), "
-                                 "lost (a broken link) and 2 more"});
+  CHECK(listing.notices == Names{"book: left out as no text: link (not a regular file), loop (not a regular file), "
+                                 "lost (not a regular file) and 2 more"});
   fs::create_directory_symlink("book", "named");
   CHECK(files_of("named") == Names{"a", "to-file"});
 }
@@ -109,14 +109,6 @@ TEST_CASE_METHOD(WorkingFolder, "names with line ends, and names that are not UT
   const TextListing listing = list_texts({"book"}, Units::characters);
   CHECK(listing.notices == Names{"book: left out as no text: \\xFF\\x1B[31m (binary)"});
   CHECK(files_of("book") == Names{"one\ntwo"});
-}
-
-TEST_CASE_METHOD(WorkingFolder, "a file that is there twice is said") {
-  write("book/a", "one");
-  write("book/b", "two");
-  const TextListing listing = list_texts({"book", "book/a"}, Units::characters);
-  CHECK(listing.files.size() == 3);
-  CHECK(listing.notices == Names{"the text holds the same file more than once: book/a"});
 }
 
 TEST_CASE_METHOD(WorkingFolder, "a file that has gone since it was listed is an error with its name") {
@@ -147,17 +139,6 @@ TEST_CASE("standard input that is closed is an error") {
   const ClosedInput closed;
   CHECK(error_of([] { standard_input_bytes(1); }) ==
         Failure{ExitCode::io, "cannot read standard input: Bad file descriptor"});
-}
-
-TEST_CASE_METHOD(WorkingFolder, "a file under the name of an open descriptor is one that can be read only once") {
-  write("text", "x");
-  const ClosedInput closed;
-  REQUIRE(::open("text", O_RDONLY) == STDIN_FILENO);
-  for (const std::string name : {"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}) {
-    const TextListing listing = list_texts({name}, Units::characters);
-    CHECK_FALSE(listing.repeatable());
-    CHECK(load_listed(listing, {}).all().size() == 1);
-  }
 }
 
 TEST_CASE("short names of texts") {

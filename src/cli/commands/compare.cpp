@@ -369,7 +369,7 @@ Corpus text_of_runs(const Arguments& arguments) {
   for (const std::string& name : arguments.presets) {
     Checkpoint checkpoint = load_checkpoint(name, "last");
     if (!first) {
-      corpus = text_of_run(checkpoint, checkpoint.config.config.data, run_place(name, "").run, arguments.output, false);
+      corpus = text_of_run(checkpoint, checkpoint.config.config.data, run_of(name), arguments.output, false);
       first = std::move(checkpoint);
       continue;
     }

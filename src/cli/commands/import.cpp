@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/runs/run_text.h"
 #include "cli/version.h"
+#include "config/document.h"
 #include "exchange/huggingface.h"
 #include "network/model_types.h"
 #include "report/format.h"
@@ -33,7 +34,7 @@ struct Arguments {
 
 void refuse_other_than_transformers(const fs::path& path) {
   if (!is_there(path)) throw Error(ExitCode::missing, printable_path(path), " does not exist");
-  if (is_huggingface(path)) return;
+  if (is_model_of_transformers(path)) return;
   throw Error(
       ExitCode::data, printable_path(path),
       is_run(path) ? " is a run already" : " is not a folder that transformers saved",

@@ -95,8 +95,8 @@ Report report_of(const fs::path& run, const SameTraining& same, const fs::path& 
 }
 
 Report reproduce(const Arguments& arguments) {
-  const auto [run, checkpoint] = run_place(arguments.run, "");
-  if (!checkpoint.empty())
+  const fs::path run = run_of(arguments.run);
+  if (run != without_final_slash(arguments.run))
     throw Error(ExitCode::usage, printable(arguments.run),
                 " is one checkpoint, but reproduce repeats a whole training; pass the run's folder, ", run);
   const Checkpoint last = last_of_whole_run(run);

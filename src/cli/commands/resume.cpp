@@ -34,8 +34,8 @@ struct Arguments : TrainingArguments {
 
 /// Returns the run folder. Throws Error usage for one checkpoint, with the way to resume from an earlier step.
 std::filesystem::path run_to_resume(const std::string& given) {
-  const auto [run, checkpoint] = run_place(given, "");
-  if (!run.empty() && checkpoint.empty()) return run;
+  const std::filesystem::path run = run_of(given);
+  if (run == without_final_slash(given)) return run;
   throw Error(ExitCode::usage, printable(given),
               " is one checkpoint, but resume continues the last one of a run. To resume from an earlier step: cp -r ",
               run.empty() ? "RUN" : shell_quoted(run.native()),
@@ -81,9 +81,7 @@ void note_edited_config(const Checkpoint& from, const std::filesystem::path& run
 /// Call before writing anything there, even a lock. A symbolic link as run.json means that the run was tampered with.
 void refuse_what_is_no_run(const std::filesystem::path& run) {
   if (is_run(run) || std::filesystem::is_symlink(run / "run.json")) return refuse_replaced(run);
-  const std::string near = runs_near(run);
-  throw Error(ExitCode::missing, printable_path(run), " is not a run folder",
-              near.empty() ? "; to list those in runs/: chargpt runs" : near);
+  throw Error(ExitCode::missing, run, " is not a run folder", runs_near(run));
 }
 
 /// Throws Error data if an imported run lacks the state of its optimizer, or its text.

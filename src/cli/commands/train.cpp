@@ -113,7 +113,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
 std::string config_named(const Arguments& arguments) {
   if (!arguments.preset.empty()) return arguments.preset;
   if (arguments.init_from.empty()) return default_preset;
-  const std::filesystem::path config = run_place(arguments.init_from, "").run / "config.json";
+  const std::filesystem::path config = run_of(arguments.init_from) / "config.json";
   return is_file(config) ? config.string() : default_preset;
 }
 

@@ -57,8 +57,8 @@ struct Watched {
 };
 
 /// Returns the run folder. Throws Error missing, as other commands do, if there is no run.
-fs::path run_of(const std::string& argument) {
-  const fs::path run = run_place(argument, "").run;
+fs::path run_to_watch(const std::string& argument) {
+  const fs::path run = run_of(argument);
   if (run.empty()) throw Error(ExitCode::usage, printable(argument), " is one checkpoint; watch reads a run folder");
   if (!is_run(run)) expect_run(run);
   refuse_newer_run(run);
@@ -134,7 +134,7 @@ void watch_live(Watched& watched, const Arguments& arguments) {
 }
 
 void run_watch(const Arguments& arguments) {
-  Watched watched{.run = run_of(arguments.run)};
+  Watched watched{.run = run_to_watch(arguments.run)};
   const bool to_terminal = isatty(STDOUT_FILENO) != 0;
   if (repaints(STDOUT_FILENO) && !arguments.once) watch_live(watched, arguments);
   watched.look();

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
   const Config& config = checkpoint.config.config;
-  const fs::path run = run_place(path, "").run;
+  const fs::path run = run_of(path);
   Json json = {{"run", run.string()}, {"leaks", leaks(config.model)}, {"text", text_of(checkpoint.state, config.data)}};
   json.update(outcome_json(checkpoint.state, config.data, ending_of(run, checkpoint.state)));
   json["text_crc64"] = json_hex(checkpoint.state.data.crc64);

@@ -74,7 +74,7 @@ JoinedRuns load_runs(const JoinedArguments& arguments) {
 void refuse_twice(const std::vector<std::string>& runs) {
   std::set<std::filesystem::path> seen;
   for (const std::string& given : runs) {
-    const std::filesystem::path run = run_place(given, "").run;
+    const std::filesystem::path run = run_of(given);
     std::error_code ignored;
     if (!seen.insert(std::filesystem::weakly_canonical(run.empty() ? std::filesystem::path(given) : run, ignored))
              .second)
