@@ -9,21 +9,32 @@
 
 namespace chargpt {
 
-/// The parts of some texts that occur in a source.
-struct CopiedText {
-  /// For each token, the length of the longest stretch that ends with it, within its text, and occurs in the source; 0
-  /// if the token itself does not occur there.
-  std::vector<std::int64_t> match;
-  /// The longest stretch: its length, the index of its text, its first token, and its first occurrence in the source.
-  std::int64_t longest = 0, text = 0, begin = 0, source_begin = 0;
+/// Compares texts with a source. Each call reads the source; longest() reads it once per bit of the longest text's
+/// size.
+class CopiedText {
+ public:
+  /// The ids of `source` must outlive it.
+  CopiedText(std::span<const std::vector<std::int64_t>> texts, TokenView source);
 
   /// Fraction of all tokens that are in a stretch of at least `length` tokens that occurs in the source.
   double copied_share(std::int64_t length) const;
-};
 
-/// Reads the source once, with an automaton of all stretches of the texts: about 200 bytes per token of the texts, for
-/// any length of the source. Source: suffix automata, Blumer et al., "The smallest automaton recognizing the subwords
-/// of a text" (1985).
-CopiedText copied_text(std::span<const std::vector<std::int64_t>> texts, TokenView source);
+  /// A stretch of a text that occurs in the source, and where it first does.
+  struct Copy {
+    std::vector<std::int64_t> ids;
+    std::int64_t source_begin = 0;
+    std::int64_t length() const { return std::ssize(ids); }
+  };
+  /// The first of the longest stretches; empty if nothing occurs in the source.
+  Copy longest() const;
+
+ private:
+  Copy first_copy(std::int64_t length) const;
+  TokenView text() const { return {joined_.data(), sizeof joined_[0], std::ssize(joined_)}; }
+
+  std::vector<std::uint32_t> joined_;  ///< the texts, each followed by an id that the source cannot have
+  std::vector<std::int64_t> sizes_;    ///< of the texts
+  TokenView source_;
+};
 
 }  // namespace chargpt

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 #include "base/quote.h"
 #include "report/format.h"
@@ -38,31 +37,6 @@ void each_stretch(TokenView tokens, std::int64_t length, const Visit& visit) {
   });
 }
 
-/// Marks the tokens of `scored` in stretches that occur in `train`.
-void mark_stretches(TokenView scored, TokenView train, std::vector<bool>& shared) {
-  const std::int64_t length = std::min(shared_stretch, scored.size());
-  if (2 * length < shared_stretch) return;
-  std::vector<std::uint64_t> hashes;
-  each_stretch(scored, length, [&](std::uint64_t hash) { hashes.push_back(hash); });
-  std::ranges::sort(hashes);
-  std::vector<bool> maybe(std::bit_ceil(32 * hashes.size())), met(hashes.size());  // indexed by the low bits; by index
-  for (const std::uint64_t hash : hashes) maybe[hash & (maybe.size() - 1)] = true;
-  const auto first_of = [&](std::uint64_t hash) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(hashes, hash) - hashes.begin());
-  };
-  each_stretch(train, length, [&](std::uint64_t hash) {
-    if (!maybe[hash & (maybe.size() - 1)]) return;
-    if (const std::size_t found = first_of(hash); found < hashes.size() && hashes[found] == hash) met[found] = true;
-  });
-  std::int64_t begin = 0, marked = 0;  // tokens before `marked` are done
-  each_stretch(scored, length, [&](std::uint64_t hash) {
-    if (met[first_of(hash)])
-      for (marked = std::max(marked, begin); marked < begin + length; ++marked)
-        shared[static_cast<std::size_t>(marked)] = true;
-    ++begin;
-  });
-}
-
 /// Documents may be shorter than a stretch, and have different neighbours in the two texts.
 void mark_documents(TokenView scored, TokenView train, std::vector<bool>& shared) {
   if (scored.document() == TokenView::no_document) return;
@@ -77,9 +51,43 @@ void mark_documents(TokenView scored, TokenView train, std::vector<bool>& shared
 
 }  // namespace
 
+void find_stretches(TokenView text, TokenView source, std::int64_t length,
+                    const std::function<void(std::int64_t begin, std::int64_t found)>& visit) {
+  std::vector<std::uint64_t> hashes;
+  each_stretch(text, length, [&](std::uint64_t hash) { hashes.push_back(hash); });
+  std::ranges::sort(hashes);
+  std::vector<bool> maybe(std::bit_ceil(32 * hashes.size()));  // indexed by the low bits
+  std::vector<std::int64_t> first(hashes.size(), -1);
+  for (const std::uint64_t hash : hashes) maybe[hash & (maybe.size() - 1)] = true;
+  const auto index_of = [&](std::uint64_t hash) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(hashes, hash) - hashes.begin());
+  };
+  std::int64_t begin = 0;
+  each_stretch(source, length, [&](std::uint64_t hash) {
+    const std::int64_t here = begin++;
+    if (!maybe[hash & (maybe.size() - 1)]) return;
+    const std::size_t index = index_of(hash);
+    if (index < hashes.size() && hashes[index] == hash && first[index] < 0) first[index] = here;
+  });
+  begin = 0;
+  each_stretch(text, length, [&](std::uint64_t hash) { visit(begin++, first[index_of(hash)]); });
+}
+
+std::vector<bool> tokens_in_copies(TokenView text, TokenView source, std::int64_t length) {
+  std::vector<bool> copied(static_cast<std::size_t>(text.size()));
+  std::int64_t marked = 0;  // tokens before it are done
+  find_stretches(text, source, length, [&](std::int64_t begin, std::int64_t found) {
+    if (found < 0) return;
+    for (marked = std::max(marked, begin); marked < begin + length; ++marked)
+      copied[static_cast<std::size_t>(marked)] = true;
+  });
+  return copied;
+}
+
 std::int64_t shared_tokens(TokenView scored, TokenView train) {
   std::vector<bool> shared(static_cast<std::size_t>(scored.size()));
-  mark_stretches(scored, train, shared);
+  if (const std::int64_t length = std::min(shared_stretch, scored.size()); 2 * length >= shared_stretch)
+    shared = tokens_in_copies(scored, train, length);
   mark_documents(scored, train, shared);
   return std::ranges::count(shared, true);
 }

@@ -53,13 +53,13 @@ struct WrittenDocuments {
 
 /// Samples and held-out text compared with the train split.
 struct Audit {
-  CopiedText samples, held_out;
   Texts texts;  ///< the samples, without the ends of documents
   std::optional<WrittenDocuments> documents;
+  double copied = 0, held_out_copied = 0;  ///< shares of tokens in copied stretches
+  CopiedText::Copy longest;                ///< of the samples
+  std::int64_t held_out_longest = 0;
   double train_loss = 0, val_loss = 0;  ///< estimates
   std::int64_t shared = 0;              ///< tokens of the validation split that also appear in the train split
-  double copied() const { return samples.copied_share(copied_stretch); }
-  double held_out_copied() const { return held_out.copied_share(copied_stretch); }
 };
 
 std::int64_t document_of(const LoadedRun& run) {
@@ -126,14 +126,20 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
   return texts;
 }
 
+void compare_with_train(Audit& audit, const CopiedText& samples, const CopiedText& held_out) {
+  audit.copied = samples.copied_share(copied_stretch);
+  audit.held_out_copied = held_out.copied_share(copied_stretch);
+  audit.longest = samples.longest();
+  audit.held_out_longest = held_out.longest().length();
+}
+
 Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus) {
   Audit result;
   WorkLine line(arguments.output);
   result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
   if (document_of(run) >= 0) result.documents = written_documents(result.texts, corpus);
-  result.samples = copied_text(result.texts, corpus.train());
-  const auto held_out = held_out_like(arguments, corpus.val());
-  result.held_out = copied_text(held_out, corpus.train());
+  compare_with_train(result, CopiedText(result.texts, corpus.train()),
+                     CopiedText(held_out_like(arguments, corpus.val()), corpus.train()));
   result.shared = shared_tokens(corpus.val(), corpus.train());
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
@@ -147,8 +153,8 @@ Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corp
 /// The conclusion, in one sentence.
 std::string verdict(const Audit& audit) {
   const double recited = audit.documents ? audit.documents->recited() : 0;
-  if (audit.copied() >= 0.5 || recited >= 0.5) return "It mostly recites its training text.";
-  if (audit.copied() >= 0.05 + 2 * audit.held_out_copied() || recited >= 0.2)
+  if (audit.copied >= 0.5 || recited >= 0.5) return "It mostly recites its training text.";
+  if (audit.copied >= 0.05 + 2 * audit.held_out_copied || recited >= 0.2)
     return "It recites its training text in part.";
   return "It writes text of its own.";
 }
@@ -190,21 +196,21 @@ Report report_of(const LoadedRun& run, const Audit& audit, const std::string& lo
   const std::string unit = unit_word(run.config().data.units);
   Report report({{"verdict", verdict(audit)},
                  {"checkpoint", checkpoint_json(run)},
-                 {"copied_share", audit.copied()},
-                 {"held_out_copied_share", audit.held_out_copied()},
+                 {"copied_share", audit.copied},
+                 {"held_out_copied_share", audit.held_out_copied},
                  {"copied_stretch", copied_stretch},
-                 {"longest", {{"characters", audit.samples.longest}, {"place", audit.samples.source_begin}}},
-                 {"held_out_longest", audit.held_out.longest},
+                 {"longest", {{"characters", audit.longest.length()}, {"place", audit.longest.source_begin}}},
+                 {"held_out_longest", audit.held_out_longest},
                  {"train_loss", audit.train_loss},
                  {"val_loss", audit.val_loss},
                  {"exact", false},
                  {"val_tokens_in_train", audit.shared}});
   add_text(report.json["longest"], "text", longest);
   Table table({"copied from the training text by", "samples", "held-out text"});
-  table.add(
-      {"longest stretch, in " + unit + "s", format_count(audit.samples.longest), format_count(audit.held_out.longest)});
-  table.add({fmt::format("share of the text, in stretches of {} or more", copied_stretch),
-             format_percent(audit.copied()), format_percent(audit.held_out_copied())});
+  table.add({"longest stretch, in " + unit + "s", format_count(audit.longest.length()),
+             format_count(audit.held_out_longest)});
+  table.add({fmt::format("share of the text, in stretches of {} or more", copied_stretch), format_percent(audit.copied),
+             format_percent(audit.held_out_copied)});
   report.add(std::move(table));
   report.say("\nthe longest stretch of the samples:\n");
   report.draw(quoted_stretch(longest));
@@ -237,9 +243,7 @@ Report run_audit(const Arguments& given) {
     throw Error(ExitCode::data,
                 "the run has no validation split to compare with; train one with data.val_fraction above 0");
   const Audit result = audit(arguments, run, corpus);
-  const auto& text = result.texts[static_cast<std::size_t>(result.samples.text)];
-  const std::string longest = run.checkpoint.vocabulary.decode(
-      {text.begin() + result.samples.begin, text.begin() + result.samples.begin + result.samples.longest});
+  const std::string longest = run.checkpoint.vocabulary.decode(result.longest.ids);
   return report_of(run, result, longest, corpus.val().size());
 }
 
