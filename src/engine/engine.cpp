@@ -35,10 +35,7 @@ void Engine::score(const WindowBatch& windows, std::span<float> losses) {
   if (!team_ || team_->threads() != threads) {
     scoring_plan_ = plan_in(arena_, model_, vocab_size_, train_, cpu::Packing::forward);
     team_ = std::make_unique<cpu::ForwardTeam>(scoring_plan_, arena_.values.data(), threads);
-  } else if (!is_packed_) {
-    team_->pack();
   }
-  is_packed_ = true;
   team_->losses(windows, losses);
 }
 

@@ -79,7 +79,7 @@ class Engine : public WindowScorer {
   /// Applies the gradients and increments the arena's number of updates.
   virtual void update(const UpdateContext& context) {
     chargpt::update(arena_, context);
-    is_packed_ = false;
+    change_weights();
   }
   /// Updates the averages, if any, after an update of the weights.
   virtual void average(double decay) { follow_averages(arena_, decay); }
@@ -87,14 +87,14 @@ class Engine : public WindowScorer {
   /// Swaps weights and averages.
   virtual void swap_averages() {
     chargpt::swap_averages(arena_);
-    is_packed_ = false;
+    change_weights();
   }
 
   virtual void give_gradients() {}
   virtual void take_gradients() {}
   /// give_back() and take_over() copy weights, moments and averages.
   virtual void give_back() {}
-  virtual void take_over() { is_packed_ = false; }
+  virtual void take_over() { change_weights(); }
   /// Waits for all queued work of the device, for timing.
   virtual void synchronize() {}
 
@@ -104,12 +104,15 @@ class Engine : public WindowScorer {
   ParameterArena& arena_;
 
  private:
+  void change_weights() {
+    if (team_) team_->take_weights();
+  }
+
   const ModelConfig& model_;
   const TrainConfig& train_;
   std::int64_t vocab_size_;
   cpu::Plan scoring_plan_;
   std::unique_ptr<cpu::ForwardTeam> team_;  ///< created by the first score()
-  bool is_packed_ = false;
 };
 
 /// Tokens that a GPU scores per call: its memory is larger than a CPU's caches, and it waits less for the host.

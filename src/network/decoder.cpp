@@ -16,6 +16,7 @@ Decoder::Decoder(ForwardTeam& team)
 }
 
 void Decoder::reserve(std::int64_t sequences) {
+  team_.pack();
   for (Forward& pass : team_.passes()) pass.prepare_chunks();
   slots_.resize(static_cast<std::size_t>(sequences));
   std::iota(slots_.begin(), slots_.end(), 0);

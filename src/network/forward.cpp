@@ -444,12 +444,14 @@ ForwardTeam::ForwardTeam(const Plan& plan, const float* values, int threads)
 }
 
 void ForwardTeam::pack() {
+  if (std::exchange(is_packed_, true)) return;
   on_threads(threads_, [this](int thread) { pack_weights(plan_, weights_, /*bf16=*/nullptr, thread, threads_); });
 }
 
 /// Calls work(forward, slice) on each thread with a part of the windows.
 template <class Work>
 void ForwardTeam::on_parts(const WindowBatch& windows, const Work& work) {
+  pack();
   check_windows(windows, plan_.vocab_size, plan_.block_size);
   on_threads(threads_, [&](int thread) {
     const Part part = part_of(windows.B(), threads_, thread);

@@ -274,7 +274,9 @@ class ForwardTeam {
  public:
   /// `plan` and `values` must outlive it.
   ForwardTeam(const Plan& plan, const float* values, int threads);
-  /// Packs the weights again. Call it after each change of the values.
+  /// Call it after each change of the values: the next pack() packs them again.
+  void take_weights() { is_packed_ = false; }
+  /// Packs the weights if they have changed. losses() and logits() call it.
   void pack();
 
   const Plan& plan() const { return plan_; }
@@ -295,6 +297,7 @@ class ForwardTeam {
   int threads_;
   ModelWeights weights_;
   std::vector<Forward> passes_;
+  bool is_packed_ = false;
 };
 
 }  // namespace chargpt::cpu

@@ -12,55 +12,30 @@ constexpr double alpha = 0.999, eps = 1e-8;
 
 }  // namespace
 
+LearningModel::LearningModel(const InferenceModel& trained)
+    : values(trained.plan().floats), model(trained.config(), trained.plan(), values.data()) {
+  std::copy_n(trained.values(), values.size(), values.data());
+}
+
 AdaptiveNetwork::AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation)
-    : adaptation_(adaptation),
-      plan_(cpu::plan_of(trained.config(), trained.vocab_size(), cpu::Packing::both)),
-      trained_(plan_.floats),
-      values_(plan_.floats),
-      gradients_(plan_.floats),
-      squares_(plan_.floats),
-      model_(trained.config(), cpu::plan_of(trained.config(), trained.vocab_size()), values_.data()),
-      network_(model_, threads),
-      weights_{.values = values_.data(), .packed = cpu::AlignedFloats(plan_.packed_floats)},
+    : LearningModel(trained),
+      NetworkPredictor(model, threads),
+      adaptation_(adaptation),
+      plan_(cpu::plan_of(model.config(), model.vocab_size(), cpu::Packing::both)),
+      trained_(values.copy()),
+      gradients_(values.size()),
+      squares_(values.size()),
+      weights_{.values = values.data(), .packed = cpu::AlignedFloats(plan_.packed_floats)},
       pass_(plan_, weights_),
-      losses_(static_cast<std::size_t>(trained.block_size())) {
-  std::copy_n(trained.values(), plan_.floats, trained_.data());
-  std::ranges::copy(trained_.all(), values_.data());
+      losses_(static_cast<std::size_t>(model.block_size())) {
   pack();
 }
 
 /// Packs the current weights.
 void AdaptiveNetwork::pack() {
   cpu::pack_weights(plan_, weights_, /*bf16=*/nullptr, 0, 1);
-  network_is_behind_ = true;
+  take_weights();
 }
-
-// ---- prediction
-
-/// The predictor with the current weights.
-NetworkPredictor& AdaptiveNetwork::network() {
-  if (network_is_behind_) network_.take_weights();
-  network_is_behind_ = false;
-  return network_;
-}
-
-Predictor::Rows AdaptiveNetwork::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
-  return network().start(ids, sequences);
-}
-
-Predictor::Rows AdaptiveNetwork::advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) {
-  return network().advance(rows, ids);
-}
-
-void AdaptiveNetwork::logits(const WindowBatch& windows, std::span<float> logits) {
-  network().logits(windows, logits);
-}
-
-void AdaptiveNetwork::score(const WindowBatch& windows, std::span<float> losses) {
-  network().score(windows, losses);
-}
-
-// ---- learning
 
 /// Computes losses_ of the window, and `logits` unless null, before the step.
 void AdaptiveNetwork::step(const TokenView& tokens, const WindowCut::Window& window, float* logits) {
@@ -97,8 +72,8 @@ void AdaptiveNetwork::update() {
       .kept = 1,
       .step = static_cast<float>(adaptation_.rate),
       .inverse_root = static_cast<float>(1 / std::sqrt(1 - std::pow(alpha, static_cast<double>(steps_))))};
-  kernels.adamw(by, plan_.floats, gradients_.data(), values_.data(), gradients_.data(), squares_.data());
-  kernels.lerp(static_cast<float>(adaptation_.decay), plan_.floats, trained_.data(), values_.data());
+  kernels.adamw(by, values.size(), gradients_.data(), values.data(), gradients_.data(), squares_.data());
+  kernels.lerp(static_cast<float>(adaptation_.decay), values.size(), trained_.data(), values.data());
   pack();
 }
 

@@ -22,19 +22,18 @@ struct Adaptation {
   double rate = 2e-4, decay = 5e-4;
 };
 
-class AdaptiveNetwork : public Predictor {
+/// Weights that learn, as a model: a base class, so that it exists before the predictor that uses it.
+struct LearningModel {
+  explicit LearningModel(const InferenceModel& trained);
+  cpu::AlignedFloats values;  ///< w, at first a copy
+  InferenceModel model;       ///< uses `values`
+};
+
+class AdaptiveNetwork : private LearningModel, public NetworkPredictor {
  public:
   /// Starts with a copy of the weights of `trained`, which do not change. Windows to learn from are computed on one
   /// thread, other windows on `threads`.
   AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation);
-
-  std::int64_t vocab_size() const override { return model_.vocab_size(); }
-  std::int64_t block_size() const override { return model_.block_size(); }
-  Rows start(std::span<const std::int64_t> ids, std::int64_t sequences) override;
-  Rows advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) override;
-  std::int64_t at_once() const override { return network_.at_once(); }
-  void logits(const WindowBatch& windows, std::span<float> logits) override;
-  void score(const WindowBatch& windows, std::span<float> losses) override;
 
   /// One forward pass computes the losses or logits and the gradient of the step.
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
@@ -44,14 +43,10 @@ class AdaptiveNetwork : public Predictor {
   void pack();
   void step(const TokenView& tokens, const WindowCut::Window& window, float* logits);
   void update();
-  NetworkPredictor& network();
 
   Adaptation adaptation_;
-  cpu::Plan plan_;
-  cpu::AlignedFloats trained_, values_, gradients_, squares_;  ///< w0, w, g and v, in the layout of the plan
-  InferenceModel model_;                                       ///< uses values_
-  NetworkPredictor network_;
-  bool network_is_behind_ = false;
+  cpu::Plan plan_;                                    ///< with the offsets of the model's plan
+  cpu::AlignedFloats trained_, gradients_, squares_;  ///< w0, g and v
   cpu::ModelWeights weights_;
   cpu::ForwardBackward pass_;
   std::vector<float> losses_;  ///< (T)

@@ -33,7 +33,7 @@ NetworkPredictor::NetworkPredictor(const InferenceModel& model, int threads, Con
 NetworkPredictor::~NetworkPredictor() = default;
 
 void NetworkPredictor::take_weights() {
-  if (team_) team_->pack();
+  if (team_) team_->take_weights();
 }
 
 // ---- sequences

@@ -40,8 +40,6 @@ class Predictor : public WindowScorer {
   std::int64_t tokens_at_once() const override { return logits_at_once(WindowScorer::tokens_at_once(), vocab_size()); }
   /// Computes the logits of every position of the windows: (B, T, V), float32. Throws the errors of check_windows().
   virtual void logits(const WindowBatch& windows, std::span<float> logits) = 0;
-  /// Computes the losses in nats with logits().
-  void score(const WindowBatch& windows, std::span<float> losses) override;
 
   /// Computes the losses of targets [from, to) of one window, (to - from), before learning from them; an adaptive
   /// predictor then learns from them.

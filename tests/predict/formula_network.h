@@ -20,6 +20,7 @@ class FormulaNetwork : public Predictor {
       for (std::int64_t t = 0; t < windows.T; ++t)
         for (std::int64_t v = 0; v < symbols_; ++v) *at++ = logit(windows.tokens[start + t], t, v);
   }
+  void score(const WindowBatch&, std::span<float>) override { FAIL("only its logits are needed"); }
 
  private:
   static float logit(std::int64_t id, std::int64_t t, std::int64_t v) {

@@ -36,6 +36,7 @@ class WindowLogits : public Predictor {
   }
   std::int64_t at_once() const override { return most_at_once; }
   void logits(const WindowBatch&, std::span<float>) override { FAIL("nothing is scored here"); }
+  void score(const WindowBatch&, std::span<float>) override { FAIL("nothing is scored here"); }
 
   std::int64_t most_at_once = 1000;
   std::vector<std::int64_t> batch_sizes;
