@@ -38,28 +38,21 @@ void use_threads() {
 /// Weights stay float32.
 class PrecisionScope {
  public:
-  PrecisionScope(const torch::Device& device, Dtype dtype) : device_(device.type()) {
+  PrecisionScope(const torch::Device& device, Dtype dtype) : device_(device.type()) { set(dtype); }
+  ~PrecisionScope() { set(Dtype::float32); }
+  PrecisionScope(const PrecisionScope&) = delete;
+  PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+ private:
+  void set(Dtype dtype) const {
     at::globalContext().setAllowTF32CuBLAS(dtype == Dtype::tf32);
     at::autocast::set_autocast_enabled(device_, dtype == Dtype::bfloat16);
     at::autocast::set_autocast_dtype(device_, torch::kBFloat16);
     // A cached bfloat16 copy of a weight would outlive the update of the weight.
     at::autocast::set_autocast_cache_enabled(false);
   }
-  ~PrecisionScope() {
-    at::globalContext().setAllowTF32CuBLAS(tf32_before_);
-    at::autocast::set_autocast_enabled(device_, autocast_before_);
-    at::autocast::set_autocast_dtype(device_, autocast_dtype_before_);
-    at::autocast::set_autocast_cache_enabled(cache_before_);
-  }
-  PrecisionScope(const PrecisionScope&) = delete;
-  PrecisionScope& operator=(const PrecisionScope&) = delete;
 
- private:
   torch::DeviceType device_;
-  bool tf32_before_ = at::globalContext().allowTF32CuBLAS();
-  bool autocast_before_ = at::autocast::is_autocast_enabled(device_);
-  bool cache_before_ = at::autocast::is_autocast_cache_enabled();
-  torch::ScalarType autocast_dtype_before_ = at::autocast::get_autocast_dtype(device_);
 };
 
 class Silence : public c10::WarningHandler {

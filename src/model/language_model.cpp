@@ -50,26 +50,21 @@ void LanguageModel::begin(const Tensor& ids, ForwardPass& pass) const {
 // ---- dropout
 
 Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer,
-                    std::int64_t begin_element) {
-  constexpr std::int64_t words = 4;
+                    std::int64_t first) {
   Tensor mask = at::empty(shape, at::kFloat);
   float* const values = mask.mutable_data_ptr<float>();
-  const std::int64_t count = mask.numel();
   const auto first_kept = static_cast<std::uint64_t>(std::ldexp(rate, 32));
   const auto kept = static_cast<float>(1.0 / (1.0 - rate));
   const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
-  const std::int64_t end_element = begin_element + count;
-  at::parallel_for(
-      begin_element / words, (end_element + words - 1) / words, 4096, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t block = begin; block < end; ++block) {
-          const auto random =
-              philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), layer, 0}, key);
-          const std::int64_t from = std::max(begin_element, block * words),
-                             to = std::min(end_element, (block + 1) * words);
-          for (std::int64_t i = from; i < to; ++i)
-            values[i - begin_element] = random[static_cast<std::size_t>(i % words)] >= first_kept ? kept : 0.0F;
-        }
-      });
+  at::parallel_for(0, mask.numel(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+    std::array<std::uint32_t, 4> random{};
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto element = static_cast<std::uint64_t>(first + i), block = element / 4;
+      if (i == begin || element % 4 == 0)
+        random = philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), layer, 0}, key);
+      values[i] = random[element % 4] >= first_kept ? kept : 0.0F;
+    }
+  });
   return mask;
 }
 
