@@ -112,6 +112,7 @@ class Runner {
     if (!prepare(run, corpus_)) return false;
     waiting_.erase(next);
     if (const Ending ending = ending_of_run(run.folder); ending != Ending::unknown) {
+      if (told_) std::this_thread::sleep_for(std::chrono::milliseconds(200));  // another process may be marking it
       hooks_.ended(run, ending, /*reused=*/true);
       return true;
     }

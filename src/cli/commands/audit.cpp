@@ -126,20 +126,17 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
   return texts;
 }
 
-void compare_with_train(Audit& audit, const CopiedText& samples, const CopiedText& held_out) {
-  audit.copied = samples.copied_share(copied_stretch);
-  audit.held_out_copied = held_out.copied_share(copied_stretch);
-  audit.longest = samples.longest();
-  audit.held_out_longest = held_out.longest().length();
-}
-
 Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus) {
   Audit result;
   WorkLine line(arguments.output);
   result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
   if (document_of(run) >= 0) result.documents = written_documents(result.texts, corpus);
-  compare_with_train(result, CopiedText(result.texts, corpus.train()),
-                     CopiedText(held_out_like(arguments, corpus.val()), corpus.train()));
+  const Texts held_out_texts = held_out_like(arguments, corpus.val());
+  const CopiedText samples(result.texts, corpus.train()), held_out(held_out_texts, corpus.train());
+  result.copied = samples.copied_share(copied_stretch);
+  result.held_out_copied = held_out.copied_share(copied_stretch);
+  result.longest = samples.longest();
+  result.held_out_longest = held_out.longest().length();
   result.shared = shared_tokens(corpus.val(), corpus.train());
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
