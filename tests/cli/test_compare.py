@@ -191,7 +191,7 @@ class FormsTest(CompareTest):
     def test_what_a_terminal_shows_meanwhile_fits_it(self):
         for columns in (60, 80):
             shown = self.fitting_screen(columns, "compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2",
-                                        "--out", f"out{columns}", *TINY[:-3], "--max_iters", "400")
+                                        "--out", f"out{columns}", *TINY[:-3], "--max_iters", "1000")
             self.assertIn("run 4 of 4: ladder/attention n_head=2", shown)
             self.assertIn(" left  best val ", shown)  # the child's line
 
