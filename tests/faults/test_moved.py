@@ -19,7 +19,7 @@ class MovedTest(FaultTest):
 
     def test_a_folder_above_is_renamed_and_another_run_takes_the_old_name(self):
         run, moved = self.folder / "runs/run", self.folder / "old/run"
-        rarely = ["--eval_interval", "40", *SAVES[2:]]  # stopped between two saves
+        rarely = ["--eval_interval", "400", *SAVES[2:]]  # stopped between two saves
         process = self.endless("runs/run", *rarely)
         process.send_signal(signal.SIGSTOP)
         (self.folder / "runs").rename(self.folder / "old")
