@@ -1,6 +1,5 @@
 // `chargpt audit RUN`: whether a model recites its training text.
 #include <spdlog/fmt/fmt.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>

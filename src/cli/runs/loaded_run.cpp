@@ -1,7 +1,5 @@
 #include "cli/runs/loaded_run.h"
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
