@@ -18,18 +18,13 @@ from browser import Browser  # noqa: E402
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run")
-    parser.add_argument("--program", default=ROOT / "build/chargpt")
-    parser.add_argument("--prompt")
+    parser.add_argument("--prompt", required=True)
     parser.add_argument("--look", type=int, default=40, help="the character whose expectations are shown")
-    parser.add_argument("--width", type=int, default=900)
-    parser.add_argument("--height", type=int, default=960)
-    parser.add_argument("--dark", action="store_true")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
-    prompt = ["--prompt", arguments.prompt] if arguments.prompt else []
-    page = json.loads(subprocess.run([arguments.program, "page", arguments.run, *prompt, "--json"], check=True,
+    page = json.loads(subprocess.run([ROOT / "build/chargpt", "page", arguments.run, "--prompt", arguments.prompt, "--json"], check=True,
                                      stdout=subprocess.PIPE).stdout)["page"]
-    browser = Browser(width=arguments.width, height=arguments.height, dark=arguments.dark)
+    browser = Browser(width=900, height=960)
     try:
         browser.open(page)
         browser.run("chargpt.writing.write()")

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from golden import ROOT, keep_or_check
 
 MASK = 2**64 - 1
-ORDERS, CONTEXTS, REACH = 6, 12, 256
+ORDERS, CONTEXTS, REACH, VECTORS = 6, 19, 1024, 4096
 
 
 def stretch(p):
@@ -33,8 +33,13 @@ def float32(x):
     return struct.unpack("f", struct.pack("f", x))[0]
 
 
-def joined(first, second):
-    x = (first * 0x9E3779B97F4A7C15 + second) & MASK
+def joined(*values):
+    first = joined(*values[:-1]) if len(values) > 2 else values[0]
+    return mixed(first * 0x9E3779B97F4A7C15 + values[-1])
+
+
+def mixed(x):
+    x &= MASK
     x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD & MASK
     x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53 & MASK
     return x ^ x >> 33
@@ -57,8 +62,7 @@ def huffman(frequencies):
 def history_after(state, bit):
     """A history of bits is (zeros, ones, last bit): what came most lately, at most 24 of one bit and 27 of both."""
     same, other = min(state[bit] + 1, 24), state[1 - bit]
-    if other > 2:
-        other = min((other + 3) // 2, other - 1)
+    other = min((other + 3) // 2, other - 1) if other > 2 else other
     while same + other > 27:
         same, other = (same, other - 1) if other > 0 else (same - 1, other)
     return (other, same, 1) if bit else (same, other, 0)
@@ -86,16 +90,21 @@ class Mixer:
 
     def mix(self, inputs, chosen):
         vectors = [self.weights.setdefault((s, c), list(self.first)) for s, c in enumerate(chosen)]
-        averages = self.averages.setdefault(chosen[0], [1 / len(chosen)] * len(chosen))
-        logits = [clamp(sum(w * x for w, x in zip(vector, inputs)), -15, 15) for vector in vectors]
-        return clamp(sum(a * logit for a, logit in zip(averages, logits)), -15, 15), logits, vectors, averages
+        averages = [self.averages.setdefault((s, chosen[s]), [1 / len(chosen)] * len(chosen)) for s in (0, 1)]
+        logits = [self.dot(vector, inputs) for vector in vectors]
+        both = [self.dot(average, logits) for average in averages]
+        return sum(both) / 2, [(vectors, inputs, logits, self.weights_rate), (averages, logits, both, self.averages_rate)]
 
-    def learn(self, inputs, mixed, bit):
-        logit, logits, vectors, averages = mixed
-        for s, vector in enumerate(vectors):
-            own = (bit - squash(logits[s])) * self.weights_rate
-            vector[:] = [w + own * x for w, x in zip(vector, inputs)]
-            averages[s] += (bit - squash(logit)) * self.averages_rate * logits[s]
+    @staticmethod
+    def dot(weights, inputs):
+        return clamp(sum(w * x for w, x in zip(weights, inputs)), -15, 15)
+
+    @staticmethod
+    def learn(mixed, bit):
+        """Each vector and each average from its own error."""
+        for vectors, inputs, logits, rate in mixed[1]:
+            for vector, logit in zip(vectors, logits):
+                vector[:] = [w + (bit - squash(logit)) * rate * x for w, x in zip(vector, inputs)]
 
 
 class ProbabilityMap:
@@ -124,8 +133,14 @@ class ProbabilityMap:
 
 def letter_of(symbol):
     """0 of what stands between words."""
-    is_letter = symbol != "" and (symbol >= "\x80" or symbol == "'" or symbol.isalpha())
-    return ord(symbol.lower() if symbol.isascii() else symbol) if is_letter else 0
+    return ord(symbol.lower() if symbol.isascii() else symbol) if symbol != "" and (symbol >= "\x80" or symbol == "'" or symbol.isalpha()) else 0
+
+
+def kind_of(symbol):
+    """Capitals, other letters, digits, spaces, line ends, others."""
+    if letter_of(symbol):
+        return 1 if "A" <= symbol <= "Z" else 2
+    return {" ": 4, "\n": 5}.get(symbol, 3 if symbol.isdigit() else 6)
 
 
 class Counts:
@@ -133,23 +148,22 @@ class Counts:
         """`symbols`: the characters in order of their ids; "" is the document's end."""
         self.paths, self.nodes = huffman(frequencies)
         self.symbols, self.letters = symbols, [letter_of(symbol) for symbol in symbols]
-        self.table = Table(clamp(tokens * 12, 4096, 24_000_000))
-        self.mixer, self.maps = Mixer([0.25] * (2 * CONTEXTS + 3), 0.0015, 0.002), (ProbabilityMap(), ProbabilityMap())
-        self.of_history, self.of_match = [{} for _ in range(CONTEXTS)], [[0.75, 0] for _ in range(32)]
+        kept = clamp(tokens, 256, 2_000_000)
+        self.table, self.runs = Table(kept * CONTEXTS), [(0, 0, 0)] * (kept * 4)  # check, symbol, times in a row
+        self.mixer, self.maps = Mixer([0.06] * (3 * CONTEXTS + 3), 0.0015, 0.001), (ProbabilityMap(), ProbabilityMap())
+        self.of_history, self.of_run, self.of_match = [{} for _ in range(CONTEXTS)], [{} for _ in range(CONTEXTS)], [[0.75, 0] for _ in range(32)]
         self.text, self.last_place, self.followers = [], {}, {}
 
     # Contexts
 
     @staticmethod
     def new_history():
-        return SimpleNamespace(recent=[-1] * ORDERS, word=0, previous_word=0, word_before=0, column=0, match=-1, matched=0)
+        return SimpleNamespace(recent=[-1] * ORDERS, word=0, previous_word=0, word_before=0, word_length=0, word_begin=0, kinds=0, line=0, column=0, above=0,
+                               length=0, headings=[(0, -REACH)] * 3, match=-1, matched=0)  # headings: hash, begin
 
     @staticmethod
     def match_place(history):
-        value = 0
-        for symbol in history.recent:
-            value = joined(value, symbol + 1)
-        return value % 2**20
+        return joined(0, *(symbol + 1 for symbol in history.recent)) % 2**20
 
     @staticmethod
     def follower_place(history):
@@ -160,11 +174,23 @@ class Counts:
             history.__dict__.update(self.new_history().__dict__)
             return
         history.recent = [symbol] + history.recent[:-1]
+        history.length += 1
         if self.letters[symbol]:
-            history.word = joined(history.word, self.letters[symbol])
+            history.word_begin = history.word_begin if history.word else symbol
+            history.word, history.word_length = joined(history.word, self.letters[symbol]), min(history.word_length + 1, 15)
         elif history.word:
-            history.word_before, history.previous_word, history.word = history.previous_word, history.word, 0
-        history.column = 0 if self.symbols[symbol] == "\n" else min(history.column + 1, REACH - 1)
+            history.word_before, history.previous_word, history.word, history.word_length = history.previous_word, history.word, 0, 0
+        kind = kind_of(self.symbols[symbol])
+        if kind > 2 or history.kinds % 8 != kind:
+            history.kinds = (history.kinds << 3 | kind) & MASK
+        if self.symbols[symbol] != "\n":
+            history.line, history.column = joined(history.line, symbol + 1), min(history.column + 1, REACH - 1)
+        else:
+            if history.column == 0:
+                history.headings = [(0, history.length)] + history.headings[:2]
+            elif history.headings[0][0] == 0:
+                history.headings = [(history.line, history.headings[0][1])] + history.headings[1:]
+            history.above, history.line, history.column = history.column, 0, 0
         if 0 <= history.match < len(self.text) - 1 and self.text[history.match] == symbol:
             history.match += 1
             history.matched += 1
@@ -180,17 +206,30 @@ class Counts:
         return history
 
     def place_of(self, history):
-        keys = [0]
-        for symbol in history.recent:
-            keys.append(joined(keys[-1], symbol + 1))
-        last = history.recent[0] + 1
+        last, before, third, *older = (symbol + 1 for symbol in history.recent)
+        keys = [0] + [joined(0, *(last, before, third, *older)[:order]) for order in range(1, ORDERS + 1)]
         word = history.word or last
-        keys += [word, joined(word, history.previous_word), joined(word, history.word_before), joined(last, history.column)]
-        keys.append(joined(keys[2], self.followers.get(self.follower_place(history), 0)))
-        return SimpleNamespace(keys=[joined(key, i + 1) for i, key in enumerate(keys)], last=history.recent[0],
-                               expected=self.text[history.match] if history.match >= 0 else -1, matched=min(history.matched, 31))
+        near = [(value, history.length - begin < REACH - 1) for value, begin in history.headings]
+        headings, in_heading = [value if is_near else 0 for value, is_near in near], near[0] == (0, True)
+        above = history.above if history.above + history.column + 1 < REACH else REACH
+        keys += [word, joined(word, history.previous_word), joined(word, history.word_before), joined(last, history.column), joined(before, third),
+                 history.kinds % 2**32, joined(history.kinds % 2**16, last, before), self.followers.get(self.follower_place(history), 0),
+                 joined(above, joined(last, history.column)), joined(history.line if in_heading else last, headings[1]),
+                 joined(history.line, headings[2]) if in_heading else joined(last, before, headings[0]), joined(headings[0], word)]  # fmt: skip
+        keys = [joined(key, i + 1) for i, key in enumerate(keys)]
+        runs = [run[1:] if run[2] and run[0] == key % 2**16 else (-1, 0) for key, run in ((key, self.runs[self.run_of(key)]) for key in keys)]
+        return SimpleNamespace(keys=keys, runs=runs, last=history.recent[0], expected=self.text[history.match] if history.match >= 0 else -1,
+                               matched=min(history.matched, 31), kinds=history.kinds % 2**12, placed=joined(history.word_length, history.column // 4),
+                               begun=joined(history.word_length, history.word_begin if history.word else history.recent[0]))
+
+    def run_of(self, key):
+        return (key >> 32) * len(self.runs) >> 32
 
     # Decisions
+
+    @staticmethod
+    def logit(step):
+        return stretch((math.floor(step) + 0.5) / 4096)
 
     def estimate(self, context, state):
         return self.of_history[context].setdefault(state, [(state[1] + 0.4) / (state[0] + state[1] + 0.8), 0])
@@ -199,30 +238,41 @@ class Counts:
         """`known`: contexts that saw the decision before."""
         keys = [joined(key, node) for key in place.keys]
         decision = SimpleNamespace(keys=keys, seen=[self.table.find(key) if context in known else None for context, key in enumerate(keys)], known=set(), inputs=[])
+        decision.runs = [None] * CONTEXTS
         pattern = longest = bits_of_longest = 0
         for context, seen in enumerate(decision.seen):
-            kind, inputs = 0, [0.0, 0.0]
+            kind, inputs = 0, [0.0, 0.0, 0.0]
             if seen is not None and seen[2] > 0:
                 decision.known.add(context)
                 _, p, bits, state = seen
-                inputs = [stretch((math.floor(q) + 0.5) / 4096) for q in (self.estimate(context, state)[0] * 4096, p // 16)]
                 kind = 1 if state[0] and state[1] else 2
+                symbol, times = place.runs[context]
+                inputs[:2] = self.logit(self.estimate(context, state)[0] * 4096), self.logit(p // 16)
+                if (bit := self.bit_at(symbol, node)) is not None:
+                    decision.runs[context] = bit, self.of_run[context].setdefault(2 * times + kind - 1, [0.6, 0])
+                    inputs[2] = self.logit(decision.runs[context][1][0] * 4096) * (2 * bit - 1)
                 if context <= ORDERS:
                     longest, bits_of_longest = context, min(3, bits)
             if 2 <= context <= ORDERS:
                 pattern = 3 * pattern + kind
             decision.inputs += inputs
-        decision.expected = dict(self.paths[place.expected]).get(node) if place.expected >= 0 else None
+        decision.expected = self.bit_at(place.expected, node)
         p = self.of_match[place.matched][0]
         sign = 0 if decision.expected is None else 2 * decision.expected - 1
         decision.inputs += [sign * stretch(p), sign * (2 * p - 1), 0.3]
-        decision.match_class = 0 if decision.expected is None else min(15, 1 + (place.matched - ORDERS) // 2)
-        decision.mixed = self.mixer.mix(decision.inputs, (node, decision.match_class, place.last + 1, 4 * longest + bits_of_longest, pattern))
+        expected = 0 if decision.expected is None else place.expected + 1
+        decision.chosen = [mixed(value) % VECTORS for value in (
+            node, place.kinds, joined(place.matched, int(expected > 0)), joined(node, place.last + 1), place.begun, place.placed,
+            joined(expected, int(decision.expected or 0)), longest + (ORDERS + 1) * bits_of_longest, joined(node, longest), pattern)]  # fmt: skip
+        decision.mixed = self.mixer.mix(decision.inputs, decision.chosen)
         contexts = ((place.last + 1) * self.nodes + node) % 2**16, joined(place.keys[2], node) % 2**16
         decision.points = [one.point(context, decision.mixed[0]) for one, context in zip(self.maps, contexts)]
         corrected = sum(ProbabilityMap.at(*points) for points in decision.points)
         decision.p = clamp(0.5 * squash(decision.mixed[0]) + 0.25 * corrected, 1e-6, 1 - 1e-6)
         return decision
+
+    def bit_at(self, symbol, node):
+        return dict(self.paths[symbol]).get(node) if symbol >= 0 else None
 
     def decisions(self, history, symbol):
         """(depth, node, bit, place, decision) of a symbol, from the root down."""
@@ -237,12 +287,14 @@ class Counts:
             estimate[1] = min(estimate[1] + 1, most)
             estimate[0] = clamp(estimate[0] + (came - estimate[0]) / (estimate[1] + 1.5), least, largest)
 
-        self.mixer.learn(decision.inputs, decision.mixed, bit)
+        Mixer.learn(decision.mixed, bit)
         for points in decision.points:
             ProbabilityMap.learn(*points, bit)
         for context, key in enumerate(decision.keys):
             seen = decision.seen[context] or self.table.find(key, add=True)
             towards(self.estimate(context, seen[3]), bit, 1000, 1e-4, 1 - 1e-4)
+            if decision.runs[context]:
+                towards(decision.runs[context][1], decision.runs[context][0] == bit, 1000, 1e-3, 1 - 1e-3)
             seen[3] = history_after(seen[3], bit)
             seen[1] += int((65535 - seen[1] if bit else -seen[1]) / (seen[2] + 1.6))
             seen[2] = min(250, seen[2] + 1)
@@ -250,6 +302,9 @@ class Counts:
             towards(self.of_match[place.matched], decision.expected == bit, 500, 0.02, 0.9998)
 
     def count(self, history, symbol):
+        before = self.place_of(history)
+        for key, (followed, times) in zip(before.keys, before.runs):
+            self.runs[self.run_of(key)] = key % 2**16, symbol, min(31, times + 1 if followed == symbol else 1)
         place = self.follower_place(history)
         self.followers[place] = (self.followers.get(place, 0) << 32 | symbol + 1) & MASK
         self.advance(history, symbol)
@@ -284,7 +339,7 @@ class Mixture:
     def __init__(self, network, counts, weights):
         """network(id, position in the window): float32 logits. `weights`: of the network, of the counts."""
         self.network, self.counts = network, counts
-        self.mixer = Mixer([0.0] * (2 * CONTEXTS + 3) + [weights[1], weights[0]], 0.003, 0.0005)
+        self.mixer = Mixer([0.0] * (3 * CONTEXTS + 3) + [weights[1], weights[0]], 0.003, 0.0005)
 
     def loss(self, logits, history, symbol, learn):
         counts, probabilities = self.counts, probabilities_of(logits)
@@ -293,13 +348,13 @@ class Mixture:
             both = network_logit(counts.paths, probabilities, symbol, depth), stretch(decision.p)
             inputs = decision.inputs + [both[1], both[0]]
             steps = [min(11, int(abs(logit) * 1.5)) for logit in both]
-            chosen = (node, decision.match_class, place.last + 1, 12 * steps[0] + steps[1], 4 * probabilities.index(largest) + min(3, int(4 * largest)))
-            mixed = self.mixer.mix(inputs, chosen)
-            p = clamp(squash(mixed[0]), 1e-6, 1 - 1e-6) if reached >= 1e-3 else squash(both[0])
+            own = 12 * steps[0] + steps[1], 4 * probabilities.index(largest) + min(3, int(4 * largest))
+            both_mixed = self.mixer.mix(inputs, decision.chosen[:8] + [mixed(value) % VECTORS for value in own])
+            p = clamp(squash(both_mixed[0]), 1e-6, 1 - 1e-6) if reached >= 1e-3 else squash(both[0])
             reached *= p if bit else 1 - p
             loss -= math.log(p if bit else 1 - p)
             if learn:
-                self.mixer.learn(inputs, mixed, bit)
+                Mixer.learn(both_mixed, bit)
                 counts.learn(place, decision, bit)
         (counts.count if learn else counts.advance)(history, symbol)
         return loss

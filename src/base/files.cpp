@@ -184,8 +184,8 @@ std::string read_regular_file(const std::filesystem::path& path, std::uint64_t m
   return read_open_file(open_regular_file(path, links), max_bytes, path);
 }
 
-FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most) {
-  const Descriptor file = open_regular_file(path);
+FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most, Links links) {
+  const Descriptor file = open_regular_file(path, links);
   const struct stat status = status_of(file, path);
   FileStretch stretch{.identity = status.st_ino, .size = static_cast<std::uint64_t>(status.st_size), .bytes = {}};
   if (offset >= stretch.size) return stretch;
@@ -259,10 +259,9 @@ bool is_folder(const fs::path& path) {
   return type_behind(path) == fs::file_type::directory;
 }
 
-fs::file_type type_at(const fs::path& path, Links links) {
+fs::file_type type_at(const fs::path& path) {
   std::error_code failed;
-  const fs::file_type type =
-      (links == Links::follow ? fs::status(path, failed) : fs::symlink_status(path, failed)).type();
+  const fs::file_type type = fs::symlink_status(path, failed).type();
   if (type == fs::file_type::none) fail_on("read", path, failed.value());
   return type;
 }

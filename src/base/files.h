@@ -62,7 +62,8 @@ struct FileStretch {
   std::string bytes;
 };
 /// Reads at most `most` bytes from `offset` on. Errors as read_regular_file.
-FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most);
+FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most,
+                         Links links = Links::refuse);
 
 /// Receives a file's bytes piece by piece, in order.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
@@ -86,9 +87,9 @@ bool is_there(const std::filesystem::path& path);
 bool is_file(const std::filesystem::path& path);  ///< a regular file
 bool is_folder(const std::filesystem::path& path);
 
-/// The type of the entry at `path`; not_found if there is none. Links::refuse: a link is reported as a link. Error io
-/// if the disk does not answer, because the entry may exist.
-std::filesystem::file_type type_at(const std::filesystem::path& path, Links links = Links::refuse);
+/// The type of the entry at `path`, which may be a link; not_found if there is none. Error io if the disk does not
+/// answer, because the entry may exist.
+std::filesystem::file_type type_at(const std::filesystem::path& path);
 /// Sorted names of a folder's entries; empty if the folder does not exist. Errors: io.
 std::vector<std::string> entries_of(const std::filesystem::path& path);
 /// Makes a folder. Returns false if it exists already. Errors: io.
@@ -125,10 +126,7 @@ struct FileKind {
   std::string_view advice;  ///< "unpack it": how to get plain text
 };
 
-/// How many first bytes kind_of_file needs.
-constexpr std::size_t kind_bytes = 512;
-
-/// What a file is, by its first bytes; nullopt for plain text and unknown kinds.
+/// What a file is, by its first 20 bytes; nullopt for plain text and unknown kinds.
 std::optional<FileKind> kind_of_file(std::string_view first_bytes);
 
 }  // namespace chargpt

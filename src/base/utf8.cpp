@@ -6,41 +6,21 @@
 #include "base/quote.h"
 
 namespace chargpt {
-namespace {
-
-bool is_continuation(unsigned char byte) {
-  return (byte & 0xC0) == 0x80;
-}
-
-/// The length in bytes that `lead` (0xC0 or more) announces; 0 if no character starts with it.
-std::size_t claimed_length(unsigned char lead) {
-  return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF8 ? 4 : 0;
-}
-
-std::string_view fault_of_value(char32_t value, std::size_t length) {
-  constexpr char32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (value < smallest[length]) return "starts an overlong form";
-  if (value >= code_point_limit) return "starts a value above U+10FFFF";
-  return is_scalar_value(value) ? "" : "starts a surrogate (U+D800 to U+DFFF)";
-}
-
-}  // namespace
-
 DecodedCharacter decode_character(std::string_view bytes) {
   const auto lead = static_cast<unsigned char>(bytes[0]);
   if (lead < 0x80) return {lead};
-  if (is_continuation(lead)) return {lead, 1, "continues a character that never began"};
-  const std::size_t length = claimed_length(lead);
-  if (length == 0) return {lead, 1, "is never used in UTF-8"};
+  const std::size_t length = lead < 0xC0 || lead >= 0xF8 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
   char32_t value = lead & (0x7Fu >> length);
   for (std::size_t i = 1; i < length; ++i) {
-    if (i == bytes.size()) return {lead, 1, cut_off};
+    if (i == bytes.size()) return {lead, 1, Fault::cut_off};
     const auto byte = static_cast<unsigned char>(bytes[i]);
-    if (!is_continuation(byte)) return {lead, 1, "starts a character that is not finished"};
+    if ((byte & 0xC0) != 0x80) return {lead, 1, Fault::invalid};
     value = value << 6 | (byte & 0x3Fu);
   }
-  const std::string_view fault = fault_of_value(value, length);
-  return fault.empty() ? DecodedCharacter{value, length} : DecodedCharacter{lead, 1, fault};
+  constexpr char32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (length == 1 || !is_scalar_value(value)) return {lead, 1, Fault::invalid};
+  if (value < smallest[length]) return {lead, 1, Fault::overlong};
+  return {value, length};
 }
 
 std::optional<char32_t> single_character(std::string_view text) {
@@ -58,7 +38,7 @@ std::size_t count_characters(std::string_view text) {
 }
 
 bool begins_character(std::string_view bytes) {
-  if (bytes.empty() || decode_character(bytes).fault != cut_off) return false;
+  if (bytes.empty() || decode_character(bytes).fault != Fault::cut_off) return false;
   const auto completed_by = [bytes](char continuation) {
     return decode_character(std::string(bytes).append(3, continuation)).valid();
   };
@@ -72,24 +52,18 @@ bool is_control(char32_t code_point) {
          (code_point >= 0x2066 && code_point <= 0x2069);
 }
 
-std::string describe_fault(std::string_view bytes, const std::string& place) {
-  const std::string byte = formatted("0x%02X", static_cast<unsigned>(static_cast<unsigned char>(bytes[0])));
-  return line_of("byte ", byte, " at ", place, " ", decode_character(bytes).fault);
+std::string describe_byte(std::string_view bytes) {
+  return formatted("byte 0x%02X", static_cast<unsigned>(static_cast<unsigned char>(bytes[0])));
 }
 
-void append_utf8(char32_t code_point, std::string& text) {
+std::string utf8_of(char32_t code_point) {
   if (!is_scalar_value(code_point))
     throw Error(ExitCode::internal, "value ", static_cast<std::uint32_t>(code_point),
                 " is no Unicode character, so it cannot be written as UTF-8");
   constexpr char32_t leads[] = {0, 0xC0, 0xE0, 0xF0};  // by the number of continuation bytes
   const int continuations = code_point < 0x80 ? 0 : code_point < 0x800 ? 1 : code_point < 0x10000 ? 2 : 3;
-  text.push_back(static_cast<char>(leads[continuations] | code_point >> 6 * continuations));
+  std::string text(1, static_cast<char>(leads[continuations] | code_point >> 6 * continuations));
   for (int i = continuations; i-- > 0;) text.push_back(static_cast<char>(0x80 | (code_point >> 6 * i & 0x3F)));
-}
-
-std::string utf8_of(char32_t code_point) {
-  std::string text;
-  append_utf8(code_point, text);
   return text;
 }
 

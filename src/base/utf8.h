@@ -23,15 +23,15 @@ constexpr bool is_scalar_value(char32_t code_point) {
 /// "U+0020" for a space.
 std::string code_point_name(char32_t code_point);
 
-struct DecodedCharacter {
-  char32_t code_point = 0;      ///< with a fault, the first byte
-  std::size_t length = 1;       ///< 1 to 4 bytes; 1 with a fault
-  std::string_view fault = {};  ///< what is wrong, to follow "byte 0xE9 at offset 12 "; empty: nothing
-  bool valid() const { return fault.empty(); }
-};
+/// cut_off: the text ends inside a character, which more bytes could complete. overlong: a shorter form exists.
+enum class Fault : std::uint8_t { none, cut_off, overlong, invalid };
 
-/// The fault of a text that ends inside a character: more bytes could complete it.
-inline constexpr std::string_view cut_off = "starts a character that the end cuts off";
+struct DecodedCharacter {
+  char32_t code_point = 0;  ///< with a fault, the first byte
+  std::size_t length = 1;   ///< 1 to 4 bytes; 1 with a fault
+  Fault fault = Fault::none;
+  bool valid() const { return fault == Fault::none; }
+};
 
 /// Decodes the first character of `bytes`, which must not be empty.
 DecodedCharacter decode_character(std::string_view bytes);
@@ -53,10 +53,10 @@ std::size_t count_characters(std::string_view text);
 /// controls, line separators, and direction marks, overrides and isolates, which can disguise the order of a line.
 bool is_control(char32_t code_point);
 
-/// "byte 0xE9 at PLACE starts a character that is not finished": describes the fault at the first of `bytes`.
-std::string describe_fault(std::string_view bytes, const std::string& place);
+/// "byte 0xE9" for the first of `bytes`.
+std::string describe_byte(std::string_view bytes);
 
-void append_utf8(char32_t code_point, std::string& text);
+/// Error internal unless it is a scalar value.
 std::string utf8_of(char32_t code_point);
 
 /// Calls visit(code_point) for each character until the end or the first fault; returns the number of bytes decoded.

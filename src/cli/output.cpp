@@ -87,7 +87,7 @@ void WorkLine::show(const std::string& text) {
 }
 
 Heartbeat WorkLine::heartbeat(const std::string& what) {
-  return [this, what](double part) { show(what + ": " + format_percent(part, 0)); };
+  return [this, what](double part) { show(part > 0 ? what + ": " + format_percent(part, 0) : what); };
 }
 
 }  // namespace chargpt

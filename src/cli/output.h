@@ -39,7 +39,7 @@ class WorkLine {
 
   /// Throws Interrupted after a signal that asks the process to stop.
   void show(const std::string& text);
-  /// Returns a heartbeat that shows "`what`: 34 %". This object must outlive it.
+  /// Returns a heartbeat that shows "`what`: 34 %", or "`what`" at the beginning. This object must outlive it.
   Heartbeat heartbeat(const std::string& what);
   void clear() { line_.clear(); }
 

@@ -33,9 +33,9 @@ bool was_given(const fs::path& run, const Strings& text) {
 }
 
 /// Loads the text that the config names; if it is missing, the copy in a run of this comparison with the same names.
-Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgress& reading) {
+Corpus load_text(const DataConfig& data, const fs::path& out, const Heartbeat& heartbeat) {
   try {
-    return load_corpus(data, std::nullopt, reading);
+    return load_corpus(data, std::nullopt, heartbeat);
   } catch (const Error& error) {
     if (error.code() != ExitCode::missing || !is_folder(out)) throw;
     for (const std::string& name : entries_of(out))
@@ -78,13 +78,13 @@ void check_jobs(const std::vector<Variant>& variants, std::int64_t jobs) {
                   "remove --jobs");
 }
 
-Corpus common_text(const std::vector<Variant>& variants, const fs::path& out, const ReadingProgress& reading) {
+Corpus common_text(const std::vector<Variant>& variants, const fs::path& out, const Heartbeat& heartbeat) {
   const Config& first = variants.front().options.config;
-  Corpus corpus = load_text(first.data, out, reading);
+  Corpus corpus = load_text(first.data, out, heartbeat);
   for (const Variant& variant : variants) {
     const Config& config = variant.options.config;
     const std::vector<std::string> changed = changed_options(first, config, "data");
-    if (!changed.empty() && !same_text(corpus, load_text(config.data, out, reading)))
+    if (!changed.empty() && !same_text(corpus, load_text(config.data, out, heartbeat)))
       throw Error(ExitCode::usage, "configs ", first.name, " and ", config.name, " differ in their text (",
                   changed.front(), "); losses can be compared only on the same text, units and split");
     check_model_config(config.model);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/heartbeat.h"
 #include "compare/runs.h"
 #include "compare/variants.h"
 #include "text/corpus.h"
@@ -28,8 +29,7 @@ void check_jobs(const std::vector<Variant>& variants, std::int64_t jobs);
 
 /// Loads the text of all configs: from the path in the config, else from a run in `out` that kept it. Throws Error
 /// usage if texts, units or splits differ or a model does not fit the text; other errors as load_corpus().
-Corpus common_text(const std::vector<Variant>& variants, const std::filesystem::path& out,
-                   const ReadingProgress& reading);
+Corpus common_text(const std::vector<Variant>& variants, const std::filesystem::path& out, const Heartbeat& heartbeat);
 
 /// Throws Error usage unless every config evaluates on the whole validation split, which --target needs.
 void check_target(const std::vector<Variant>& variants, const Corpus& corpus);

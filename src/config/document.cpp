@@ -15,22 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first bytes of a file; "" if it cannot be read, which a later read will report.
-std::string first_bytes(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes(kind_bytes, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(file.gcount()));
-  return bytes;
-}
-
 /// Says what a path is instead of a config, and which command takes it; "" if it may be a config, that is, if its text
 /// begins with an object or a comment.
 std::string other_use(const fs::path& path) {
   const std::string type = path.extension().native(), quoted = shell_quoted(path.native());
   if (type == ".py") return "Python, not a config; start from a preset (chargpt configs lists them) and add options";
   if (is_folder(path)) return "a folder, not a config; to train on the texts in it: chargpt train --text " + quoted;
-  const std::string bytes = is_file(path) ? first_bytes(path) : "";
+  const std::string bytes = is_file(path) ? read_stretch(path, 0, 512, Links::follow).bytes : "";
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
   if (type == ".json" || type == ".jsonc" || first == std::string::npos || bytes[first] == '{' || bytes[first] == '/')
     return "";
@@ -50,16 +41,14 @@ std::string nearest_preset(const std::string& name) {
 
 ConfigText preset_document(const Preset& preset) {
   const std::string label = "preset " + preset.name;
-  return {{label}, preset.json, label, /*is_preset=*/true, fs::path(preset.name).parent_path(), preset.name};
+  return {{label}, preset.json, /*is_preset=*/true, fs::path(preset.name).parent_path(), preset.name};
 }
 
 /// Reads a config file. Errors as read_file; usage for a folder or another kind of file.
 ConfigText file_document(const fs::path& path, std::size_t most = max_config_bytes) {
   const std::string label = printable_path(path), use = other_use(path);
   if (!use.empty()) throw Error(ExitCode::usage, label, " is ", use);
-  std::error_code ignored;
-  const std::string identity = fs::weakly_canonical(path, ignored).native(), text = read_file(path, most);
-  return {{label}, text, identity, /*is_preset=*/false, path.parent_path(), name_of_file(path), most};
+  return {{label}, read_file(path, most), /*is_preset=*/false, path.parent_path(), name_of_file(path), most};
 }
 
 }  // namespace

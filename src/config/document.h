@@ -30,7 +30,6 @@ std::string_view expected_figures();
 struct ConfigText {
   Source source;
   std::string text;
-  std::string identity;  ///< the same for the same file or preset; detects cycles
   bool is_preset = false;
   std::filesystem::path folder;  ///< of the file, or of the preset's name
   std::string name;              ///< the config's name if its text gives none

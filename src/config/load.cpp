@@ -111,24 +111,19 @@ Layer layer_of(const Json& root, const ConfigText& document) {
   return layer;
 }
 
-/// Applies the documents that this one extends, then this one. `open`: identities of the documents being read, to
-/// detect cycles.
-void add_document(ConfigText document, std::vector<std::string> open, ResolvedConfig& resolved) {
-  constexpr std::size_t max_chain = 32;
+/// Applies the documents that this one extends, then this one. `depth`: how many documents extend this one.
+void add_document(ConfigText document, int depth, ResolvedConfig& resolved) {
+  constexpr int max_chain = 32;
   Source& source = document.source;
   const Json root = read_json(document.text, source, document.most_bytes);
   if (!root.is_object()) reject(source.label, "a config is an object { ... }, not " + shown(root));
-  open.push_back(document.identity);
   if (const auto extends = root.find("extends"); extends != root.end()) {
     if (document.must_be_complete)
       reject(source.place("extends"), "the config of a run must be complete, and this one extends " + shown(*extends));
-    const ConfigText base = extended_document(document, *extends);
-    const std::string said = "extends = " + shown(*extends);
-    if (std::ranges::count(open, base.identity) > 0)
-      reject(source.place("extends"), said + " leads back to " + base.source.label + ", which is already being read");
-    if (open.size() == max_chain)
-      reject(source.place("extends"), line_of(said, " makes a chain of more than ", max_chain, " files, the limit"));
-    add_document(base, open, resolved);
+    if (depth == max_chain)
+      reject(source.place("extends"), line_of("extends = ", shown(*extends), " makes a chain of more than ", max_chain,
+                                              " files; does it lead back to itself?"));
+    add_document(extended_document(document, *extends), depth + 1, resolved);
   }
   resolved.config.name = document.name;
   resolved.given.clear();
@@ -184,7 +179,7 @@ void check(const ResolvedConfig& resolved) {
 ResolvedConfig resolve(const ConfigText& document, std::span<const Override> overrides) {
   ResolvedConfig resolved;
   for (const OptionInfo& option : option_table()) resolved.origin[option.key()] = {};
-  add_document(document, {}, resolved);
+  add_document(document, /*depth=*/1, resolved);
   add_overrides(overrides, resolved);
   check(resolved);
   return resolved;
@@ -234,8 +229,8 @@ ResolvedConfig load_config(const std::string& name_or_path, std::span<const Over
 ResolvedConfig parse_config(std::string_view text, const std::string& source,
                             const std::optional<std::filesystem::path>& folder, std::span<const Override> overrides) {
   const Source label{printable_path(source)};
-  const std::string from = "text of " + source, name = name_of_file(source);
-  return resolve({label, std::string(text), from, false, folder.value_or(""), name, max_kept_config_bytes, !folder},
+  const std::string name = name_of_file(source);
+  return resolve({label, std::string(text), false, folder.value_or(""), name, max_kept_config_bytes, !folder},
                  overrides);
 }
 

@@ -65,6 +65,21 @@ class SplitPrediction {
   WindowCut cut_;
 };
 
+/// Returns the positions of `order` sorted by their keys, 0 to `keys_below` - 1, by counting; equal keys keep their
+/// order, and positions whose key is unseen are left out.
+std::vector<std::int32_t> sorted_by(const std::vector<std::int32_t>& keys, const std::vector<std::int32_t>& order,
+                                    std::int32_t keys_below) {
+  std::vector<std::int32_t> ends(static_cast<std::size_t>(keys_below) + 1, 0);
+  for (const std::int32_t key : keys)
+    if (key != unseen) ++ends[static_cast<std::size_t>(key) + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<std::int32_t> sorted(static_cast<std::size_t>(ends.back()));
+  for (const std::int32_t place : order)
+    if (const std::int32_t key = keys[static_cast<std::size_t>(place)]; key != unseen)
+      sorted[static_cast<std::size_t>(ends[static_cast<std::size_t>(key)]++)] = place;
+  return sorted;
+}
+
 void check_countable(TokenView train, TokenView split, std::int64_t vocab_size, ScoredWindows windows) {
   if (split.size() < 2)
     throw Error(ExitCode::data, "a split of ", split.size(), " tokens is too short; at least 2 tokens are needed");
@@ -84,41 +99,37 @@ std::int32_t NgramLevel::find(std::int32_t context, std::int32_t id) const {
 }
 
 NgramCounter::NgramCounter(TokenView text)
-    : tokens_(ids_of(text)), contexts_(tokens_.size(), 0), document_(text.document()) {}
+    : tokens_(ids_of(text)), contexts_(tokens_.size(), 0), document_(text.document()) {
+  by_token_.resize(tokens_.size());
+  std::iota(by_token_.begin(), by_token_.end(), 0);
+  if (!tokens_.empty()) by_token_ = sorted_by(tokens_, by_token_, std::ranges::max(tokens_) + 1);
+}
 
-NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
+NgramLevel NgramCounter::next_order() {
   ++order_;
-  std::vector<std::uint64_t> grams;  // context and token, in the order of the level
-  for (std::size_t i = 0; i < tokens_.size(); ++i)
-    if (contexts_[i] != unseen)
-      grams.push_back(static_cast<std::uint64_t>(contexts_[i]) << 32 | static_cast<std::uint32_t>(tokens_[i]));
-  beat(heartbeat, 0, 1);
-  std::sort(grams.begin(), grams.end());
-  beat(heartbeat, 1, 2);
   NgramLevel level;
-  level.first.assign(contexts_of_level_ + 1, 0);
-  level.totals.assign(contexts_of_level_, 0);
-  for (std::size_t i = 0; i < grams.size(); ++i) {
-    const auto context = static_cast<std::size_t>(grams[i] >> 32);
-    ++level.totals[context];
-    if (i > 0 && grams[i] == grams[i - 1]) {
-      ++level.counts.back();
-      continue;
+  level.first.assign(static_cast<std::size_t>(contexts_of_level_) + 1, 0);
+  level.totals.assign(static_cast<std::size_t>(contexts_of_level_), 0);
+  std::vector<std::int32_t> next_contexts(tokens_.size(), unseen);
+  std::int32_t last_context = unseen;
+  for (const std::int32_t at : sorted_by(contexts_, by_token_, contexts_of_level_)) {
+    const auto place = static_cast<std::size_t>(at);
+    const std::int32_t token = tokens_[place], context = contexts_[place];
+    ++level.totals[static_cast<std::size_t>(context)];
+    if (context != std::exchange(last_context, context) || level.ids.back() != token) {
+      ++level.first[static_cast<std::size_t>(context) + 1];
+      level.ids.push_back(token);
+      level.counts.push_back(0);
     }
-    ++level.first[context + 1];
-    level.ids.push_back(static_cast<std::int32_t>(grams[i]));
-    level.counts.push_back(1);
+    ++level.counts.back();
+    // The first context of a document is the id that starts it, alone.
+    const bool reaches_back = order_ > 1 && token == document_;
+    if (place + 1 < tokens_.size() && !reaches_back)
+      next_contexts[place + 1] = static_cast<std::int32_t>(level.ids.size()) - 1;
   }
   std::partial_sum(level.first.begin(), level.first.end(), level.first.begin());
-  std::int32_t next_context = unseen;
-  for (std::size_t i = 0; i < tokens_.size(); ++i) {
-    const std::int32_t context = std::exchange(contexts_[i], next_context);
-    // The first context of a document is the id that starts it, alone.
-    const bool reaches_back = order_ > 1 && tokens_[i] == document_;
-    next_context = context == unseen || reaches_back ? unseen : level.find(context, tokens_[i]);
-  }
-  contexts_of_level_ = level.ids.size();
-  beat(heartbeat, 1, 1);
+  contexts_ = std::move(next_contexts);
+  contexts_of_level_ = static_cast<std::int32_t>(level.ids.size());
   return level;
 }
 
@@ -134,13 +145,14 @@ std::vector<std::vector<double>> ngram_losses(TokenView train, std::int64_t voca
   NgramCounter counter(train);
   std::vector<std::vector<double>> losses(scored.size());
   for (int order = 1; order <= max_order; ++order) {
-    const double before = (order - 1.0) / max_order, after = static_cast<double>(order) / max_order;
-    const NgramLevel level = counter.next_order(part_heartbeat(heartbeat, before, after));
+    beat(heartbeat, order - 1, max_order);
+    const NgramLevel level = counter.next_order();
     for (std::size_t i = 0; i < predictions.size(); ++i) {
       predictions[i].predict_next_order(level, order);
       losses[i].push_back(predictions[i].loss());
     }
   }
+  beat(heartbeat, 1, 1);
   return losses;
 }
 

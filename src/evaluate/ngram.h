@@ -32,17 +32,18 @@ struct NgramLevel {
   }
 };
 
-/// Counts a text. Memory: 16 bytes per token, and 8 to 16 per different n-gram of the level.
+/// Counts a text. Memory: 20 bytes per token, and 8 to 16 per different n-gram of the level.
 class NgramCounter {
  public:
   explicit NgramCounter(TokenView text);
   /// Returns the next level; the first call returns order 1.
-  NgramLevel next_order(const Heartbeat& heartbeat = {});
+  NgramLevel next_order();
 
  private:
   std::vector<std::int32_t> tokens_;    ///< (N)
+  std::vector<std::int32_t> by_token_;  ///< (N) positions, sorted by token
   std::vector<std::int32_t> contexts_;  ///< (N) number of the n-gram that ends before token i; the first n are unseen
-  std::size_t contexts_of_level_ = 1;
+  std::int32_t contexts_of_level_ = 1;
   std::int64_t document_;
   std::int64_t order_ = 0;
 };

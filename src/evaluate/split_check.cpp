@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "base/quote.h"
@@ -25,59 +25,73 @@ constexpr double clear_ratio = 1.25, clear_difference = 0.5;
 
 using Part = std::vector<std::uint32_t>;  ///< ids
 
+Part copied(TokenView tokens) {
+  Part ids;
+  tokens.each_run([&ids](std::span<const std::int64_t> run) { ids.insert(ids.end(), run.begin(), run.end()); });
+  return ids;
+}
+
 /// A part of the text, or evenly spaced stretches of it, `most` tokens in total.
 Part sampled(TokenView part, std::int64_t most) {
-  const std::int64_t count = std::min(part.size(), most), length = count / stretches;
-  std::vector<std::int64_t> ids(static_cast<std::size_t>(length * stretches));
-  for (std::int64_t i = 0; i < stretches; ++i)
-    part.copy((part.size() - length) * i / (stretches - 1), length, ids.data() + i * length);
-  return {ids.begin(), ids.end()};
+  const std::int64_t length = std::min(part.size(), most) / stretches;
+  Part ids;
+  for (std::int64_t i = 0; i < stretches; ++i) {
+    const Part stretch = copied(part.slice((part.size() - length) * i / (stretches - 1), length));
+    ids.insert(ids.end(), stretch.begin(), stretch.end());
+  }
+  return ids;
 }
 
 TokenView view_of(const Part& part) {
   return {part.data(), sizeof part[0], std::ssize(part)};
 }
 
-using Line = std::vector<char32_t>;
+/// Calls visit(line) for each line that ends within the part.
+template <class Visit>
+void each_line(const Part& part, std::int64_t newline, const Visit& visit) {
+  auto begin = part.begin();
+  for (auto end = begin; (end = std::find(begin, part.end(), newline)) != part.end(); begin = end + 1)
+    visit(std::span(begin, end));
+}
 
-/// Counts ascending and descending pairs of neighbouring lines.
-struct Order {
+/// Whether nearly all pairs of neighbouring lines ascend, or nearly all descend, by `symbol` of their ids.
+template <class Symbol>
+bool in_order(const std::vector<Part>& parts, std::int64_t newline, const Symbol& symbol) {
   std::int64_t rising = 0, falling = 0;
-  void compare(const Line& before, const Line& line) {
-    rising += before < line;
-    falling += before > line;
+  for (const Part& part : parts) {
+    std::span<const std::uint32_t> before;
+    each_line(part, newline, [&](std::span<const std::uint32_t> line) {
+      if (!before.empty() && !line.empty()) {
+        rising += std::ranges::lexicographical_compare(before, line, {}, symbol, symbol) ? 1 : 0;
+        falling += std::ranges::lexicographical_compare(line, before, {}, symbol, symbol) ? 1 : 0;
+      }
+      before = line;
+    });
   }
-  bool sorted() const {
-    const std::int64_t all = rising + falling;
-    return all >= least_lines &&
-           static_cast<double>(std::max(rising, falling)) >= sorted_share * static_cast<double>(all);
-  }
-};
+  const std::int64_t all = rising + falling;
+  return all >= least_lines &&
+         static_cast<double>(std::max(rising, falling)) >= sorted_share * static_cast<double>(all);
+}
 
 /// Compares code points, exact or with ASCII capitals as small letters. If most held-out lines also are in the training
 /// part, the text repeats lines, so their order does not matter.
 bool is_sorted(const std::vector<Part>& parts, const Vocabulary& vocabulary) {
-  const std::int64_t line_end = vocabulary.id_of('\n');
-  Order exact, folded;
-  std::set<Line> known;
+  const std::int64_t newline = vocabulary.id_of('\n');
+  const auto exact = [&](std::uint32_t id) { return vocabulary.code_point(id); };
+  const auto folded = [&](std::uint32_t id) {
+    const char32_t symbol = exact(id);
+    return symbol >= 'A' && symbol <= 'Z' ? symbol + ('a' - 'A') : symbol;
+  };
+  if (!in_order(parts, newline, exact) && !in_order(parts, newline, folded)) return false;
+  std::set<Part> known;
   std::int64_t held_out = 0, repeated = 0;
-  for (const auto& part : parts) {
-    Line line, before, line_folded, before_folded;
-    for (const std::int64_t id : part) {
-      if (id != line_end) {
-        const char32_t symbol = vocabulary.code_point(id);
-        line.push_back(symbol);
-        line_folded.push_back(symbol >= 'A' && symbol <= 'Z' ? symbol + ('a' - 'A') : symbol);
-        continue;
-      }
-      if (!before.empty() && !line.empty()) exact.compare(before, line), folded.compare(before_folded, line_folded);
-      if (&part != &parts.back()) known.insert(line);
-      if (&part == &parts.back()) ++held_out, repeated += known.contains(line) ? 1 : 0;
-      before = std::exchange(line, {});
-      before_folded = std::exchange(line_folded, {});
-    }
-  }
-  return (exact.sorted() || folded.sorted()) && 2 * repeated < held_out;
+  for (const Part& part : {parts[0], parts[1]})
+    each_line(part, newline, [&](auto line) { known.emplace(line.begin(), line.end()); });
+  each_line(parts[2], newline, [&](auto line) {
+    ++held_out;
+    repeated += known.contains(Part(line.begin(), line.end())) ? 1 : 0;
+  });
+  return 2 * repeated < held_out;
 }
 
 /// True if the text is a list: nearly all lines have few words, hardly any is blank, and they are not repetitions of a
@@ -87,21 +101,15 @@ bool is_list(const Corpus& corpus) {
   constexpr double nearly_all = 0.97;
   const std::int64_t newline = corpus.vocabulary().id_of('\n'), space = corpus.vocabulary().id_of(' ');
   if (corpus.documents() > 0 || newline < 0) return false;
-  std::int64_t lines = 0, items = 0, spaces = 0;
-  std::vector<std::int64_t> line;
-  std::set<std::vector<std::int64_t>> different;
-  for (std::int64_t i = 0; i < std::min(corpus.train().size(), looked_at); ++i) {
-    const std::int64_t id = corpus.train()[i];
-    if (id != newline) {
-      line.push_back(id);
-      spaces += id == space ? 1 : 0;
-      continue;
-    }
+  std::int64_t lines = 0, items = 0;
+  std::set<Part> different;
+  each_line(copied(corpus.train().slice(0, std::min(corpus.train().size(), looked_at))), newline, [&](auto line) {
     ++lines;
-    items += !line.empty() && std::ssize(line) <= most_symbols && spaces <= most_spaces ? 1 : 0;
-    different.insert(std::exchange(line, {}));
-    spaces = 0;
-  }
+    const bool is_item =
+        !line.empty() && std::ssize(line) <= most_symbols && std::ranges::count(line, space) <= most_spaces;
+    items += is_item ? 1 : 0;
+    different.emplace(line.begin(), line.end());
+  });
   return lines >= fewest_lines && 10 * std::ssize(different) > lines &&
          static_cast<double>(items) >= nearly_all * static_cast<double>(lines);
 }

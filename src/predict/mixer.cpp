@@ -7,51 +7,49 @@ namespace {
 
 constexpr double most = 15;  // limit of logits: certain enough, and squash() stays between 0 and 1
 
+/// Four sums, so that an addition need not wait for the one before it.
 double dot(const double* weights, std::span<const double> inputs) {
-  double even = 0, odd = 0;
+  std::array<double, 4> sums{};
   std::size_t i = 0;
-  for (; i + 1 < inputs.size(); i += 2) {
-    even += weights[i] * inputs[i];
-    odd += weights[i + 1] * inputs[i + 1];
-  }
-  if (i < inputs.size()) even += weights[i] * inputs[i];
-  return std::clamp(even + odd, -most, most);
+  for (; i + 3 < inputs.size(); i += 4)
+    for (std::size_t j = 0; j < 4; ++j) sums[j] += weights[i + j] * inputs[i + j];
+  for (; i < inputs.size(); ++i) sums[0] += weights[i] * inputs[i];
+  return std::clamp(sums[0] + sums[1] + sums[2] + sums[3], -most, most);
 }
 
 }  // namespace
 
-Mixer::Mixer(const std::array<std::int64_t, sets>& sizes, std::span<const double> first, Rates rates)
-    : inputs_(first.size()), averages_(static_cast<std::size_t>(sizes[0])), rates_(rates) {
-  for (std::size_t set = 0; set < sets; ++set) weights_[set].resize(static_cast<std::size_t>(sizes[set]) * inputs_);
-  begin_anew(first);
-}
-
 void Mixer::begin_anew(std::span<const double> first) {
-  for (std::vector<double>& weights : weights_)
-    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = first[i % inputs_];
-  for (auto& averages : averages_) averages.fill(1.0 / sets);
+  for (std::vector<double>& weights : weights_) {
+    weights.clear();
+    for (std::size_t vector = 0; vector < vectors; ++vector) weights.insert(weights.end(), first.begin(), first.end());
+  }
+  for (auto& averages : averages_) {
+    averages.resize(vectors);
+    for (std::array<double, sets>& each : averages) each.fill(1.0 / sets);
+  }
 }
 
 Mixer::Mixed Mixer::mix(std::span<const double> inputs, const Chosen& chosen) const {
-  const std::array<double, sets>& averages = averages_[static_cast<std::size_t>(chosen[0])];
   Mixed mixed{};
-  for (std::size_t set = 0; set < sets; ++set) {
-    mixed.logits[set] = dot(&weights_[set][static_cast<std::size_t>(chosen[set]) * inputs_], inputs);
-    mixed.logit += averages[set] * mixed.logits[set];
+  for (std::size_t set = 0; set < sets; ++set)
+    mixed.logits[set] = dot(&weights_[set][chosen[set] * inputs.size()], inputs);
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    mixed.averages[i] = dot(averages_[i][chosen[averaged_by[i]]].data(), mixed.logits);
+    mixed.logit += mixed.averages[i] / static_cast<double>(averages_.size());
   }
-  mixed.logit = std::clamp(mixed.logit, -most, most);
   return mixed;
 }
 
 void Mixer::learn(std::span<const double> inputs, const Chosen& chosen, const Mixed& mixed, bool bit) {
-  std::array<double, sets>& averages = averages_[static_cast<std::size_t>(chosen[0])];
-  const double error = (bit - squash(mixed.logit)) * rates_.averages;
-  for (std::size_t set = 0; set < sets; ++set) {
-    const double own_error = (bit - squash(mixed.logits[set])) * rates_.weights;
-    double* const weights = &weights_[set][static_cast<std::size_t>(chosen[set]) * inputs_];
-    for (std::size_t i = 0; i < inputs.size(); ++i) weights[i] += own_error * inputs[i];
-    averages[set] += error * mixed.logits[set];
-  }
+  const auto move = [bit](double* weights, std::span<const double> by, double logit, double rate) {
+    const double error = (bit - squash(logit)) * rate;
+    for (std::size_t i = 0; i < by.size(); ++i) weights[i] += error * by[i];
+  };
+  for (std::size_t set = 0; set < sets; ++set)
+    move(&weights_[set][chosen[set] * inputs.size()], inputs, mixed.logits[set], rates_.weights);
+  for (std::size_t i = 0; i < averages_.size(); ++i)
+    move(averages_[i][chosen[averaged_by[i]]].data(), mixed.logits, mixed.averages[i], rates_.averages);
 }
 
 }  // namespace chargpt

@@ -23,29 +23,31 @@ inline double squash(double x) {
 
 class Mixer {
  public:
-  static constexpr std::size_t sets = 5;
-  using Chosen = std::array<std::int64_t, sets>;  ///< index of the vector in each set
+  static constexpr std::size_t sets = 10, vectors = 4096;  ///< vectors of each set
+  using Chosen = std::array<std::size_t, sets>;            ///< index of the vector in each set
+  /// Two averages of the sets, each with weights of its own: selected as the vectors of these sets are.
+  static constexpr std::array<std::size_t, 2> averaged_by = {0, 1};
   struct Rates {
     double weights, averages;
   };
   struct Mixed {
-    std::array<double, sets> logits;  ///< one per set
-    double logit;
+    std::array<double, sets> logits;                    ///< one per set
+    std::array<double, averaged_by.size()> averages{};  ///< of the sets
+    double logit = 0;                                   ///< the mean of the averages
   };
 
-  /// `sizes`: number of vectors in each set; `first` (inputs): their initial value. Set 0 is selected by the decision.
-  Mixer(const std::array<std::int64_t, sets>& sizes, std::span<const double> first, Rates rates);
+  /// `first` (inputs): the initial value of all vectors.
+  Mixer(std::span<const double> first, Rates rates) : rates_(rates) { begin_anew(first); }
 
   Mixed mix(std::span<const double> inputs, const Chosen& chosen) const;
-  /// Learns the bit after mix() of the same inputs: vectors from their own errors, the averages from the total error.
+  /// Learns the bit after mix() of the same inputs: each vector and each average from its own error.
   void learn(std::span<const double> inputs, const Chosen& chosen, const Mixed& mixed, bool bit);
   /// Resets all vectors to other initial weights.
   void begin_anew(std::span<const double> first);
 
  private:
-  std::size_t inputs_;
-  std::array<std::vector<double>, sets> weights_;   ///< (vectors, inputs)
-  std::vector<std::array<double, sets>> averages_;  ///< indexed by decision
+  std::array<std::vector<double>, sets> weights_;  ///< (vectors, inputs)
+  std::array<std::vector<std::array<double, sets>>, averaged_by.size()> averages_;
   Rates rates_;
 };
 

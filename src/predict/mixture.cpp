@@ -59,9 +59,7 @@ Mixture::Mixture(Predictor& network, int threads, Counts counts, MixtureWeights 
       threads_(threads),
       counts_(std::move(counts)),
       weights_(weights),
-      mixer_({std::max<std::int64_t>(1, counts_.tree().nodes()), Counts::match_classes, network.vocab_size() + 1,
-              steps_of_logit * steps_of_logit, 4 * network.vocab_size()},
-             first_weights(inputs, weights), {mixer_rate, average_rate}),
+      mixer_(first_weights(inputs, weights), {mixer_rate, average_rate}),
       own_(scratch()) {}
 
 Mixture::Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, TokenView train,
@@ -148,9 +146,12 @@ double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Kn
   const double counts = stretch(scratch.decision.p), network = stretch(by_network(node, scratch));
   scratch.logits[inputs - 2] = counts;
   scratch.logits[inputs - 1] = network;
-  scratch.chosen = {
-      node, scratch.decision.chosen[1], scratch.decision.chosen[2],  // match and last symbol, as in Counts
-      step_of(network) * steps_of_logit + step_of(counts), 4 * scratch.favourite + whole(4 * scratch.largest, 3)};
+  scratch.chosen = scratch.decision.chosen;
+  const auto place_of = [](std::int64_t selected) {
+    return mixed_bits(static_cast<std::uint64_t>(selected)) % Mixer::vectors;
+  };
+  scratch.chosen[8] = place_of(step_of(network) * steps_of_logit + step_of(counts));
+  scratch.chosen[9] = place_of(4 * scratch.favourite + whole(4 * scratch.largest, 3));
   scratch.mixed = mixer_.mix(scratch.logits, scratch.chosen);
   return std::clamp(squash(scratch.mixed.logit), 1e-6, 1 - 1e-6);
 }
@@ -256,7 +257,7 @@ void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& 
       mixer_.learn(own_.logits, own_.chosen, own_.mixed, bit);
       counts_.learn(place, own_.decision, bit);
     });
-    counts_.count(history_, tokens[target]);
+    counts_.count(history_, place, tokens[target]);
     losses[static_cast<std::size_t>(t - window.from)] = static_cast<float>(loss);
     scored_to_ = target + 1;
   }

@@ -201,7 +201,7 @@ std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
   return Corpus(std::move(parts), data);
 }
 
-FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress) {
+FoundText find_text(const KnownText& known, bool named, const Heartbeat& heartbeat) {
   std::string damage;
   if (!named) try {
       if (auto kept = kept_text(known.run, known.data)) {
@@ -219,7 +219,7 @@ FoundText find_text(const KnownText& known, bool named, const ReadingProgress& p
     throw Error(ExitCode::missing, begin, "the text of ", known.run, " is not kept in it; ", how_to_say_where);
   std::string why;
   try {
-    Corpus corpus = load_listed(list_texts(names, known.vocabulary.units()), known.data, known.vocabulary, progress);
+    Corpus corpus = load_listed(list_texts(names, known.vocabulary.units()), known.data, known.vocabulary, heartbeat);
     if (known.fingerprint == Fingerprint{} ? named : corpus.fingerprint() == known.fingerprint)
       return {std::move(corpus), damage};
     why = "(" + difference_of(known.fingerprint, corpus.fingerprint()) + ")";

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/heartbeat.h"
 #include "text/corpus.h"
 #include "text/text_listing.h"
 
@@ -46,7 +47,7 @@ struct FoundText {
 /// Finds the text with this fingerprint: the run's own copy, or else the files named in run.json. `named`: the user has
 /// just given data.text, so only these files count. Errors, with advice: missing if the text is not found, data if the
 /// files contain another text; else as load_corpus.
-FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress = {});
+FoundText find_text(const KnownText& known, bool named, const Heartbeat& heartbeat = {});
 
 /// How two texts differ: "as long, but with other characters", or "3000 tokens then, 6000 now".
 std::string difference_of(const Fingerprint& then, const Fingerprint& now);

@@ -27,32 +27,11 @@ std::int64_t size_without(double fraction, std::int64_t tokens) {
   return static_cast<std::int64_t>(rest * static_cast<double>(tokens));
 }
 
-/// Reports progress: each byte of the text counts once when read and once when encoded.
-class Watch {
- public:
-  Watch(ReadingProgress progress, std::uint64_t bytes) : progress_(std::move(progress)), bytes_(bytes) {}
-  void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
-  void add(std::uint64_t bytes) {
-    constexpr std::uint64_t long_text = std::uint64_t{64} << 20, step = std::uint64_t{4} << 20;
-    const std::uint64_t steps = done_ / step;
-    done_ = std::min(done_ + bytes, 2 * bytes_);
-    if (progress_ && bytes_ > long_text && done_ / step > steps) progress_(done_ / 2, bytes_);
-  }
-  void finish() const {
-    if (progress_) progress_(bytes_, bytes_);
-  }
-
- private:
-  ReadingProgress progress_;
-  std::uint64_t bytes_, done_ = 0;
-};
-
-/// How to encode a text, and whom to inform.
+/// How to encode a text.
 struct Reading {
   const DataConfig& data;
   const std::optional<Vocabulary>& vocabulary;
   std::optional<UnknownPolicy> unknown;
-  Watch watch;
 };
 
 /// Adds notices about flaws of the texts, one line per flaw.
@@ -92,7 +71,8 @@ Vocabulary vocabulary_of(std::span<const TextBytes> texts, const CharacterMarks&
   return has_documents(data) ? vocabulary.with_documents() : vocabulary;
 }
 
-Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& reading) {
+Corpus encoded(std::span<const TextBytes> texts, TextListing listing, const Reading& reading,
+               const Heartbeat& heartbeat) {
   const DataConfig& data = reading.data;
   const Units units = reading.vocabulary ? reading.vocabulary->units() : data.units;
   CharacterMarks marks(code_point_limit);
@@ -103,9 +83,8 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& r
   parts.notices = parts.listing.notices;
   const std::string unknown = unknown_characters(texts, marks, data, vocabulary, reading.unknown);
   const bool replace = reading.unknown == UnknownPolicy::replace;
-  const EncodedText text =
-      encode(arranged, vocabulary, has_documents(data) ? vocabulary.document() : -1,
-             replace ? vocabulary.replacement() : -1, [&](std::uint64_t bytes) { reading.watch.add(bytes); });
+  const EncodedText text = encode(arranged, vocabulary, has_documents(data) ? vocabulary.document() : -1,
+                                  replace ? vocabulary.replacement() : -1, heartbeat);
   if (text.tokens.size() == 0) throw Error(ExitCode::data, names_of(texts), " has no character that the model knows");
   const std::int64_t size = text.tokens.size(), val = text.val_begin, test = text.test_begin;
   parts.tokens = text.tokens;
@@ -123,7 +102,6 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, Reading& r
   }
   add_notices(texts, units, parts.notices);
   if (!unknown.empty()) parts.notices.push_back(unknown);
-  reading.watch.finish();
   return {std::move(parts), data};
 }
 
@@ -151,37 +129,28 @@ Splits splits_by_position(std::int64_t tokens, const DataConfig& data) {
 }
 
 Corpus load_listed(TextListing listing, const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
-                   const ReadingProgress& progress, std::optional<UnknownPolicy> unknown) {
-  Reading reading{data, vocabulary, unknown, {progress, listing.bytes()}};
+                   const Heartbeat& heartbeat, std::optional<UnknownPolicy> unknown) {
+  const double all = static_cast<double>(std::max<std::uint64_t>(listing.bytes(), 1));
   std::vector<TextBytes> texts;
-  std::uint64_t bytes = 0;
+  double done = 0;  // reading is the first half of the work
   for (TextFile& file : listing.files) {
-    std::uint64_t piped = 0;
-    texts.push_back(read_text(file, [&](std::uint64_t count) {
-      piped += count;
-      if (!file.once)
-        reading.watch.add(count);
-      else if (progress)
-        progress(piped, 0);
-    }));
+    const double begin = done / all / 2, end = (done += static_cast<double>(file.bytes)) / all / 2;
+    texts.push_back(read_text(file, part_heartbeat(heartbeat, begin, end)));
     file.bytes = texts.back().bytes.size();
     file.crc64 = crc64(texts.back().bytes);
-    bytes += file.bytes;
   }
-  reading.watch.set_bytes(bytes);
-  return encoded(texts, std::move(listing), reading);
+  return encoded(texts, std::move(listing), {data, vocabulary, unknown}, part_heartbeat(heartbeat, 0.5, 1));
 }
 
-Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary, const ReadingProgress& progress,
+Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary, const Heartbeat& heartbeat,
                    std::optional<UnknownPolicy> unknown) {
   TextListing listing = list_texts(data.text, vocabulary ? vocabulary->units() : data.units);
-  return load_listed(std::move(listing), data, vocabulary, progress, unknown);
+  return load_listed(std::move(listing), data, vocabulary, heartbeat, unknown);
 }
 
 Corpus corpus_from_text(std::string_view text, const DataConfig& data, const std::string& source,
                         const std::optional<Vocabulary>& vocabulary, std::optional<UnknownPolicy> unknown) {
-  Reading reading{data, vocabulary, unknown, {{}, 0}};
-  return encoded(std::vector{text_in_memory(source, text)}, {}, reading);
+  return encoded(std::vector{text_in_memory(source, text)}, {}, {data, vocabulary, unknown}, {});
 }
 
 void check_splits(const Corpus& corpus, std::int64_t block_size) {

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/heartbeat.h"
 #include "base/token_view.h"
 #include "config/config.h"
 #include "text/text_listing.h"
@@ -88,20 +88,16 @@ class Corpus {
   Fingerprint fingerprint_;
 };
 
-/// For texts of more than 64 MB: called every few megabytes while reading and encoding, and at the end. `of` is 0 while
-/// a pipe is read, whose size is unknown.
-using ReadingProgress = std::function<void(std::uint64_t done, std::uint64_t of)>;
-
 /// Reads all of data.text (see list_texts), joins the files and encodes them with the narrowest ids. `vocabulary`: use
 /// this one (resume, eval, fine-tuning) instead of making one. `unknown`: skip or replace characters that it lacks,
-/// with a notice; without a policy they are Error data. Errors: as list_texts; data for a text that is not UTF-8 (with
-/// offset and line), is binary or empty, or has too many symbols.
+/// with a notice; without a policy they are Error data. `heartbeat`: also called while a pipe has no bytes. Errors: as
+/// list_texts; data for a text that is not UTF-8 (with offset and line), is binary or empty, or has too many symbols.
 Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary = std::nullopt,
-                   const ReadingProgress& progress = {}, std::optional<UnknownPolicy> unknown = {});
+                   const Heartbeat& heartbeat = {}, std::optional<UnknownPolicy> unknown = {});
 
 /// load_corpus() for files that are listed already; ignores data.text.
 Corpus load_listed(TextListing listing, const DataConfig& data,
-                   const std::optional<Vocabulary>& vocabulary = std::nullopt, const ReadingProgress& progress = {},
+                   const std::optional<Vocabulary>& vocabulary = std::nullopt, const Heartbeat& heartbeat = {},
                    std::optional<UnknownPolicy> unknown = {});
 
 /// The splits of a text of `tokens` ids without documents. Splits of documents have about these sizes.

@@ -27,7 +27,7 @@ std::vector<char32_t> marked(const CharacterMarks& marks) {
 
 template <class Id>
 EncodedText encode_as(const ArrangedDocuments& arranged, const Vocabulary& vocabulary, std::int64_t boundary,
-                      std::int64_t unknown, const ByteNote& note) {
+                      std::int64_t unknown, const Heartbeat& heartbeat) {
   constexpr std::size_t part_bytes = std::size_t{4} << 20;
   const SymbolIndex index(vocabulary, static_cast<std::int32_t>(unknown));
   const std::size_t most = static_cast<std::size_t>(arranged.symbols) + arranged.documents.size() + 2;
@@ -48,10 +48,11 @@ EncodedText encode_as(const ArrangedDocuments& arranged, const Vocabulary& vocab
         end += id >= 0 ? 1 : 0;
       });
       rest.remove_prefix(used);
-      note(used);
+      beat(heartbeat, end - begin, static_cast<std::int64_t>(most));
     }
     end_document(i + 1);
   }
+  beat(heartbeat, 1, 1);
   text.tokens = TokenView(begin, sizeof(Id), end - begin, boundary);
   return text;
 }
@@ -106,10 +107,10 @@ std::string unknown_characters(std::span<const TextBytes> texts, const Character
 }
 
 EncodedText encode(const ArrangedDocuments& arranged, const Vocabulary& vocabulary, std::int64_t boundary,
-                   std::int64_t unknown, const ByteNote& note) {
-  if (vocabulary.size() <= 1 << 8) return encode_as<std::uint8_t>(arranged, vocabulary, boundary, unknown, note);
-  if (vocabulary.size() <= 1 << 16) return encode_as<std::uint16_t>(arranged, vocabulary, boundary, unknown, note);
-  return encode_as<std::uint32_t>(arranged, vocabulary, boundary, unknown, note);
+                   std::int64_t unknown, const Heartbeat& heartbeat) {
+  if (vocabulary.size() <= 1 << 8) return encode_as<std::uint8_t>(arranged, vocabulary, boundary, unknown, heartbeat);
+  if (vocabulary.size() <= 1 << 16) return encode_as<std::uint16_t>(arranged, vocabulary, boundary, unknown, heartbeat);
+  return encode_as<std::uint32_t>(arranged, vocabulary, boundary, unknown, heartbeat);
 }
 
 }  // namespace chargpt

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/heartbeat.h"
 #include "base/token_view.h"
 #include "config/config.h"
 #include "text/documents.h"
@@ -42,6 +43,6 @@ struct EncodedText {
 /// Encodes all documents with the narrowest ids (1, 2 or 4 bytes). `boundary`: the id before the first document and
 /// after each one; -1: none. `unknown`: the id for characters that the vocabulary lacks; -1: skip them.
 EncodedText encode(const ArrangedDocuments& arranged, const Vocabulary& vocabulary, std::int64_t boundary,
-                   std::int64_t unknown, const ByteNote& note);
+                   std::int64_t unknown, const Heartbeat& heartbeat);
 
 }  // namespace chargpt

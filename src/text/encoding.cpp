@@ -91,9 +91,9 @@ struct Scan {
 };
 
 /// The name of the fault that `bytes` begin with, and its length.
-std::pair<std::string_view, std::size_t> fault_at(std::string_view bytes, std::string_view fault) {
+std::pair<std::string_view, std::size_t> fault_at(std::string_view bytes, Fault fault) {
   if (is_surrogate(bytes, 0xA0) || is_surrogate(bytes, 0xB0)) return {" lone surrogate", 3};
-  if (!fault.ends_with("overlong form")) return {" byte", 1};
+  if (fault != Fault::overlong) return {" byte", 1};
   return {" overlong form", byte_at(bytes, 0) < 0xE0 ? 2 : byte_at(bytes, 0) < 0xF0 ? 3 : 4};
 }
 
@@ -114,7 +114,7 @@ Scan scan(std::string_view bytes) {
       const auto [kind, length] = fault_at(rest, character.fault);
       if (found.faults++ == 0) found.first = at;
       found.kind = found.faults == 1 || found.kind == kind ? kind : " byte";
-      found.cut = character.fault == cut_off;
+      found.cut = character.fault == Fault::cut_off;
       if (const std::string number = std::to_string(line); found.lines.empty() || found.lines.back() != number)
         found.lines.push_back(number);
       at += length;
@@ -146,7 +146,7 @@ Evidence evidence_of(std::string_view bytes) {
                     kind == " overlong form" ? " (Java's modified UTF-8 writes NUL as C0 80)" : "", ", in ",
                     lines.size() == 1 ? "line " : "lines ", some_of(lines)),
             "correct them, or leave them out", "iconv -c -f UTF-8 -t UTF-8"};
-  const std::string what = "not UTF-8: " + describe_fault(bytes.substr(first), place);
+  const std::string what = line_of("not UTF-8: ", describe_byte(bytes.substr(first)), " at ", place);
   if (is_western(bytes))
     return {what, "convert it, if its language is Western European", "iconv -f WINDOWS-1252 -t UTF-8"};
   return {what,

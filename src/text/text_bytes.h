@@ -3,18 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/heartbeat.h"
 #include "text/text_listing.h"
 
 namespace chargpt {
-
-/// Called with the number of bytes just read, and several times a second with 0 while a pipe has none.
-using ByteNote = std::function<void(std::uint64_t bytes)>;
 
 struct TextBytes {
   std::string name;                          ///< for messages
@@ -26,14 +23,13 @@ struct TextBytes {
 /// Wraps the text `all`, which must stay alive.
 TextBytes text_in_memory(std::string name, std::string_view all);
 
-inline constexpr std::uint64_t most_read_once = std::uint64_t{1} << 30;
-
-/// Reads a file whole; a file that can be read only once may have at most `most_once` bytes. Keeps standard input, so
-/// that later calls return it again. Errors: missing; io; data above the limit.
-TextBytes read_text(const TextFile& file, const ByteNote& note, std::uint64_t most_once = most_read_once);
+/// Reads a file whole; a file that can be read only once may have at most 2^30 bytes. Keeps standard input, so that
+/// later calls return it again. `heartbeat`: also called while a pipe has no bytes. Errors: missing; io; data above the
+/// limit.
+TextBytes read_text(const TextFile& file, const Heartbeat& heartbeat);
 
 /// Reads all of standard input. Errors: io; data above `most` bytes.
-std::string standard_input_bytes(std::uint64_t most, const ByteNote& note = {});
+std::string standard_input_bytes(std::uint64_t most, const Heartbeat& heartbeat = {});
 
 /// Removes all byte order marks at the beginning.
 std::string_view without_byte_order_mark(std::string_view bytes);

@@ -25,17 +25,11 @@ std::string advice_for_missing(const fs::path& path) {
 
 constexpr std::uint64_t most_looked_at = std::uint64_t{1} << 20;
 
-std::string first_bytes(const fs::path& path) {
-  const Descriptor file = open_regular_file(path, Links::follow);
-  std::string bytes(std::min(file_size(file, path) + 1, most_looked_at), '\0');  // + 1: in /proc, sizes are 0
-  bytes.resize(read_some(file, bytes, path));
-  return bytes;
-}
-
 /// nullopt for UTF-8 without NUL bytes.
 std::optional<Evidence> why_not_text(std::string_view bytes) {
   const std::string_view rest = bytes.substr(decode_utf8(bytes, [](char32_t) {}));
-  const bool cut_here = bytes.size() == most_looked_at && !rest.empty() && decode_character(rest).fault == cut_off;
+  const bool cut_here =
+      bytes.size() == most_looked_at && !rest.empty() && decode_character(rest).fault == Fault::cut_off;
   if (bytes.find('\0') == bytes.npos && (rest.empty() || cut_here)) return std::nullopt;
   return evidence_of(bytes);
 }
@@ -59,11 +53,12 @@ TextFile regular_file(const fs::path& path) {
   return {.path = path, .bytes = reported_by_reading ? 0 : bytes};
 }
 
+constexpr std::int64_t most_entries = 1'000'000;
+
 /// Searches a folder and its subfolders for texts.
 class Search {
  public:
-  Search(fs::path folder, Units units, std::int64_t most_entries)
-      : folder_(std::move(folder)), units_(units), most_entries_(most_entries) {}
+  Search(fs::path folder, Units units) : folder_(std::move(folder)), units_(units) {}
 
   /// Searches, and adds the texts to the listing.
   void run(TextListing& listing) {
@@ -99,8 +94,8 @@ class Search {
     std::error_code failed;
     for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
       entries.push_back(*at);
-      if (++entries_ > most_entries_)
-        throw Error(ExitCode::data, folder_, " has more than ", most_entries_,
+      if (++entries_ > most_entries)
+        throw Error(ExitCode::data, folder_, " has more than ", most_entries,
                     " files and folders to look through; name a smaller folder");
     }
     if (failed) fail_on("read", folder, failed.value());
@@ -116,7 +111,7 @@ class Search {
     }
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
     if (type != fs::file_type::regular) return leave_out(name, "not a regular file");
-    const std::string bytes = first_bytes(entry.path());
+    const std::string bytes = read_stretch(entry.path(), 0, most_looked_at, Links::follow).bytes;
     if (is_output_of_chargpt(bytes)) return leave_out(name, "output of chargpt");
     if (const auto kind = kind_of_file(bytes); kind && kind->name == "a safetensors file")
       return leave_out(name, std::string(kind->name));
@@ -130,7 +125,6 @@ class Search {
 
   const fs::path folder_;
   const Units units_;
-  const std::int64_t most_entries_;
   std::int64_t entries_ = 0;
   std::vector<std::string> found_, left_out_, commands_;  ///< commands_ convert texts in other encodings
 };
@@ -142,7 +136,7 @@ class Search {
   throw Error(ExitCode::missing, path, " does not exist", advice_for_missing(path));
 }
 
-void list_text(const std::string& name, Units units, std::int64_t most_entries, TextListing& listing) {
+void list_text(const std::string& name, Units units, TextListing& listing) {
   if (name.empty())
     throw Error(ExitCode::usage, "data.text has an empty name; give a file, a folder, or - for standard input");
   const fs::path path = name;
@@ -158,7 +152,7 @@ void list_text(const std::string& name, Units units, std::int64_t most_entries, 
   if (is_there(path / "run.json"))
     throw Error(ExitCode::usage, path,
                 " is a run, not a text; a run is given before the options, and all words after --text are texts");
-  Search(path, units, most_entries).run(listing);
+  Search(path, units).run(listing);
 }
 
 }  // namespace
@@ -173,13 +167,13 @@ bool TextListing::repeatable() const {
   return std::ranges::none_of(files, &TextFile::once);
 }
 
-TextListing list_texts(const Strings& names, Units units, std::int64_t most_entries) {
+TextListing list_texts(const Strings& names, Units units) {
   if (names.empty())
     throw Error(ExitCode::usage, "data.text names no file; name at least one text, e.g. --text mine.txt");
   if (std::ranges::count(names, standard_input_name) > 1)
     throw Error(ExitCode::usage, "--text - is given twice, and standard input can be read only once; give it once");
   TextListing listing;
-  for (const std::string& name : names) list_text(name, units, most_entries, listing);
+  for (const std::string& name : names) list_text(name, units, listing);
   return listing;
 }
 

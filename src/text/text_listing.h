@@ -29,7 +29,7 @@ struct TextFile {
 struct TextListing {
   std::vector<std::string> names = {};     ///< as given in data.text, or the paths where they were found
   std::vector<TextFile> files = {};        ///< in reading order; those of a folder sorted by name, byte by byte
-  std::vector<std::string> notices = {};   ///< files that were left out or named twice
+  std::vector<std::string> notices = {};   ///< files that were left out
   std::vector<std::string> left_out = {};  ///< files of folders, each with the reason: "cover.png (a PNG picture)"
   /// The total size of all regular files.
   std::uint64_t bytes() const;
@@ -41,8 +41,8 @@ struct TextListing {
 /// the built-in sample. In folders, skips hidden files and folders. Leaves out, with a notice, links to folders, runs,
 /// models, pipes and, in units of characters, files that do not begin as UTF-8 text. Errors: usage for no name, an
 /// empty name or a run; missing for a name that does not exist or a folder without files; data for a folder without
-/// texts or with more than `most_entries` entries; io if reading fails.
-TextListing list_texts(const Strings& names, Units units, std::int64_t most_entries = 1'000'000);
+/// texts or with more than a million entries; io if reading fails.
+TextListing list_texts(const Strings& names, Units units);
 
 /// A short name of a text for narrow columns: "mine.txt", "book" (for "data/book/"), "standard input".
 std::string short_text_name(const std::string& name);

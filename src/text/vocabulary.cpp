@@ -143,7 +143,7 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
     ++position;
   });
   if (used < text.size())
-    throw Error(ExitCode::data, what, " is not UTF-8: ", describe_fault(text.substr(used), line_of("offset ", used)),
+    throw Error(ExitCode::data, what, " is not UTF-8: ", describe_byte(text.substr(used)), " at offset ", used,
                 "; convert it to UTF-8 (iconv)");
   if (unknown.empty()) return ids;
   if (!policy || policy == UnknownPolicy::error)
@@ -169,23 +169,20 @@ std::string outcome_of(UnknownPolicy policy, const Vocabulary& vocabulary) {
 }
 
 void UnknownCharacters::note(char32_t code_point, std::int64_t position) {
-  Occurrences& seen = seen_.try_emplace(code_point, Occurrences{position, 0}).first->second;
-  seen.first = std::min(seen.first, position);
-  ++seen.count;
+  seen_.try_emplace(code_point, position);
 }
 
 std::string UnknownCharacters::message(const std::string& what, const std::string& advice) const {
-  std::vector<std::pair<char32_t, Occurrences>> named(std::min<std::size_t>(seen_.size(), 3));
+  std::vector<std::pair<char32_t, std::int64_t>> named(std::min<std::size_t>(seen_.size(), 3));
   std::partial_sort_copy(seen_.begin(), seen_.end(), named.begin(), named.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.second.first, a.first) < std::pair(b.second.first, b.first);
+    return std::pair(a.second, a.first) < std::pair(b.second, b.first);
   });
   std::string line = line_of(what, " has ", seen_.size(), seen_.size() == 1 ? " character" : " characters",
                              " that the model has never seen: ");
   for (std::size_t i = 0; i < named.size(); ++i) {
     const auto& [code_point, where] = named[i];
     line += (i > 0 ? ", " : "") + describe_character(code_point);
-    if (where.first != no_place) line += line_of(" at ", where.first);
-    if (where.count > 1) line += line_of(" (", where.count, " times)");
+    if (where != no_place) line += line_of(" at ", where);
   }
   if (seen_.size() > named.size()) line += line_of(" and ", seen_.size() - named.size(), " more");
   const auto has_accents = [](const auto& characters) {

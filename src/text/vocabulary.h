@@ -88,12 +88,8 @@ class UnknownCharacters {
   std::string message(const std::string& what, const std::string& advice) const;
 
  private:
-  struct Occurrences {
-    std::int64_t first = 0;
-    std::int64_t count = 0;
-  };
   const Vocabulary* vocabulary_;
-  std::map<char32_t, Occurrences> seen_;
+  std::map<char32_t, std::int64_t> seen_;  ///< the first position of each
 };
 
 /// Calls visit(symbol) for each character or byte of a text, until the end or the first invalid byte; returns the

@@ -52,12 +52,6 @@ Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& pa
   return {.loss = std::accumulate(losses.begin(), losses.end(), 0.0), .norm = arena.gradient_norm()};
 }
 
-void check_same(Communicator& ranks, std::uint64_t sum, const std::string& difference) {
-  const std::vector<std::uint64_t> sums = gathered(ranks, sum);
-  const auto other = std::ranges::find_if(sums, [&](std::uint64_t one) { return one != sums.front(); });
-  if (other != sums.end()) throw Error(ExitCode::data, "rank ", other - sums.begin(), " ", difference);
-}
-
 void SharedScorer::score(const WindowBatch& windows, std::span<float> losses) {
   if (ranks_.alone()) return own_.score(windows, losses);
   const Part part = part_of(windows.B(), ranks_.ranks(), ranks_.rank());

@@ -36,9 +36,6 @@ StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& t
 /// whole step.
 Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part);
 
-/// Error data, with the same message on every rank, if a rank has another `sum` than rank 0: "rank 1 " + `difference`.
-void check_same(Communicator& ranks, std::uint64_t sum, const std::string& difference);
-
 /// Divides windows among the ranks and scores them. All ranks get all losses, with the same bits as on one process.
 class SharedScorer : public WindowScorer {
  public:

@@ -99,15 +99,11 @@ void Teachers::refuse_own(const fs::path& run) const {
 Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::int64_t threads,
                    const std::vector<TeacherWeights>& then, std::string& caution) try {
   const Config& config = resolved.config;
-  std::vector<std::string> paths;
   for (const std::string& name : config.train.teacher) {
-    const TeacherWeights* const known = paths.size() < then.size() ? &then[paths.size()] : nullptr;
+    const TeacherWeights* const known = teachers_.size() < then.size() ? &then[teachers_.size()] : nullptr;
     const bool same = known != nullptr && known->name == name_of_path(name);
     const Teacher& teacher = *teachers_.emplace_back(
         std::make_unique<Teacher>(name, loaded(name, same ? known : nullptr, notices_), threads));
-    paths.push_back(whole_path(teacher.checkpoint.path));
-    if (std::ranges::count(paths, paths.back()) > 1)
-      throw Error(ExitCode::usage, "train.teacher: ", printable_path(name), " is named twice; name each teacher once");
     teacher.check(config, corpus);
     if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty()) {
       notices_.push_back("the teacher " + teacher.shown + " " + line);
@@ -152,12 +148,6 @@ void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& 
       throw Error(ExitCode::data, "train.teacher: ", printable_path(then.name), " has other weights than when ",
                   printable_path(checkpoint.path),
                   " learned from it; put those back, or name another teacher with --teacher");
-}
-
-void check_same_teachers(Communicator& ranks, const std::vector<TeacherWeights>& weights) {
-  std::uint64_t sum = 0;
-  for (const TeacherWeights& teacher : weights) sum = crc64(std::as_bytes(std::span(&teacher.crc64, 1)), sum);
-  check_same(ranks, sum, "has teachers of other weights than rank 0; start all ranks with the same options");
 }
 
 }  // namespace chargpt

@@ -13,15 +13,14 @@
 #include "network/window_scorer.h"
 #include "run/checkpoint.h"
 #include "text/corpus.h"
-#include "train/communicator.h"
 
 namespace chargpt {
 
 class Teachers {
  public:
   /// Loads the checkpoints that train.teacher names, for a run that trains on `corpus`. From a run it takes the best
-  /// checkpoint or, for a name in `then`, the step given there. Errors: usage for a teacher that is named twice, sees
-  /// its own targets or has shorter windows than this run; data for a teacher with another vocabulary; as
+  /// checkpoint or, for a name in `then`, the step given there. Errors: usage for a teacher that sees its own
+  /// targets or has shorter windows than this run; data for a teacher with another vocabulary; as
   /// load_checkpoint and InferenceModel. `caution` is set if a teacher may have seen the validation split.
   Teachers(const ResolvedConfig& config, const Corpus& corpus, std::int64_t threads,
            const std::vector<TeacherWeights>& then, std::string& caution);
@@ -56,8 +55,5 @@ class Teachers {
 /// Error data if the weights of a teacher have changed since `checkpoint` learned from it. Teachers that an option has
 /// replaced are not compared.
 void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& now);
-
-/// Error data, with the same message on every rank, if the ranks have different teachers.
-void check_same_teachers(Communicator& ranks, const std::vector<TeacherWeights>& weights);
 
 }  // namespace chargpt

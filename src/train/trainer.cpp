@@ -69,7 +69,6 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
   if (!options.run.empty()) save_in(options.run);
   if (teachers_.empty()) return;
   state_.teachers = teachers_.weights();
-  check_same_teachers(ranks_, state_.teachers);
   learner_.learn_from([this](const WindowBatch& windows, std::span<float> q) { teachers_.predict(windows, q); });
   notices_ = teachers_.notices();
 }
@@ -192,16 +191,21 @@ PlanEvent Trainer::plan(bool measure) {
   return event;
 }
 
-/// Checks that all ranks have loaded the same weights and step.
+/// Checks that all ranks have loaded the same weights, step and teachers.
 void Trainer::check_same_start() {
-  if (ranks_.alone()) return;
-  const std::uint64_t sum =
+  std::uint64_t sum =
       crc64(std::as_bytes(learner_.current().values.all()), crc64(std::as_bytes(std::span(&state_.step, 1))));
-  check_same(ranks_, sum, "starts from other weights or another step than rank 0; give all the same checkpoint");
+  for (const TeacherWeights& teacher : state_.teachers) sum = crc64(std::as_bytes(std::span(&teacher.crc64, 1)), sum);
+  const std::vector<std::uint64_t> sums = gathered(ranks_, sum);
+  const auto other = std::ranges::find_if(sums, [&](std::uint64_t one) { return one != sums.front(); });
+  if (other != sums.end())
+    throw Error(
+        ExitCode::data, "rank ", other - sums.begin(),
+        " starts from another step or other weights than rank 0, or has other teachers; give all the same files");
 }
 
 void Trainer::announce() {
-  check_same_start();
+  if (!ranks_.alone()) check_same_start();
   const PlanEvent event = planned_ ? *planned_ : plan(/*measure=*/false);
   emitter_.emit(event);
   for (const std::string& line : event.notices) emitter_.notice(line);

@@ -38,14 +38,14 @@ class TextFromStandardInput(ProgramTest):
 
 
 class TextThatComesSlowly(ProgramTest):
-    def test_the_bytes_read_from_a_pipe_are_told_also_while_none_come(self):
+    def test_reading_from_a_pipe_is_told_while_no_bytes_come(self):
         os.mkfifo(self.folder / "pipe")
         process = self.started("train", "nanogpt-cpu", *SMALL, "--run", "r", "--text", "pipe", "--max_iters", 1, *OWN)
         with (self.folder / "pipe").open("w") as pipe:
             pipe.write("some text")
             pipe.flush()
             self.assertTrue(select.select([process.stderr], [], [], 60)[0], "nothing is told")
-            self.assertRegex(process.stderr.readline(), r"^chargpt: reading the text: [09] B\n")
+            self.assertEqual(process.stderr.readline(), "chargpt: reading the text\n")
             pipe.write(TEXT)
         self.assertEqual(process.wait(60), 0)
 

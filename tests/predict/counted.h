@@ -96,7 +96,7 @@ inline double learned_loss(Counts& counts, Counts::History& history, std::int64_
   const double loss = loss_of(counts, history, id, [&counts](const auto& place, const auto& decision, bool bit) {
     counts.learn(place, decision, bit);
   });
-  counts.count(history, id);
+  counts.count(history, counts.place_of(history), id);
   return loss;
 }
 

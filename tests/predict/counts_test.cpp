@@ -50,11 +50,11 @@ TEST_CASE("while 10,000 characters are learned all symbols' probabilities sum to
   CHECK(all / 10'000 < 2.6);  // of ln 60 = 4.1
 }
 
-TEST_CASE("a history that grows is the one of its text, whose last 256 symbols count") {
+TEST_CASE("a history that grows is the one of its text, whose last 1,024 symbols count") {
   const std::string text = shortened_sample();
   const Vocabulary vocabulary = vocabulary_of(text);
   const Counts counts = counts_of(vocabulary, stored(vocabulary, text.substr(0, 4000)));
-  const Ids ids = vocabulary.encode(text.substr(3800, 700), "text");
+  const Ids ids = vocabulary.encode(text.substr(3800, 2500), "text");
   Counts::History history;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i % 50 == 0)
@@ -62,7 +62,7 @@ TEST_CASE("a history that grows is the one of its text, whose last 256 symbols c
     counts.advance(history, ids[i]);
   }
   CHECK(distribution(counts, counts.history_of(ids)) ==
-        distribution(counts, counts.history_of(std::span(ids).last(256))));
+        distribution(counts, counts.history_of(std::span(ids).last(1024))));
 }
 
 TEST_CASE("nothing before a document's end changes what comes after it") {

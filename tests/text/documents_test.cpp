@@ -163,7 +163,7 @@ TEST_CASE("documents are encoded in a given vocabulary, and what that lacks is a
   const Vocabulary without_7 = corpus_of_lines("name 012345689").vocabulary();
   CHECK_THAT(
       message_of(ExitCode::data, [&] { corpus_from_text(lines(300), cut_at(Documents::lines), "more", without_7); }),
-      Catch::Contains("'7' (U+0037) at 13 ("));  // name 0, name 37
+      Catch::Contains("'7' (U+0037) at 13;"));  // name 0, name 37
 }
 
 TEST_CASE("in another vocabulary documents are without what that lacks, in the same splits") {
@@ -171,7 +171,7 @@ TEST_CASE("in another vocabulary documents are without what that lacks, in the s
                other = corpus_of_lines("name 012345689", {.test_fraction = 0.2});
   const Corpus without = corpus_from_text(lines(300), corpus.data(), "names", other.vocabulary(), UnknownPolicy::skip);
   CHECK_THAT(without.notices().back(),
-             Catch::StartsWith("names has 1 character that the model has never seen: '7' (U+0037) at 13 ("));
+             Catch::StartsWith("names has 1 character that the model has never seen: '7' (U+0037) at 13;"));
   const auto expected = [&](const TokenView& part) {
     Texts texts = documents_in(corpus, part);
     for (std::string& text : texts) std::erase(text, '7');

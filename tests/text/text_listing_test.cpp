@@ -96,13 +96,6 @@ TEST_CASE_METHOD(WorkingFolder, "pipes, sockets and links to folders are left ou
   CHECK(files_of("named") == Names{"a", "to-file"});
 }
 
-TEST_CASE_METHOD(WorkingFolder, "folders beyond the limit are refused") {
-  for (int i = 0; i < 5; ++i) write("many/" + std::to_string(i), "x");
-  CHECK(list_texts({"many"}, Units::characters, 5).files.size() == 5);
-  CHECK(error_of([] { list_texts({"many"}, Units::characters, 4); }) ==
-        data_error("many has more than 4 files and folders to look through; name a smaller folder"));
-}
-
 TEST_CASE_METHOD(WorkingFolder, "names with line ends, and names that are not UTF-8, are read and shown harmlessly") {
   write("book/one\ntwo", "text");
   write("book/\xFF\x1B[31m", std::string_view("a\0b", 3));

@@ -69,7 +69,7 @@ void add_symbols(Report& report, bool all) {
 Json describe_text(const std::string& path, const OutputArguments& output) {
   DataConfig data;
   data.text = {path};
-  const Corpus corpus = load_corpus(data, std::nullopt, reading_progress(output));
+  const Corpus corpus = load_corpus(data, std::nullopt, reading_heartbeat(output));
   Json json = {{"kind", "text"},
                {"path", path},
                {"file_count", corpus.files()},

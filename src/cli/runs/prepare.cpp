@@ -22,7 +22,7 @@ Corpus given_corpus(const ScoringArguments& arguments, const JoinedRuns& runs, c
   DataConfig data = data_of(runs, split);
   data.text = arguments.text;
   if (arguments.whole) data.val_fraction = data.test_fraction = 0;
-  return load_corpus(data, runs.first().checkpoint.vocabulary, reading_progress(arguments.output), arguments.unknown);
+  return load_corpus(data, runs.first().checkpoint.vocabulary, reading_heartbeat(arguments.output), arguments.unknown);
 }
 
 /// Throws Error usage if only some of several runs were trained on the text.

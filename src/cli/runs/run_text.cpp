@@ -16,18 +16,6 @@
 
 namespace chargpt {
 
-namespace {
-
-/// `of` 0: the total is unknown.
-std::string part_read(std::uint64_t done, std::uint64_t of) {
-  const auto size = [](std::uint64_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
-  if (of == 0) return "reading the text: " + size(done);
-  return "reading the text (" + size(of) +
-         "): " + format_percent(static_cast<double>(done) / static_cast<double>(of), 0);
-}
-
-}  // namespace
-
 void choose_text(ResolvedConfig& config) {
   Strings& text = config.config.data.text;
   Origin& origin = config.origin.at("data.text");
@@ -44,12 +32,9 @@ void choose_text(ResolvedConfig& config) {
   origin = {Origin::By::program, "built in"};
 }
 
-ReadingProgress reading_progress(const OutputArguments& output) {
+Heartbeat reading_heartbeat(const OutputArguments& output) {
   const auto line = std::make_shared<WorkLine>(output, /*after=*/1);
-  return [line](std::uint64_t done, std::uint64_t of) {
-    if (of > 0 && done == of) return line->clear();
-    line->show(part_read(done, of));
-  };
+  return [line, show = line->heartbeat("reading the text")](double part) { part < 1 ? show(part) : line->clear(); };
 }
 
 void tell(const std::string& line) {
@@ -57,7 +42,7 @@ void tell(const std::string& line) {
 }
 
 Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known, const OutputArguments& output) {
-  Corpus corpus = load_corpus(data, known, reading_progress(output));
+  Corpus corpus = load_corpus(data, known, reading_heartbeat(output));
   log_notices(corpus);
   return corpus;
 }
@@ -74,7 +59,7 @@ Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const s
     throw Error(ExitCode::missing, checkpoint.path,
                 " is a checkpoint outside a run, so its text is unknown; use the run's folder, or eval --text FILE");
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
-  FoundText found = find_text(known, named, reading_progress(output));
+  FoundText found = find_text(known, named, reading_heartbeat(output));
   if (!found.damage.empty()) log_warning(found.damage, ": its files are read instead");
   return std::move(found.corpus);
 }

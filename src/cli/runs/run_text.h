@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/heartbeat.h"
 #include "cli/arguments.h"
 #include "cli/runs/loaded_run.h"
 #include "run/checkpoint.h"
@@ -19,7 +20,7 @@ void choose_text(ResolvedConfig& config);
 
 /// A progress line for reading a large text, shown after the first second; nothing with --quiet. Throws Interrupted if
 /// a signal asks the process to stop.
-ReadingProgress reading_progress(const OutputArguments& output);
+Heartbeat reading_heartbeat(const OutputArguments& output);
 
 /// Loads the text that `data` names, with the `known` vocabulary if given; logs its notices. Errors: as load_corpus().
 Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known, const OutputArguments& output);

@@ -138,7 +138,7 @@ class Drawing {
     for (std::size_t i = 0; i < columns_; ++i) {
       const Cell& at = cell(row, i);
       if (color && at.color != now) line.append("\x1b[").append(now = at.color).append("m");
-      append_utf8(at.symbol, line);
+      line += utf8_of(at.symbol);
     }
     return without_end_spaces(std::move(line)) + (now == plain ? "" : "\x1b[0m");
   }
