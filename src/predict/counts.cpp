@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
 constexpr std::int64_t match_places = 1 << 20, follower_places = 1 << 16, map_contexts = 1 << 16;
 constexpr double first_weight = 0.06, mixer_rate = 0.0015, average_rate = 0.001, map_weight = 0.25;
-constexpr std::int64_t entries_per_token = Counts::contexts, runs_per_token = 4;
+constexpr std::int64_t entries_per_token = 16, runs_per_token = 4;
 constexpr std::uint8_t most_bits = 250;
 constexpr double most_of_history = 1000, most_of_match = 500;
 

@@ -35,8 +35,7 @@ Figures figures_of(Prepared& prepared, WorkLine& line) {
   }
   std::vector<float> of_mean(losses.size() / members.size());
   mean_of_losses(losses, of_mean);
-  Figures figures = measured(runs.trained(), scored, split_loss_of(std::move(of_mean)), steady_seconds() - begun,
-                             line.heartbeat("scoring the text in windows of 64"));
+  Figures figures = measured(runs.trained(), scored, split_loss_of(std::move(of_mean)), steady_seconds() - begun);
   figures.members = std::move(members);
   return figures;
 }
@@ -61,6 +60,10 @@ Report run_eval(const ScoringArguments& arguments) {
   Prepared prepared = prepare(arguments, line);
   note_text(arguments, prepared);
   Figures figures = figures_of(prepared, line);
+  if (figures.block_size > 64)
+    figures.loss_windows_64 = split_loss(prepared.runs.trained(), prepared.scored.tokens, 64, 0,
+                                         line.heartbeat("scoring the text in windows of 64"))
+                                  .mean;
   add_predictor(figures, prepared, line);
   if (const Corpus* trained_on = prepared.trained_on())
     figures.baselines = compute_baselines(*trained_on, prepared.scored.tokens,

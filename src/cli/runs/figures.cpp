@@ -179,20 +179,17 @@ void check_finite(const SplitLoss& loss, const std::string& checkpoint) {
 Figures measure(Predictor& networks, const Scored& scored, const Heartbeat& heartbeat) {
   const double begun = steady_seconds();
   const SplitLoss loss = split_loss(networks, scored.tokens, networks.block_size(), scored.stride, heartbeat);
-  return measured(networks, scored, loss, steady_seconds() - begun, heartbeat);
+  return measured(networks, scored, loss, steady_seconds() - begun);
 }
 
-Figures measured(Predictor& networks, const Scored& scored, const SplitLoss& loss, double seconds,
-                 const Heartbeat& heartbeat) {
+Figures measured(const Predictor& networks, const Scored& scored, const SplitLoss& loss, double seconds) {
   check_finite(loss, scored.checkpoint);
-  Figures figures{.scored = scored,
-                  .loss = loss.mean,
-                  .tenths = tenths_of(loss.losses, scored.tokens),
-                  .tokens = loss.tokens,
-                  .block_size = networks.block_size(),
-                  .seconds = seconds};
-  if (figures.block_size > 64) figures.loss_windows_64 = split_loss(networks, scored.tokens, 64, 0, heartbeat).mean;
-  return figures;
+  return {.scored = scored,
+          .loss = loss.mean,
+          .tenths = tenths_of(loss.losses, scored.tokens),
+          .tokens = loss.tokens,
+          .block_size = networks.block_size(),
+          .seconds = seconds};
 }
 
 void add_loss(Table& table, const std::string& name, double nats) {

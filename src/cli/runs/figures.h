@@ -44,7 +44,7 @@ struct Figures {
   double loss = 0;             ///< nats per token
   std::vector<double> tenths;  ///< loss by tenths of the split, in order
   std::int64_t tokens = 0, block_size = 0;
-  std::optional<double> loss_windows_64 = {};  ///< if block_size > 64: the same split in windows of 64, no overlap
+  std::optional<double> loss_windows_64 = {};  ///< in windows of 64, no overlap; nullopt: shorter, or not measured
   /// One model of an ensemble.
   struct Member {
     std::string name;
@@ -63,8 +63,7 @@ struct Figures {
 Figures measure(Predictor& networks, const Scored& scored, const Heartbeat& heartbeat);
 
 /// Like measure(), with a loss that was already computed in `seconds`.
-Figures measured(Predictor& networks, const Scored& scored, const SplitLoss& loss, double seconds,
-                 const Heartbeat& heartbeat);
+Figures measured(const Predictor& networks, const Scored& scored, const SplitLoss& loss, double seconds);
 
 /// Throws Error diverged, naming the checkpoint, if the loss is not finite.
 void check_finite(const SplitLoss& loss, const std::string& checkpoint);

@@ -62,7 +62,7 @@ Figures final_figures(const Trainer& trainer, const LoadedRun& best, WorkLine& l
   const std::vector<float>& known = trainer.best_losses();
   const Scored scored = validation_of(corpus, best);
   Figures figures = known.empty() ? measure(*best.network, scored, evaluating)
-                                  : measured(*best.network, scored, split_loss_of(known), 0, evaluating);
+                                  : measured(*best.network, scored, split_loss_of(known), /*seconds=*/0);
   constexpr std::int64_t most_compressed = 2'000'000;  // tokens; PPMd takes a second for them
   figures.baselines =
       compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, line.heartbeat("measuring baselines"),
