@@ -148,8 +148,8 @@ class Counts:
         """`symbols`: the characters in order of their ids; "" is the document's end."""
         self.paths, self.nodes = huffman(frequencies)
         self.symbols, self.letters = symbols, [letter_of(symbol) for symbol in symbols]
-        kept = clamp(tokens, 256, 2_000_000)
-        self.table, self.runs = Table(kept * 16), [(0, 0, 0)] * (kept * 4)  # check, symbol, times in a row
+        self.table = Table(min(64 * max(tokens, 64), 8_000_000 + 8 * min(tokens, 2_000_000)))
+        self.runs = [(0, 0, 0)] * (8 * clamp(tokens, 64, 1_000_000))  # check, symbol, times in a row
         self.mixer, self.maps = Mixer([0.06] * (3 * CONTEXTS + 3), 0.0015, 0.001), (ProbabilityMap(), ProbabilityMap())
         self.of_history, self.of_run, self.of_match = [{} for _ in range(CONTEXTS)], [{} for _ in range(CONTEXTS)], [[0.75, 0] for _ in range(32)]
         self.text, self.last_place, self.followers = [], {}, {}

@@ -8,7 +8,15 @@ namespace {
 constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
 constexpr std::int64_t match_places = 1 << 20, follower_places = 1 << 16, map_contexts = 1 << 16;
 constexpr double first_weight = 0.06, mixer_rate = 0.0015, average_rate = 0.001, map_weight = 0.25;
-constexpr std::int64_t entries_per_token = 16, runs_per_token = 4;
+
+/// Short texts have the most different contexts per token.
+std::int64_t entries_for(std::int64_t tokens) {
+  return std::min(64 * std::max<std::int64_t>(tokens, 64), 8'000'000 + 8 * std::min(tokens, Counts::most_kept));
+}
+std::size_t runs_for(std::int64_t tokens) {
+  return static_cast<std::size_t>(8 * std::clamp<std::int64_t>(tokens, 64, 1'000'000));
+}
+
 constexpr std::uint8_t most_bits = 250;
 constexpr double most_of_history = 1000, most_of_match = 500;
 
@@ -48,8 +56,8 @@ Counts::Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequ
       line_end_(vocabulary.id_of('\n')),
       document_(vocabulary.document()),
       stretched_(stretched_logits()),
-      table_(std::clamp<std::int64_t>(tokens, 1 << 8, most_kept) * entries_per_token),
-      runs_(static_cast<std::size_t>(std::clamp<std::int64_t>(tokens, 1 << 8, most_kept) * runs_per_token)),
+      table_(entries_for(tokens)),
+      runs_(runs_for(tokens)),
       mixer_(std::vector<double>(inputs, first_weight), {mixer_rate, average_rate}),
       maps_{ProbabilityMap(map_contexts), ProbabilityMap(map_contexts)},
       last_place_(match_places, -1),

@@ -75,7 +75,7 @@ class Counts {
   /// About the number of counted tokens that fit in the table; beyond it, the least seen entries are replaced.
   static constexpr std::int64_t most_kept = 2'000'000;
   /// Starts empty. `frequencies`: approximate count of each symbol, for the tree; `tokens`: number of tokens to count,
-  /// for the size of the tables (134 bytes per token, at most 269 MB).
+  /// for the size of the tables (at most 474 bytes per token, and 218 MB).
   Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequencies, std::int64_t tokens);
 
   const SymbolTree& tree() const { return tree_; }
