@@ -3,7 +3,7 @@
 
     scripts/measure/draw_terminal.py --out data/pictures/first-run.svg --rows 50 -- build/chargpt train default
 
-The command runs in tmux, in a window of the given size; rich (python3-rich) draws what stands there when it ends, colours included.
+The command runs in tmux, in a window of the given size; rich (python3-rich) draws its last screen in colour.
 """
 
 import argparse

@@ -85,7 +85,7 @@ bool is_sorted(const std::vector<Part>& parts, const Vocabulary& vocabulary) {
   if (!in_order(parts, newline, exact) && !in_order(parts, newline, folded)) return false;
   std::set<Part> known;
   std::int64_t held_out = 0, repeated = 0;
-  for (const Part& part : {parts[0], parts[1]})
+  for (const Part& part : std::span(parts).first(2))
     each_line(part, newline, [&](auto line) { known.emplace(line.begin(), line.end()); });
   each_line(parts[2], newline, [&](auto line) {
     ++held_out;

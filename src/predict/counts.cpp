@@ -8,6 +8,8 @@ namespace {
 constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
 constexpr std::int64_t match_places = 1 << 20, follower_places = 1 << 16, map_contexts = 1 << 16;
 constexpr double first_weight = 0.06, mixer_rate = 0.0015, average_rate = 0.001, map_weight = 0.25;
+constexpr std::uint8_t most_bits = 250;
+constexpr double most_of_history = 1000, most_of_match = 500;
 
 /// Short texts have the most different contexts per token.
 std::int64_t entries_for(std::int64_t tokens) {
@@ -16,9 +18,6 @@ std::int64_t entries_for(std::int64_t tokens) {
 std::size_t runs_for(std::int64_t tokens) {
   return static_cast<std::size_t>(8 * std::clamp<std::int64_t>(tokens, 64, 1'000'000));
 }
-
-constexpr std::uint8_t most_bits = 250;
-constexpr double most_of_history = 1000, most_of_match = 500;
 
 constexpr std::uint64_t joined_hash(std::uint64_t first, std::uint64_t second) {
   return mixed_bits(first * odd + second);
@@ -148,14 +147,15 @@ Counts::Place Counts::place_of(const History& history) const {
   place.keys[n++] = hash;
   for (const std::int64_t id : history.recent)
     place.keys[n++] = hash = joined_hash(hash, static_cast<std::uint64_t>(id + 1));
+  const auto is_near = [&](const History::Heading& heading) { return history.length - heading.begin < reach - 1; };
   std::array<std::uint64_t, 3> symbols{}, headings{};
   for (std::size_t i = 0; i < 3; ++i) {
     symbols[i] = static_cast<std::uint64_t>(history.recent[i] + 1);
-    if (history.length - history.headings[i].begin < reach - 1) headings[i] = history.headings[i].hash;
+    if (is_near(history.headings[i])) headings[i] = history.headings[i].hash;
   }
   const std::uint64_t last = symbols[0], before = symbols[1];
   const std::uint64_t word = history.word != 0 ? history.word : last;  // between words: the character there
-  const bool in_heading = history.headings[0].hash == 0 && history.length - history.headings[0].begin < reach - 1;
+  const bool in_heading = headings[0] == 0 && is_near(history.headings[0]);
   const std::int64_t above = history.above + history.column + 1 < reach ? history.above : reach;
   const std::uint64_t column = joined_hash(last, static_cast<std::uint64_t>(history.column));
   for (const std::uint64_t key :
@@ -178,8 +178,7 @@ Counts::Place Counts::place_of(const History& history) const {
     place.times[i] = known ? run.times : 0;
   }
   place.last = history.recent[0];
-  place.expected = -1;
-  if (history.match >= 0) place.expected = text_[static_cast<std::size_t>(history.match)];
+  place.expected = history.match < 0 ? -1 : std::int64_t{text_[static_cast<std::size_t>(history.match)]};
   place.matched = std::min<std::int64_t>(history.matched, longest_match - 1);
   const auto length = static_cast<std::uint64_t>(history.word_length);
   place.kinds = history.kinds & 0xFFF;
@@ -310,7 +309,7 @@ void Counts::learn(TokenView tokens, History& history, const Heartbeat& heartbea
     if (i % 4096 == 0) beat(heartbeat, i, tokens.size());
     const Place place = place_of(history);
     decision.known = all_known;
-    for (const SymbolTree::Step step : tree_.path(tokens[i]))
+    for (const SymbolTree::Step step : tree_.path(tokens[i]))  // decide() would wait for each entry
       for (const std::uint64_t key : place.keys) table_.fetch(joined_hash(key, static_cast<std::uint64_t>(step.node)));
     for (const SymbolTree::Step step : tree_.path(tokens[i])) {
       decide(place, step.node, decision.known, decision);
