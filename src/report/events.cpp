@@ -34,7 +34,7 @@ std::string why_ended(const EndEvent& end) {
 std::string command_to_go_on(const EndEvent& end, const std::string& run) {
   const std::string resume = "chargpt resume " + shell_quoted(run);
   if (end.ended == Ending::seconds) return resume + " --minutes " + line_of(end.max_seconds / 60);
-  if (end.ended == Ending::finished || end.ended == Ending::patience)
+  if (end.ended == Ending::finished)
     return resume + " --max_iters " + line_of(end.max_iters > 0 ? 2 * end.max_iters : 1000);
   return resume;
 }

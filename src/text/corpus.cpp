@@ -168,7 +168,7 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
       " to validate on", tests ? line_of(" and ", test, " to test on") : "",
       ", but each needs at least model.block_size + 1 = ", needed, ": ",
       corpus.documents() == 0 ? "use a longer text" : "add documents, or leave them undivided (--documents none)",
-      shortest < 2 ? "" : line_of(", or set model.block_size to ", shortest - 1, " or less"));
+      shortest < 2 ? "" : line_of(", or give --block_size ", shortest - 1, " or less"));
 }
 
 }  // namespace chargpt

@@ -22,7 +22,7 @@ TEST_CASE("why a run ended is one line, and the command that continues it anothe
   CHECK(why_ended(end_by(Ending::seconds)) == "ended after 440 steps, when its seconds were used up");
   CHECK(why_ended({.ended = Ending::finished, .step = 600, .max_iters = 600}) == "finished after 600 steps");
   CHECK(why_ended({.ended = Ending::finished, .step = 1, .max_iters = 1}) == "finished after 1 step");
-  CHECK(command_to_go_on(end_by(Ending::patience), "my run") == "chargpt resume 'my run' --max_iters 1200");
+  CHECK(command_to_go_on(end_by(Ending::finished), "my run") == "chargpt resume 'my run' --max_iters 1200");
   CHECK(command_to_go_on({.ended = Ending::finished, .max_iters = 0}, "a") == "chargpt resume a --max_iters 1000");
   CHECK(command_to_go_on(end_by(Ending::seconds), "runs/a") == "chargpt resume runs/a --minutes 0.166667");
   CHECK(command_to_go_on(end_by(Ending::stopped), "runs/a") == "chargpt resume runs/a");

@@ -200,13 +200,13 @@ TEST_CASE("splits shorter than a window are refused with figures and ways out") 
   };
   const std::string hundred(100, 'a');
   CHECK(refusal(corpus_of(hundred), 10) ==
-        short_of(11, "100 tokens, 90 to train on, 10", "use a longer text, or set model.block_size to 9 or less"));
+        short_of(11, "100 tokens, 90 to train on, 10", "use a longer text, or give --block_size 9 or less"));
   CHECK(refusal(corpus_of("0123456789", 1e-13), 4) == short_of(5, "10 tokens, 10 to train on, 0", "use a longer text"));
   const auto limited = [&](std::int64_t most) {
     return corpus_from_text(hundred, {.val_fraction = 0.2, .max_val_tokens = most}, "text");
   };
   CHECK(refusal(limited(5), 10) ==
-        short_of(11, "100 tokens, 80 to train on, 5", "use a longer text, or set model.block_size to 4 or less"));
+        short_of(11, "100 tokens, 80 to train on, 5", "use a longer text, or give --block_size 4 or less"));
   CHECK_NOTHROW(check_splits(limited(11), 10));
 }
 

@@ -97,8 +97,8 @@ TEST_CASE("advice on splits of documents that are too short promises no fraction
   for (char c = 'a'; c < 'u'; ++c) text += std::string(30, c) + "\n";
   CHECK(error_of([&] { check_splits(corpus_of_lines(text), 64); }) ==
         data_error("the text has 621 tokens, 559 to train on, 63 to validate on, but each needs at least "
-                   "model.block_size + 1 = 65: add documents, or leave them undivided (--documents none), or set "
-                   "model.block_size to 62 or less"));
+                   "model.block_size + 1 = 65: add documents, or leave them undivided (--documents none), or give "
+                   "--block_size 62 or less"));
 }
 
 TEST_CASE("the split is drawn by the seed and by what documents hold, not by their order in the text") {

@@ -31,7 +31,7 @@ struct Arguments : ModelArguments {
 
 /// Adds the last row of each head: its weights at the last character.
 void add_last_rows(Report& report, const AttentionWeights& weights, const PromptWindow& window) {
-  report.say("which characters each head attends to from the last one; a higher block is a larger weight\n");
+  report.say("what each head attends to from the last character; █ is its largest weight, named on the right\n");
   for (std::int64_t layer = 0; layer < weights.layers; ++layer) {
     std::vector<float> rows;
     for (std::int64_t head = 0; head < weights.heads; ++head) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -14,6 +15,8 @@
 #include "cli/runs/differences.h"
 #include "cli/runs/loaded_run.h"
 #include "config/describe.h"
+#include "config/document.h"
+#include "network/layers.h"
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
 #include "report/format.h"
@@ -52,6 +55,15 @@ Json describe_groups(const Config& config, std::int64_t symbols) {
   return groups;
 }
 
+/// "304,768 parameters: 4,160 embedding, 73,728 attention, …"
+std::string parameters_by_place(const ModelConfig& model, std::int64_t symbols) {
+  std::map<Place, std::int64_t> counts;
+  for (const Parameter& parameter : parameter_list(model, symbols)) counts[parameter.place] += parameter.numel();
+  std::vector<std::string> parts;
+  for (const auto& [place, count] : counts) parts.push_back(line_of(format_count(count), " ", enum_name(place)));
+  return format_count(count_parameters(model, symbols), "parameter") + ": " + joined(parts, ", ");
+}
+
 /// The options, in the order of declaration, and where each value is from: those that are not at their defaults, or
 /// `all`.
 Table options_table(const ResolvedConfig& resolved, bool all) {
@@ -61,7 +73,7 @@ Table options_table(const ResolvedConfig& resolved, bool all) {
     const Json value = option.get(resolved.config), standard = option.get(Config());
     if (!all && value == standard) continue;
     const std::string key = option.key();
-    table.add({key, shown_value(value), shown_value(standard)});
+    table.add({key, key == "train.groups" ? "above" : shown_value(value), shown_value(standard)});
     table.add_remark(option.help + " (from " + resolved.origin.at(key).text() + ")");
   }
   return table;
@@ -73,7 +85,7 @@ void add_options(Report& report, const ResolvedConfig& resolved, std::int64_t sy
   for (const auto& [key, origin] : resolved.origin) origins[key] = origin.text();
   const Json groups = describe_groups(resolved.config, symbols);
   report.json.update({{"parameter_groups", groups}, {"config", to_json(resolved.config)}, {"origin", origins}});
-  report.draw("\n");
+  report.say("\n" + parameters_by_place(resolved.config.model, symbols) + "\n\n");
   report.add(table_of(groups, {{"parameters", as_is("group")},
                                {"count", as_is("parameters")},
                                {"optimizer", as_is("optimizer")},
@@ -92,10 +104,7 @@ Report report_of_config(const ResolvedConfig& resolved, bool all) {
   const std::int64_t parameters = count_parameters(resolved.config.model, symbols);
   Report report(
       Json{{"kind", "config"}, {"name", resolved.config.name}, {"parameters", parameters}, {"vocab_size", symbols}});
-  Table table;
-  table.add({"config", resolved.config.name});
-  table.add({"parameters", format_count(parameters) + ", for " + format_count(symbols, "symbol")});
-  report.add(std::move(table));
+  report.say("config " + resolved.config.name + ", for a text of " + format_count(symbols, "symbol") + "\n");
   add_options(report, resolved, symbols, all);
   return report;
 }
@@ -156,10 +165,9 @@ void verify_all(const Arguments& arguments) {
 bool is_folder_of_texts(const std::string& path) {
   if (is_run(path) || is_there(fs::path(path) / "checkpoints")) return false;
   try {
-    list_texts({path}, Units::bytes);  // in any encoding; reading reports errors
-    return true;
-  } catch (const Error& error) {
-    return error.code() != ExitCode::missing && error.code() != ExitCode::data;
+    return !list_texts({path}, Units::bytes).files.empty();  // in any encoding; reading reports errors
+  } catch (const Error&) {
+    return false;
   }
 }
 
@@ -180,17 +188,12 @@ void refuse_checkpoint_options(const Arguments& arguments) {
                                      (is_text(arguments) ? "text" : "config") + "; remove it");
 }
 
-/// Throws Error missing, with a suggestion, unless `path` exists or names a preset.
+/// Throws Error missing if `path` is neither there nor a preset, and a run has nearly that name.
 void refuse_missing(const std::string& path) {
-  if (is_there(path)) return;
-  const std::string runs = runs_near(path);
-  const bool near = runs.find("did you mean") != std::string::npos;
-  try {
-    load_config(path);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::missing || !near) throw;
+  const bool known = is_there(path) || std::ranges::count(presets(), path, &Preset::name) > 0;
+  const std::string runs = known ? "" : runs_near(path);
+  if (runs.find("did you mean") != std::string::npos)
     throw Error(ExitCode::missing, "no run, config or text at " + printable_path(path) + runs);
-  }
 }
 
 Report report_of_both(const Arguments& arguments) {

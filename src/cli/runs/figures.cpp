@@ -129,6 +129,7 @@ std::vector<std::string> verdict(const Figures& figures) {
         "This model leaks: a position sees its own target, so its loss does not measure prediction, and its samples "
         "are meaningless."};
   if (!figures.baselines || knows_the_text(figures)) return {};
+  if (figures.tokens < 500) return {"So few characters do not tell a model from its baselines."};
   if (!figures.baselines->ppmd) return {frozen_line(figures)};
   return {frozen_line(figures), adaptive_line(figures)};
 }

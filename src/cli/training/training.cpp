@@ -130,7 +130,8 @@ void note_no_best(const Trainer& trainer) {
 /// process then.
 void note_end(const Trainer& trainer, const std::filesystem::path& run, bool stopped) {
   note_no_best(trainer);
-  const bool continues = stopped || overfitting_line(trainer.state()).empty();
+  const bool overfits = trainer.state().ended == Ending::patience || !overfitting_line(trainer.state()).empty(),
+             continues = stopped || !overfits;
   log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
            continues ? "; to continue:" : "");
   const std::int64_t threads = trainer.state().threads;  // more threads than processors need the option

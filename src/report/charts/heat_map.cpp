@@ -65,7 +65,7 @@ std::string heads_text(std::span<const float> weights, const std::vector<std::st
     const auto largest = static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
     std::string name = "    head " + std::to_string(head + 1);
     name.resize(std::max<std::size_t>(name.size(), 11), ' ');
-    text += name + " " + bars(row.subspan(first), last) + "  at most " + format_fixed(100 * row[largest], 1) + " %, " +
+    text += name + " " + bars(row.subspan(first), last) + "  " + format_fixed(100 * row[largest], 1) + " % to " +
             symbols[largest] + "\n";
   }
   return text;
