@@ -230,7 +230,6 @@ SampleConfig sample_of(const chargpt_generate_options& options) {
   check_range("min_p", options.min_p, 0.0, 1.0);
   check_range<std::int64_t>("sample", options.sample, 0, 1'000'000'000'000);
   return {.tokens = options.tokens,
-          .num_samples = 1,
           .temperature = options.temperature,
           .top_k = options.top_k,
           .top_p = options.top_p,

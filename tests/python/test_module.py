@@ -81,6 +81,7 @@ class ModuleTest(unittest.TestCase):
         self.assertEqual("the " + "".join(pieces) + "\n", whole + ("" if whole.endswith("\n") else "\n"))
         self.assertGreater(len(pieces), 50)
         options = {"tokens": 40, "temperature": 0.7, "top_k": 9, "top_p": 0.9, "min_p": 0.01}
+        self.assertEqual({*options, "num_samples"}, {*json.loads(program("configs", "--schema").stdout)["properties"]["sample"]["properties"]})
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
         both = program("sample", RUN, "--prompt", "the ", *words, "--num-samples", 2, "--stop", "e", "--quiet").stdout
         ours = ["the " + "".join(self.model.generate("the ", **options, sample=sample, stop="e")) for sample in (0, 1)]
