@@ -47,7 +47,7 @@ std::vector<LineLoss> losses_by_line(TokenView text, std::span<const float> loss
     const std::int64_t id = text[end];  // last token of the losses [begin, end)
     if (id != line_end && id != text.document() && end < std::ssize(losses)) continue;
     const auto line = losses.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-    lines.push_back({std::ssize(lines) + 1, begin, end, mean_loss(line)});
+    lines.push_back({begin, end, mean_loss(line)});
     begin = end;
   }
   return lines;

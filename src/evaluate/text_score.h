@@ -26,8 +26,8 @@ std::vector<MeanLoss> losses_by_class(TokenView text, std::span<const float> los
 
 /// A line of the text with its end, which may be the end of a document: losses [begin, end).
 struct LineLoss {
-  std::int64_t number = 0, begin = 0, end = 0;  ///< number: from 1
-  double loss = 0;                              ///< mean of its characters
+  std::int64_t begin = 0, end = 0;
+  double loss = 0;  ///< mean of its characters
 };
 
 std::vector<LineLoss> losses_by_line(TokenView text, std::span<const float> losses, std::int64_t line_end);

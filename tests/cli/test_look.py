@@ -34,17 +34,12 @@ class ScoreTest(LookTest):
         half = self.json("eval", "run", "--text", "text.txt", "--stride", scored["block_size"] // 2)
         self.assertAlmostEqual(half["loss"], scored["loss"], places=9)
 
-    def test_the_hardest_lines_come_first(self):
-        lines, losses = [""], [[]]
-        for one in self.json("score", "run", "--candidates", "1")["scores"]:
-            lines[-1] += one["character"]
-            losses[-1].append(one["loss"])
-            if one["character"] == "\n":
-                lines.append("")
-                losses.append([])
-        means = sorted((sum(of_line) / len(of_line) for line, of_line in zip(lines, losses) if len(line) >= 10), reverse=True)
-        shown = re.findall(r"^ *(\d+\.\d\d)  line \d+: ", self.succeed("score", "run").out, re.MULTILINE)
-        self.assertEqual(shown, [f"{mean:.2f}" for mean in means[:5]])
+    def test_the_most_surprising_characters_come_first_after_what_precedes_them(self):
+        scores = self.json("score", "run", "text.txt", "--candidates", "1")["scores"]
+        first = sorted(range(len(scores)), key=lambda i: -scores[i]["loss"])[:5]
+        shown = re.findall(r'^ *(\d+\.\d\d)  "(.*)" after "(.*)"$', self.succeed("score", "run", "text.txt").out, re.MULTILINE)
+        expected = [(f"{scores[i]['loss']:.2f}", scores[i]["character"], TEXT[max(0, i - 29):i + 1]) for i in first]
+        self.assertEqual(shown, [tuple(part.replace("\n", "\\n") for part in row) for row in expected])
 
     def test_the_surprise_of_a_character_is_that_of_all_its_bytes(self):
         text, shown, begin = "μῆνιν", [], 1  # the first byte has no loss

@@ -44,7 +44,6 @@ TEST_CASE("losses by kind of character and by line") {
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].end == 4);
   CHECK(lines[0].loss == 3.75);
-  CHECK(lines[1].number == 2);
   CHECK(lines[1].loss == 24);
 }
 

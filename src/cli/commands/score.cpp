@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
+#include <functional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -160,20 +161,19 @@ void add_lines(Report& report, const Arguments& arguments, const Vocabulary& voc
   report.draw("\n");
 }
 
-/// The five lines, of at least 10 characters, with the highest mean loss.
-void add_worst_lines(Report& report, const Vocabulary& vocabulary, const Score& score) {
-  std::vector<LineLoss> long_ones;
-  std::ranges::copy_if(score.lines, std::back_inserter(long_ones),
-                       [](const LineLoss& line) { return line.end - line.begin >= 10; });
-  if (long_ones.size() < 6) return;
-  std::ranges::stable_sort(long_ones, [](const LineLoss& a, const LineLoss& b) { return a.loss > b.loss; });
-  constexpr std::size_t shown_columns = 60;
-  std::string text = "hardest lines\n";
-  for (const LineLoss& line : std::span(long_ones).first(5)) {
-    std::string shown = vocabulary.decode(score.ids(line.begin, std::min(line.end, line.begin + 200)));
-    while (shown.ends_with('\n') || shown.ends_with('\r')) shown.pop_back();
-    text += fmt::format("{:5.2f}  line {}: {}\n", line.loss, line.number, first_columns(shown, shown_columns));
+/// The five characters with the highest losses, each after the text before it.
+void add_surprises(Report& report, const Vocabulary& vocabulary, const Score& score) {
+  constexpr std::int64_t most = 5, before = 30;
+  std::vector<std::int64_t> found;
+  const auto loss_of = [&](std::int64_t i) { return score.losses[static_cast<std::size_t>(i)]; };
+  for (std::int64_t i = 0; i < score.size(); ++i) {
+    found.insert(std::ranges::upper_bound(found, loss_of(i), std::greater(), loss_of), i);
+    if (std::ssize(found) > most) found.pop_back();
   }
+  std::string text = "most surprising\n";
+  for (const std::int64_t i : found)
+    text += fmt::format("{:5.2f}  \"{}\" after \"{}\"\n", loss_of(i), printable(vocabulary.symbol(score.text[i + 1])),
+                        printable(vocabulary.decode(score.ids(std::max<std::int64_t>(-1, i - before), i))));
   report.draw(text + "\n");
 }
 
@@ -183,7 +183,7 @@ Report report_of(const Arguments& arguments, Prepared& prepared, const Score& sc
   report.indent = -1;
   if (prepared.runs.leaks()) report.say(line_of(leaks_label, "\n"));
   add_lines(report, arguments, vocabulary, score);
-  add_worst_lines(report, vocabulary, score);
+  add_surprises(report, vocabulary, score);
   report.add(table_of(to_json(score.by_class),
                       {{"kind", as_is("of")}, {"loss", fixed("loss", 4)}, {"characters", as_is("characters")}}));
   report.say(fmt::format("\nloss {}: {} of {}, {}{}{}\n", format_loss(score.mean),

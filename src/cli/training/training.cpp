@@ -77,8 +77,8 @@ std::string overfitting_line(const RunState& state) {
   if (state.best_step < 0 || !std::isfinite(last) || last <= state.best_val_loss + clearly) return "";
   return "overfitted: validation loss rose from " + format_nats(state.best_val_loss, state.exact) + " to " +
          format_nats(last, state.exact) + " since step " + format_count(state.best_step) +
-         "; the figures above are of that step. More steps will not help; a longer text, a smaller model or more "
-         "dropout can\n";
+         "; the figures above are of that step. More steps will not help; a longer text, a smaller model or "
+         "--dropout 0.2 can\n";
 }
 
 /// Prints figures of the best checkpoint on the validation split and a sample of it; keeps the figures in RUN/run.json.
