@@ -183,7 +183,7 @@ constexpr std::array<Misread, 4> misread = {{{0xC2, 0xF4, 0xC0, 0xFF, "WINDOWS-1
 /// "characters were encoded twice, …" if a third of the characters beyond ASCII were; else "". The command damages
 /// characters that were encoded once, so where there are such it is advised for single lines.
 std::string encoded_twice(std::string_view bytes) {
-  if (std::ranges::none_of(bytes, [](char byte) { return byte < 0; })) return "";
+  if (std::ranges::none_of(bytes, [](char byte) { return (byte & 0x80) != 0; })) return "";
   std::array<std::size_t, misread.size()> pairs{}, others{};
   std::array<std::string, misread.size()> examples;
   std::size_t beyond_ascii = 0;
