@@ -24,7 +24,6 @@
 #include "report/format.h"
 #include "report/log.h"
 #include "report/report.h"
-#include "report/terminal.h"
 #include "run/run_files.h"
 #include "run/run_name.h"
 #include "text/text_listing.h"

@@ -130,14 +130,13 @@ void note_no_best(const Trainer& trainer) {
 /// process then.
 void note_end(const Trainer& trainer, const std::filesystem::path& run, bool stopped) {
   note_no_best(trainer);
-  const bool overfits = trainer.state().ended == Ending::patience || !overfitting_line(trainer.state()).empty(),
-             continues = stopped || !overfits;
-  log_note(stopped ? line_of("stopped at step ", trainer.state().step, " and saved") : why_ended(trainer.ended()),
+  const RunState& state = trainer.state();  // after patience or overfitting, more steps do not help
+  const bool continues = stopped || (state.ended != Ending::patience && overfitting_line(state).empty());
+  log_note(stopped ? line_of("stopped at step ", state.step, " and saved") : why_ended(trainer.ended()),
            continues ? "; to continue:" : "");
-  const std::int64_t threads = trainer.state().threads;  // more threads than processors need the option
-  if (continues)
+  if (continues)  // more threads than processors need the option
     log_hint(command_to_go_on(trainer.ended(), run.native()),
-             threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
+             state.threads > usable_processors() ? line_of(" --threads ", state.threads) : "");
 }
 
 }  // namespace
