@@ -38,7 +38,7 @@ def places(only):
         if only and path.relative_to(ROOT / "src").parts[0] not in only:
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
-            if not re.match(r"\s*(//|#|using|template|static_assert)", line):
+            if not re.match(r"\s*(//|#|using|template|static_assert)|.*\{ [a-z-]+: ", line):
                 for kind, (pattern, _) in KINDS.items():
                     found[kind] += [(path.relative_to(ROOT), number, match) for match in re.finditer(pattern, line.partition("  //")[0])]
     return {kind: all_of_kind for kind, all_of_kind in found.items() if all_of_kind}
