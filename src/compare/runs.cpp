@@ -112,21 +112,12 @@ class Runner {
     if (!prepare(run, corpus_)) return false;
     waiting_.erase(next);
     if (const Ending ending = ending_of_run(run.folder); ending != Ending::unknown) {
-      if (told_) std::this_thread::sleep_for(std::chrono::milliseconds(200));  // another process may be marking it
       hooks_.ended(run, ending, /*reused=*/true);
       return true;
     }
-    mark_times(run);
+    mark_times(run.folder, options_.jobs);
     running_.push_back({&run, hooks_.start(run)});
     return true;
-  }
-
-  /// Marks a run beside which others train, in this process or another: its times are not comparable. Called when it
-  /// starts and when it ends, so only this process writes into its folder.
-  void mark_times(const PlannedRun& run) const {
-    const auto others = std::ranges::count_if(waiting_, [](const PlannedRun* one) { return is_locked(one->folder); });
-    if (const std::int64_t jobs = std::max<std::int64_t>(options_.jobs, others + 1); jobs > 1)
-      keep_run_fact(run.folder, "jobs", jobs);
   }
 
   bool collect_one() {
@@ -136,7 +127,6 @@ class Runner {
     const int code = *done->process->ended();
     running_.erase(done);
     if (const Ending ending = ending_of_run(run.folder); ending != Ending::unknown) {
-      mark_times(run);
       hooks_.ended(run, ending, /*reused=*/false);
     } else if (stopped() || is_locked(run.folder) ||
                (code == static_cast<int>(ExitCode::busy) && retried_.insert(&run).second))
@@ -171,6 +161,13 @@ std::string run_heading(const PlannedRun& run) {
 bool run_all(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsOptions& options,
              const RunsHooks& hooks) {
   return Runner(runs, corpus, options, hooks).run();
+}
+
+void mark_times(const fs::path& run, std::int64_t jobs) {
+  const fs::path folder = folder_of(run);
+  std::int64_t now = 1;
+  for (const std::string& name : entries_of(folder)) now += folder / name != run && is_locked(folder / name);
+  if (std::max(jobs, now) > 1 && run_fact(run, "jobs").is_null()) keep_run_fact(run, "jobs", std::max(jobs, now));
 }
 
 Ending ending_of_run(const fs::path& run) {

@@ -55,6 +55,10 @@ struct RunsHooks {
 bool run_all(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsOptions& options,
              const RunsHooks& hooks);
 
+/// Marks a run beside which others train, `jobs` of one process or in the same folder: its times are not comparable.
+/// Call it as the run begins and, while it is locked, as it ends.
+void mark_times(const std::filesystem::path& run, std::int64_t jobs);
+
 /// Returns how the run in a folder ended; unknown if it can continue or has not started. Errors: as load_checkpoint().
 Ending ending_of_run(const std::filesystem::path& run);
 

@@ -15,6 +15,7 @@
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/version.h"
+#include "compare/runs.h"
 #include "config/describe.h"
 #include "kernels/processor.h"
 #include "predict/generate.h"
@@ -218,6 +219,7 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   const auto progress = add_listeners(trainer, run, arguments, resume_step);
   const bool stopped = trainer.run() == Ending::stopped;
   progress->finish();
+  if (arguments.is_child()) mark_times(run, /*jobs=*/1);
   if (!arguments.is_child()) note_end(trainer, run, stopped);
   const int signal = finish_ranks();
   if (stopped) throw Stopped{signal};
