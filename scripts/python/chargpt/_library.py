@@ -9,6 +9,7 @@ import operator
 import os
 import queue
 import threading
+import time
 import warnings
 from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
@@ -235,13 +236,16 @@ def load(run: Union[str, os.PathLike[str]], *, checkpoint: str = "best", weights
 
 
 def _stream(opened: _Opened, options: _GenerateOptions) -> Iterator[str]:
-    """Pieces of a text, written by a thread of its own, at most a thousand ahead of who reads them."""
-    pieces: queue.Queue[str | Error | None] = queue.Queue(1000)
-    unwanted = threading.Event()
+    """Pieces of a text, written by a thread of its own, about a thousand ahead of who reads them."""
+    # In C: an interrupt within a method of queue.Queue can leave its lock held for ever.
+    pieces: queue.SimpleQueue[str | Error | None] = queue.SimpleQueue()
+    unwanted: list[bool] = []
 
     def on_text(_: object, piece: Any, length: int) -> int:
         pieces.put(ctypes.string_at(piece, length).decode("utf-8", "replace"))
-        return int(unwanted.is_set())
+        while pieces.qsize() > 1000 and not unwanted:
+            time.sleep(0.001)
+        return len(unwanted)
 
     def work() -> None:
         try:
@@ -259,12 +263,8 @@ def _stream(opened: _Opened, options: _GenerateOptions) -> Iterator[str]:
             yield piece
             opened.here()  # after a fork that thread is missing
     finally:
-        unwanted.set()
-        while thread.is_alive():  # it may wait for room
-            try:
-                pieces.get(timeout=0.01)
-            except queue.Empty:
-                pass
+        unwanted.append(True)
+        thread.join()
 
 
 def _texts(opened: _Opened, options: _GenerateOptions, samples: int) -> Iterator[str]:
