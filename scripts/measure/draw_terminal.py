@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws what a terminal shows after a command as an SVG picture (the one in README.md).
 
-    scripts/measure/draw_terminal.py --out data/pictures/first-run.svg --rows 50 -- build/chargpt train default
+    scripts/measure/draw_terminal.py --out data/pictures/first-run.svg -- build/chargpt train default
 
 The command runs in tmux, in a window of the given size; rich (python3-rich) draws its last screen in colour.
 """
@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 
-def screen_after(command, rows, columns=100):
+def screen_after(command, rows=50, columns=100):
     """The text of the window, escapes included, once the command has ended."""
     session = f"draw-{uuid.uuid4().hex[:8]}"
     shown = f"printf '$ %s\\n' {shlex.quote(shlex.join(command))}; {shlex.join(command)}; tmux wait-for -S {session}; sleep 60"
@@ -32,11 +32,10 @@ def screen_after(command, rows, columns=100):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--out", required=True)
-    parser.add_argument("--rows", type=int, default=40)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
     console = Console(record=True, width=100, file=io.StringIO())
-    console.print(Text.from_ansi(screen_after(arguments.command, arguments.rows)))
+    console.print(Text.from_ansi(screen_after(arguments.command)))
     console.save_svg(arguments.out, title="chargpt")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A picture of a run's page in a browser (the one in README.md).
 
-    scripts/measure/picture_of_page.py runs/default-1 --prompt ROMEO: --look 40 --out data/pictures/page.png
+    scripts/measure/picture_of_page.py runs/default-1 --prompt ROMEO: --out data/pictures/page.png
 """
 
 import argparse
@@ -19,7 +19,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run")
     parser.add_argument("--prompt", required=True)
-    parser.add_argument("--look", type=int, default=40, help="the character whose expectations are shown")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
     page = json.loads(subprocess.run([ROOT / "build/chargpt", "page", arguments.run, "--prompt", arguments.prompt, "--json"], check=True,
@@ -29,7 +28,7 @@ def main():
         browser.open(page)
         browser.run("chargpt.writing.write()")
         browser.wait_for("return chargpt.writing.characters.length > 0 && !chargpt.writing.running")
-        browser.run(f"chargpt.writing.look({arguments.look})")
+        browser.run("chargpt.writing.look(40)")  # the character whose expectations are shown
         browser.screenshot(arguments.out)
     finally:
         browser.close()

@@ -167,7 +167,8 @@ void mark_times(const fs::path& run, std::int64_t jobs) {
   const fs::path folder = folder_of(run);
   std::int64_t now = 1;
   for (const std::string& name : entries_of(folder)) now += folder / name != run && is_locked(folder / name);
-  if (std::max(jobs, now) > 1 && run_fact(run, "jobs").is_null()) keep_run_fact(run, "jobs", std::max(jobs, now));
+  const std::int64_t most = std::max(jobs, now);
+  if (most > 1 && run_fact(run, "jobs").is_null()) keep_run_fact(run, "jobs", most);
 }
 
 Ending ending_of_run(const fs::path& run) {

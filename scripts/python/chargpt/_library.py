@@ -9,7 +9,6 @@ import operator
 import os
 import queue
 import threading
-import time
 import warnings
 from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
@@ -236,15 +235,17 @@ def load(run: Union[str, os.PathLike[str]], *, checkpoint: str = "best", weights
 
 
 def _stream(opened: _Opened, options: _GenerateOptions) -> Iterator[str]:
-    """Pieces of a text, written by a thread of its own, about a thousand ahead of who reads them."""
+    """Pieces of a text, written by a thread of its own, at most a thousand ahead of who reads them."""
     # In C: an interrupt within a method of queue.Queue can leave its lock held for ever.
     pieces: queue.SimpleQueue[str | Error | None] = queue.SimpleQueue()
+    room: queue.SimpleQueue[None] = queue.SimpleQueue()
+    for _ in range(1000):
+        room.put(None)
     unwanted: list[bool] = []
 
     def on_text(_: object, piece: Any, length: int) -> int:
+        room.get()
         pieces.put(ctypes.string_at(piece, length).decode("utf-8", "replace"))
-        while pieces.qsize() > 1000 and not unwanted:
-            time.sleep(0.001)
         return len(unwanted)
 
     def work() -> None:
@@ -260,10 +261,12 @@ def _stream(opened: _Opened, options: _GenerateOptions) -> Iterator[str]:
         while (piece := pieces.get()) is not None:
             if isinstance(piece, Error):
                 raise piece
+            room.put(None)
             yield piece
             opened.here()  # after a fork that thread is missing
     finally:
         unwanted.append(True)
+        room.put(None)  # it may wait for room
         thread.join()
 
 
