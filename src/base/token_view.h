@@ -85,13 +85,12 @@ class WindowCut {
   Window operator[](std::int64_t window) const;
 
  private:
-  Window at(std::int64_t begin, std::int64_t from) const;
-  void cut_documents();
+  Window at(std::int64_t begin) const;
+  std::int64_t begin_after(const Window& window) const;
 
   TokenView tokens_;
   std::int64_t targets_, length_, stride_, count_ = 0;
-  std::vector<std::int64_t> begins_;        ///< only with documents; else computed from the stride
-  std::vector<std::int32_t> first_scored_;  ///< likewise
+  std::vector<std::int64_t> begins_;  ///< of some windows, only with documents; else computed from the stride
 };
 
 }  // namespace chargpt

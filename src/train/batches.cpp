@@ -30,19 +30,16 @@ std::uint64_t feistel(std::uint64_t number, int half_bits, std::uint64_t key) {
   return left << half_bits | right;
 }
 
-/// The starts of windows that contain whole documents. All have the full length, so the last one is moved back: to the
-/// earliest start of a document that fits, or inside a long document as far as necessary.
-std::vector<std::int64_t> rows_of_documents(const TokenView& split, std::int64_t length) {
-  std::vector<std::int64_t> rows;
-  if (split.document() == TokenView::no_document) return rows;
-  const WindowCut cut(split, length);
-  for (std::int64_t i = 0; i < cut.count(); ++i) rows.push_back(cut[i].begin);
-  const std::int64_t last = split.size() - length - 1, before = rows.size() > 1 ? rows[rows.size() - 2] : -1;
-  if (rows.back() <= last) return rows;
+/// The start of the last window of documents, which is moved back so that it has the full length: to the earliest start
+/// of a document that fits, or inside a long document as far as necessary.
+std::int64_t start_of_last(const WindowCut& cut, std::int64_t length) {
+  const TokenView& split = cut.tokens();
+  const std::int64_t row = cut.count() - 1, last = split.size() - length - 1,
+                     before = row > 0 ? cut[row - 1].begin : -1;
+  if (cut[row].begin <= last) return cut[row].begin;
   std::int64_t begin = last;
   while (begin > before && split[begin] != split.document()) --begin;
-  rows.back() = begin > before ? begin : last;
-  return rows;
+  return begin > before ? begin : last;
 }
 
 }  // namespace
@@ -65,22 +62,23 @@ BatchSource::BatchSource(TokenView split, std::int64_t block_size, const TrainCo
       micro_batches_(train.gradient_accumulation_steps),
       windows_(train.windows),
       seed_(static_cast<std::uint64_t>(train.seed)),
-      rows_(split.size() > block_size ? rows_of_documents(split, block_size) : std::vector<std::int64_t>()) {
+      cut_(split, block_size) {
   if (split.size() <= block_size)
     throw Error(ExitCode::data, "a split of ", split.size(),
                 " tokens holds no window of model.block_size + 1 = ", block_size + 1,
                 "; use a longer text or a smaller block_size");
+  if (divided()) last_start_ = start_of_last(cut_, block_size);
 }
 
 std::int64_t BatchSource::random_start(RandomStream& random) const {
-  if (rows_.empty()) return below(random, split_.size() - block_size_);
-  const std::int64_t row = below(random, std::ssize(rows_));
+  if (!divided()) return below(random, split_.size() - block_size_);
+  const std::int64_t row = below(random, cut_.count());
   return document_row(row, below(random, block_size_));
 }
 
 /// The start of a window. One in the middle of a long document may start up to T - 1 tokens earlier.
 std::int64_t BatchSource::document_row(std::int64_t row, std::int64_t offset) const {
-  const std::int64_t begin = rows_[static_cast<std::size_t>(row)], document = split_.document();
+  const std::int64_t begin = row + 1 == cut_.count() ? last_start_ : cut_[row].begin, document = split_.document();
   const bool within = split_[begin] != document && split_[begin + block_size_] != document &&
                       counted_targets(split_, begin, block_size_) == block_size_;
   return within ? begin - offset : begin;
@@ -93,7 +91,7 @@ std::int64_t BatchSource::shuffled_start(std::int64_t index) const {
   const std::int64_t offset = below(offsets, block_size_);
   const std::int64_t window =
       permuted(index % windows, windows, derive_seed(seed_, Purpose::windows, epoch, epoch_order));
-  if (!rows_.empty()) return document_row(window, offset);
+  if (divided()) return document_row(window, offset);
   return std::min(offset + window * block_size_, split_.size() - block_size_ - 1);
 }
 

@@ -26,11 +26,12 @@ class BatchSource {
   std::vector<std::int64_t> starts(std::int64_t step) const;
   /// The micro-batches of a step with these window starts; `starts` must outlive them.
   std::vector<WindowBatch> micro_batches(std::span<const std::int64_t> starts) const;
-  std::int64_t windows_per_epoch() const {
-    return rows_.empty() ? (split_.size() - 1) / block_size_ : std::ssize(rows_);
-  }
+  std::int64_t windows_per_epoch() const { return divided() ? cut_.count() : (split_.size() - 1) / block_size_; }
+  /// The windows in which the split is scored.
+  const WindowCut& scored() const { return cut_; }
 
  private:
+  bool divided() const { return split_.document() != TokenView::no_document; }
   std::int64_t random_start(RandomStream& random) const;
   std::int64_t shuffled_start(std::int64_t index) const;
   std::int64_t document_row(std::int64_t row, std::int64_t offset) const;
@@ -39,7 +40,8 @@ class BatchSource {
   std::int64_t block_size_, batch_size_, micro_batches_;
   Windows windows_;
   std::uint64_t seed_;
-  std::vector<std::int64_t> rows_;  ///< only with documents: starts of windows
+  WindowCut cut_;
+  std::int64_t last_start_ = 0;  ///< only with documents: of the last window
 };
 
 /// A permutation of [0, count) drawn by `key`: returns the position of `index`, in constant memory.

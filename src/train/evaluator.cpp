@@ -28,7 +28,7 @@ Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learne
       learner_(learner),
       emitter_(emitter),
       val_cut_(corpus.val(), config.model.block_size),
-      train_cut_(corpus.train(), config.model.block_size) {}
+      train_cut_(learner.batches.scored()) {}
 
 /// Windows of the train split, spread evenly. A quarter of the validation windows is enough to show overfitting.
 std::int64_t Evaluator::train_windows(std::int64_t val_windows) const {

@@ -55,7 +55,8 @@ class Evaluator {
   const Vocabulary& vocabulary_;
   Learner& learner_;
   const EventEmitter& emitter_;
-  const WindowCut val_cut_, train_cut_;  ///< kept: dividing a long text of documents takes longer than a sample
+  const WindowCut val_cut_;  ///< kept: dividing a long text of documents takes longer than a sample
+  const WindowCut& train_cut_;
 };
 
 /// How many windows of the validation split each evaluation scores: eval.eval_iters batches, if set. Else all of them
