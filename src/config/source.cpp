@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "base/quote.h"
@@ -51,17 +51,16 @@ class Reading {
   Reading(std::string_view text, Source& source) : text_(text), source_(source) {}
 
   Json parse() {
-    const char* read = text_.data();  // the parser's last letter
-    const auto letters = text_ | std::views::transform([&](const char& letter) { return read = &letter, letter; });
+    std::istringstream letters{std::string(text_)};
     const auto follow = [&](int, Json::parse_event_t event, const Json& value) {
-      if (source_.has_lines) count_lines(static_cast<std::size_t>(read - text_.data()) + 1);
+      if (source_.has_lines) count_lines(text_.size() - static_cast<std::size_t>(letters.rdbuf()->in_avail()));
       event == Json::parse_event_t::key ? enter_key(value) : enter(event);
       return true;
     };
     const std::size_t nul = text_.find('\0');
     if (nul != std::string_view::npos) fail_at(nul + 1, "not JSON: it contains a NUL byte; is this a text file?");
     try {
-      return Json::parse(letters.begin(), letters.end(), follow, /*allow_exceptions=*/true,
+      return Json::parse(letters, follow, /*allow_exceptions=*/true,
                          /*ignore_comments=*/source_.has_lines);
     } catch (const Json::parse_error& error) {
       fail_at(error.byte, "not JSON: " + advice_on(text_, error));
