@@ -117,7 +117,8 @@ void put_best_first(Order& order, const fs::path& run) {
         line_of("the best checkpoint of ", run, ", ", checkpoint_name(last->best_step), " with a validation loss of ",
                 format_nats(last->best_val_loss, last->exact), ", is missing or damaged; using ", name_of(best->file),
                 " with ", format_nats(best->loss(), best->state->exact));
-  std::ranges::stable_partition(order.files, [&](const fs::path& file) { return file == best->file; });
+  std::stable_partition(order.files.begin(), order.files.end(),
+                        [&](const fs::path& file) { return file == best->file; });
 }
 
 /// The files to try for "best" or "last", or the one of a step. Error missing if there are none.
