@@ -285,9 +285,9 @@ TEST_CASE("heads that are normed and rotated by their position, and gradients ba
       const Floats cosines = numbers(T, hs / 2, 2), sines = numbers(T, hs / 2, 3);
       const float* const c = rotated ? cosines.data() : nullptr;
       const float* const s = rotated ? sines.data() : nullptr;
-      check_alike([&](const Kernels& k) {
+      check_alike([&, is_normed = normed](const Kernels& k) {  // clang 14 captures no structured binding
         Floats values = numbers(rows, ld), gradients = numbers(rows, ld, 1), stats(10);
-        float* const rstd = normed ? stats.data() : nullptr;
+        float* const rstd = is_normed ? stats.data() : nullptr;
         k.qk_norm_rope(rows, T, heads, hs, values.data(), ld, 0.25F, rstd, c, s);
         k.qk_norm_rope_backward(rows, T, heads, hs, values.data(), ld, rstd, c, s, gradients.data(), ld);
         return Buffers{values, gradients, stats};
