@@ -83,9 +83,6 @@ std::string said_here(const std::string& flag) {
   return said;
 }
 
-/// Names of some options in other programs, and ours.
-constexpr std::pair<const char*, const char*> words_of_others[] = {{"--length", "--tokens"}, {"-n", "--num_samples"}};
-
 }  // namespace
 
 std::string OptionText::shown_name() const {
@@ -315,9 +312,6 @@ void Options::refuse_extra(const std::string& extra) const {
                              ? "; to name a text: --text " + shell_quoted(extra)
                              : see);
   const std::string name = extra.substr(0, extra.find('='));
-  for (const auto& [other, ours] : words_of_others)
-    if (name == other && std::ranges::count(known, ours) > 0)
-      throw Error(ExitCode::usage, "unknown option ", name, "; did you mean ", ours, "?");
   if (const std::string here = said_here(name); !here.empty())
     throw Error(ExitCode::usage, "unknown option ", name, ": ", here);
   std::vector<std::string> longer;  // options that start with `name`

@@ -129,7 +129,7 @@ std::size_t common_beginning(const std::vector<ConfigResult>& results) {
 }
 
 std::string p_text(double p) {
-  return p < 0.0001 ? "<0.0001" : format_fixed(p, 4);
+  return p < 0.0001 ? "< 0.0001" : format_fixed(p, 4);
 }
 
 std::string rank_cell(const Json& result) {
@@ -226,7 +226,7 @@ std::vector<std::string> clock_remarks(const std::vector<ConfigResult>& results)
 std::string patience_remark(const ConfigRuns& runs) {
   const auto count = std::ranges::count(runs.seeds, Ending::patience, &SeedRun::ended);
   if (count == 0) return "";
-  return fmt::format("{}: {} of {} stopped early by patience, judged on this split", runs.config, count,
+  return fmt::format("{}: {} of {} stopped early by patience, judged on the validation split", runs.config, count,
                      format_count(std::ssize(runs.seeds), "seed"));
 }
 
@@ -347,7 +347,8 @@ std::string verdict(const Comparison& comparison) {
   if (by == "0.0000") return name + " and " + other + " are equal (within 0.0001)";
   if (!difference.p)
     return fmt::format("{}, by {}; one seed cannot rule out chance: train several of each (--seeds)", lower, by);
-  const std::string test = fmt::format("p = {}, level {}", p_text(*difference.p), comparison.look.level);
+  const std::string test =
+      fmt::format("p {}{}, level {}", *difference.p < 0.0001 ? "" : "= ", p_text(*difference.p), comparison.look.level);
   if (*difference.p > comparison.look.level)
     return fmt::format("{} in {} of {} seeds, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next),
                        best.runs.seeds.size(), by, test, advice(comparison, difference, std::ssize(best.runs.seeds)));

@@ -13,7 +13,7 @@ namespace chargpt {
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
   if (which == Weights::averaged && checkpoint.averaged.empty())
     throw Error(ExitCode::usage,
-                checkpoint.path.string() + " has no averaged weights: its run had train.ema = 0; use the trained ones");
+                checkpoint.path.string() + " has no averaged weights (train.ema); use the trained ones");
   if (which == Weights::trained || checkpoint.averaged.empty()) return Weights::trained;
   const RunState& state = checkpoint.state;
   const bool trained = which == Weights::better && !(state.averaged_val_loss < state.val_loss);

@@ -157,7 +157,7 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
           {"leaks", leaks(config.model)},
           {"parameters", state.parameters},
           {"val_loss", state.val_loss},
-          {"best_val_loss", state.best_val_loss},
+          {"best_val_loss", best_loss(state)},
           {"exact", state.exact},
           {"best_step", state.best_step == RunProgress::no_step ? Json() : Json(state.best_step)},
           {"seconds", state.seconds},

@@ -52,7 +52,8 @@ struct Listed {
   fs::path file;
   std::optional<RunState> state;
 
-  double loss() const { return state ? evaluated_loss(*state) : std::numeric_limits<double>::infinity(); }
+  /// Infinite if not evaluated, or if the run has not improved on guessing, or on the weights it began with.
+  double loss() const { return state && std::isfinite(best_loss(*state)) ? evaluated_loss(*state) : HUGE_VAL; }
 };
 
 std::vector<Listed> with_states(const Paths& files) {
@@ -61,7 +62,7 @@ std::vector<Listed> with_states(const Paths& files) {
   return listed;
 }
 
-/// The checkpoint with the least validation loss, the first of equals; nullptr if none was evaluated.
+/// The checkpoint with the least loss(), the first of equals; nullptr if all are infinite.
 const Listed* best_of(const std::vector<Listed>& listed) {
   const auto rank = [](const Listed& one) { return std::pair(one.loss(), step_of_file(one.file)); };
   const auto best = std::ranges::min_element(listed, {}, rank);
@@ -109,7 +110,8 @@ void put_best_first(Order& order, const fs::path& run) {
   const Listed* const best = best_of(listed);
   order.standing = standing_among(listed, listed.front());
   if (best == nullptr) {
-    order.notice = line_of("no checkpoint of ", run, " was evaluated; using the last");
+    order.notice =
+        line_of("no checkpoint of ", run, " has a loss below that of guessing or of its start; using the last");
     return;
   }
   if (const auto& last = listed.front().state; last && last->best_val_loss < best->loss())

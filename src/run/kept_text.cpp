@@ -216,7 +216,8 @@ FoundText find_text(const KnownText& known, bool named, const Heartbeat& heartbe
   const Strings names = named ? known.data.text : last_place(known.run);
   const std::string begin = damage.empty() ? "" : damage + "; ";
   if (names.empty())
-    throw Error(ExitCode::missing, begin, "the text of ", known.run, " is not kept in it; ", how_to_say_where);
+    throw Error(ExitCode::missing, begin, "the text of ", known.run, " is not kept in it; ",
+                known.fingerprint == Fingerprint{} ? "import it again with --text FILE" : how_to_say_where);
   std::string why;
   try {
     Corpus corpus = load_listed(list_texts(names, known.vocabulary.units()), known.data, known.vocabulary, heartbeat);

@@ -42,6 +42,14 @@ void remove_file(const fs::path& file) {
   if (type_at(file) == Type::regular) fs::remove(file, ignored);
 }
 
+nlohmann::ordered_json facts_of(const fs::path& run) {
+  auto facts = foreign_json(read_regular_file(run / run_mark, longest_mark));
+  if (!facts.is_object())
+    throw Error(ExitCode::data, run / run_mark,
+                " is damaged: it is not a JSON object; put back a copy, or use a checkpoint elsewhere");
+  return facts;
+}
+
 }  // namespace
 
 std::int64_t figures_step(const nlohmann::ordered_json& figures) {
@@ -56,7 +64,8 @@ std::vector<std::string> names_in(const fs::path& run, const std::string& folder
 }
 
 bool is_run(const fs::path& folder) {
-  return run_fact(folder, "format") == "chargpt run";
+  if (type_at(folder / run_mark) != Type::regular) return false;
+  return facts_of(folder).value("format", nlohmann::ordered_json()) == "chargpt run";
 }
 
 void refuse_newer_run(const fs::path& run) {
@@ -76,8 +85,7 @@ void mark_run(const fs::path& run, const std::string& program_version) {
 
 nlohmann::ordered_json run_fact(const fs::path& run, const std::string& name) {
   try {
-    const auto facts = foreign_json(read_regular_file(run / run_mark, longest_mark));
-    return facts.is_object() ? facts.value(name, nlohmann::ordered_json()) : nlohmann::ordered_json();
+    return facts_of(run).value(name, nlohmann::ordered_json());
   } catch (const Error& error) {
     if (error.code() == ExitCode::io) throw;
     return nullptr;
@@ -85,8 +93,7 @@ nlohmann::ordered_json run_fact(const fs::path& run, const std::string& name) {
 }
 
 void keep_run_fact(const fs::path& run, const std::string& name, const nlohmann::ordered_json& value) {
-  nlohmann::ordered_json facts = foreign_json(read_regular_file(run / run_mark, longest_mark));
-  if (!facts.is_object()) throw Error(ExitCode::data, run / run_mark, " is damaged: it is not a JSON object");
+  nlohmann::ordered_json facts = facts_of(run);
   if (value.is_null())
     facts.erase(name);
   else

@@ -11,11 +11,11 @@
 namespace chargpt {
 
 /// {"format": "chargpt run", "version": 1, "program", "began", …} marks a folder as a run, so it is written first,
-/// after the lock. Later fields are the location of the text and the final figures.
+/// after the lock. Later fields are the location of the text, the checkpoint it began from and the final figures.
 inline constexpr const char* run_mark = "run.json";
 inline constexpr const char* lock_name = ".lock";  ///< see run_folder.h
 
-/// Whether a folder is a run, that is, has the mark. Error io if run.json cannot be read.
+/// Whether a folder is a run, that is, has the mark. Errors: io if run.json cannot be read; data if it is damaged.
 bool is_run(const std::filesystem::path& folder);
 
 /// Sorted names in the folder samples/ or checkpoints/ of a run; empty if it does not exist or is a link. Errors: io.

@@ -41,7 +41,7 @@ fs::path made_folder(const std::string& wanted, const std::string& name) {
 }
 
 [[noreturn]] void refuse_run(const fs::path& run) {
-  const std::string other = "choose another folder with --run DIR, or start over with --overwrite";
+  const std::string other = "choose another folder with --run DIR, or let train start over with --overwrite";
   if (list_checkpoints(run).empty())
     throw Error(ExitCode::busy, run, " contains a run that stopped before its first checkpoint: ", other);
   throw Error(ExitCode::busy, run, " already contains a run: continue it with `chargpt resume ",
@@ -71,8 +71,7 @@ fs::path moved_aside(const fs::path& run) {
 }
 
 [[noreturn]] void refuse_locked(const fs::path& run) {
-  throw Error(ExitCode::busy, run,
-              " is in use by another process; wait for it, stop it, or choose another folder with --run or --out");
+  throw Error(ExitCode::busy, run, " is in use by another process; wait for it, or stop it");
 }
 
 [[noreturn]] void fail(const fs::path& run, int reason) {
@@ -121,7 +120,8 @@ std::string folder_name(std::string config_name) {
 fs::path run_of(const fs::path& run_or_checkpoint) {
   const fs::path path = without_final_slash(run_or_checkpoint);
   const fs::path folder = path.parent_path();
-  if (step_of(path.filename().string(), checkpoint_extension) && folder.filename() == "checkpoints")
+  if (step_of(path.filename().string(), checkpoint_extension) && folder.filename() == "checkpoints" &&
+      is_run(folder_of(folder)))
     return folder_of(folder);
   return is_file(path) ? fs::path() : path;
 }

@@ -65,7 +65,7 @@ std::vector<std::string> names_of_runs(const fs::path& folder) {
 std::string run_meant(const std::string& given) {
   const fs::path path = given, in_runs = usual_folder / path, folder = folder_of(path);
   fs::path meant = path;
-  if (!is_there(path) && is_bare(path) && is_folder(in_runs)) meant = in_runs;
+  if (!is_there(path) && is_bare(path) && is_there(in_runs)) meant = in_runs;
   if (is_file(path) && path.extension() != checkpoint_extension && is_run(folder)) meant = folder;
   refuse_foreign_model(meant);
   return meant.string();
@@ -87,7 +87,7 @@ std::string newest_run() {
 }
 
 void expect_run(const fs::path& path) {
-  if (!is_file(path) && !is_folder(path / "checkpoints"))
+  if (!is_file(path) && !is_folder(path / "checkpoints") && !is_run(path))
     throw Error(ExitCode::missing, no_run_at(path).what(), runs_near(path));
 }
 

@@ -236,8 +236,7 @@ void expect_finite(std::span<const float> weights, const std::string& source, co
   if (bad == 0) return;
   const auto first = std::ranges::find_if(weights, is_bad);
   throw Error(ExitCode::diverged, source, ": tensor ", name, " holds ", std::isnan(*first) ? "NaN" : "infinity",
-              " at place ", first - weights.begin(),
-              ", so the model cannot be used; use another checkpoint (--checkpoint)");
+              " at place ", first - weights.begin(), ", so the model cannot be used; use another checkpoint");
 }
 
 void expect_no_more(const Tensors& file, const std::string& source, const std::set<std::string>& expected) {
@@ -304,7 +303,7 @@ void check_own(const SafetensorsFile& file, FilePart read, const std::string& so
 const std::string& own_text(const SafetensorsFile& file, const std::string& name, const std::string& source) {
   const auto found = file.metadata().find(name);
   if (found == file.metadata().end())
-    throw Error(ExitCode::data, source, " was not written by chargpt: its metadata has no '", name, "'");
+    throw Error(ExitCode::data, source, " is no such file of chargpt: its metadata has no '", name, "'");
   return found->second;
 }
 

@@ -110,4 +110,9 @@ double evaluated_loss(const RunState& state) {
   return loss;
 }
 
+double best_loss(const RunState& state) {
+  return state.best_step < 0 || std::isnan(state.best_val_loss) ? std::numeric_limits<double>::infinity()
+                                                                : state.best_val_loss;
+}
+
 }  // namespace chargpt

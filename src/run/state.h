@@ -68,5 +68,7 @@ RunState run_state_from_json(const nlohmann::json& json, const std::string& sour
 /// The lower validation loss of trained and averaged weights at the state's step; infinite if it was not evaluated or
 /// is NaN.
 double evaluated_loss(const RunState& state);
+/// The least validation loss so far; infinite if none was below that of guessing, or of the inherited weights.
+double best_loss(const RunState& state);
 
 }  // namespace chargpt

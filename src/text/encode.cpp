@@ -15,7 +15,7 @@ namespace {
   const bool is_text = !evidence.command.empty();
   throw Error(ExitCode::data, text.name, " is ", evidence.what, is_text ? "; " : ", not plain UTF-8 text; ",
               evidence.advice, is_text ? ": " + command_line(evidence, text.owner ? text.name : "FILE") + ";" : ",",
-              " or use --units bytes");
+              " or train with --units bytes");
 }
 
 std::vector<char32_t> marked(const CharacterMarks& marks) {

@@ -56,8 +56,8 @@ std::vector<std::string> notices_of(const Config& config, const Learner& learner
   std::vector<std::string> lines;
   append(lines, schedule_warnings(config.train, steps));
   if (const std::int64_t interval = config.eval.eval_interval; steps > 0 && interval > steps / 3)
-    lines.push_back(line_of("eval.eval_interval = ", interval, " evaluates this run of ", format_count(steps, "step"),
-                            " less than three times: overfitting would go unseen; 0 evaluates each tenth of it"));
+    lines.push_back(line_of("eval.eval_interval = ", interval, " is longer than a third of this run of ",
+                            format_count(steps, "step"), ": overfitting may go unseen; 0 evaluates each tenth of it"));
   append(lines, machine_notices(config.train, learner, threads));
   if (leaks(learner.model))
     lines.emplace_back("this model sees the symbols that it has to predict, so its loss means nothing");

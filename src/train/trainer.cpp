@@ -303,7 +303,7 @@ void Trainer::evaluate() {
                           .best = state_.best_step == state_.step,
                           .exact = state_.exact,
                           .leaks = leaks(learner_.model),
-                          .best_val_loss = state_.best_step < 0 ? infinite : state_.best_val_loss,
+                          .best_val_loss = best_loss(state_),
                           .seconds = clock_.seconds(),
                           .training_seconds = state_.training_seconds});
   if (text) emitter_.emit(*text);

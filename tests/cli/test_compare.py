@@ -149,7 +149,7 @@ class RunsTest(CompareTest):
 class FormsTest(CompareTest):
     def test_a_run_that_ended_early_is_a_remark(self):
         outcome = self.succeed(*last_wins(["compare", "ladder/bigram", *TINY, "--learning_rate", "0", "--patience", "1", "--eval_interval", "2"]))
-        self.assertIn("ladder/bigram: 1 of 1 seed stopped early by patience, judged on this split", outcome.out)
+        self.assertIn("ladder/bigram: 1 of 1 seed stopped early by patience, judged on the validation split", outcome.out)
 
     def test_the_test_split_is_scored_with_the_same_weights(self):
         command = ["compare", "ladder/bigram", "--test_fraction", "0.1", "--seeds", "2", "--out", "out", *TINY]
@@ -163,6 +163,7 @@ class FormsTest(CompareTest):
 
     def test_looks_are_counted_by_numbers_of_seeds(self):
         command = ["compare", "ladder/bigram", "--vary", "n_embd=4,8", "--out", "out", *QUICK, "--max_iters", "5", "--quiet"]
+        self.succeed("compare", "ladder/bigram", "--seeds", "3", "--n_embd", "4", *command[4:])  # no verdict, so no look
         looks = [(report["look"], report["level"]) for report in (self.json(*command, "--seeds", seeds) for seeds in (1, 2, 2, 3, 2))]
         self.assertEqual(looks, [(1, 0.04), (1, 0.04), (1, 0.04), (2, 0.005), (1, 0.04)])
         self.assertEqual(self.json_of("out/compare.json")["looks"], [2, 3])

@@ -40,7 +40,7 @@ class ReproduceTest(ProgramTest):
         self.assertEqual((answer["verdict"], answer["again"]), ("bits", "again"))
         self.assertEqual(self.json("eval", "again", "--quiet")["loss"], self.json("eval", "run", "--quiet")["loss"])
         self.assertEqual(self.fail_with(2, "reproduce", f"run/checkpoints/{name_of(20)}"),
-                         f"run/checkpoints/{name_of(20)} is one checkpoint, but reproduce repeats a whole training; pass the run's folder, run")
+                         f"run/checkpoints/{name_of(20)} is one checkpoint, but reproduce repeats a whole training; pass the run's folder")
         self.assertIn("again", self.fail_with(75, "reproduce", "run", "--run", "again"))
 
     def test_other_kernels_differ_by_rounding(self):

@@ -221,7 +221,7 @@ TEST_CASE("a run is said to have overfitted, to have lost patience, or to be sco
   const std::vector<std::string> lines = remarks(comparison);
   CHECK(any_has(lines, "a with seed 1337 overfitted: its loss rose from 0.9000 (step 60) to 1.0000 at the end"));
   CHECK_FALSE(any_has(lines, "seed 1338 overfitted"));
-  CHECK(any_has(lines, "a: 1 of 3 seeds stopped early by patience, judged on this split"));
+  CHECK(any_has(lines, "a: 1 of 3 seeds stopped early by patience, judged on the validation split"));
   CHECK(any_has(lines, "a with seed 1339 is scored at step 40, not at its end"));
   const Json seeds = report_of(comparison).json["results"][0]["seeds"];
   CHECK(seeds[0]["lowest"]["step"] == 60);
@@ -269,7 +269,7 @@ TEST_CASE("the JSON has the promised shape, best first") {
   CHECK(versus["difference"] == 1.0);
   CHECK(versus["ci95"][0] == 1.0);
   CHECK(versus.contains("p"));
-  CHECK(json["verdict"] == "a is ahead of b by 1.0000 (p = <0.0001, level 0.04), in 10 of 10 tenths of the text");
+  CHECK(json["verdict"] == "a is ahead of b by 1.0000 (p < 0.0001, level 0.04), in 10 of 10 tenths of the text");
   CHECK(json["level"] == 0.04);
 }
 

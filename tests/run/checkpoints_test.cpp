@@ -1,5 +1,6 @@
 // Checkpoints as a user meets them: saved, chosen, kept, copied, damaged.
 #include "run/checkpoints.h"
+#include "run/run_files.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,7 @@ void damage(const fs::path& path) {
 
 struct ThreeSaved : SavedRun {
   ThreeSaved() {
+    mark_run(path());
     save_with_loss(100, 2.5);
     save_with_loss(200, 2.0);
     save_with_loss(300, 2.25);
@@ -152,7 +154,8 @@ TEST_CASE_METHOD(SavedRun, "of equal losses the first is the best, kept and load
 TEST_CASE_METHOD(SavedRun, "without an evaluation the last stands for the best, with a notice") {
   save_each({50, 60});
   CHECK(first_weight(load("best")) == "60");
-  CHECK(notices == Names{"no checkpoint of " + path().string() + " was evaluated; using the last"});
+  CHECK(notices == Names{"no checkpoint of " + path().string() +
+                         " has a loss below that of guessing or of its start; using the last"});
 }
 
 TEST_CASE_METHOD(ThreeSaved, "a checkpoint is told apart from the best and the last") {
@@ -245,7 +248,7 @@ TEST_CASE_METHOD(SavedRun, "safetensors files of other programs are not checkpoi
   });
   CHECK(error_of([&] { load_checkpoint(path() / "model.safetensors", "last"); }) ==
         data_error((path() / "model.safetensors").string() +
-                   " was not written by chargpt: its metadata has no 'chargpt'"));
+                   " is no such file of chargpt: its metadata has no 'chargpt'"));
 }
 
 TEST_CASE_METHOD(SavedRun, "what was loaded stays as it was, whatever becomes of its file") {

@@ -68,11 +68,8 @@ class LockingProcess {
 
 TEST_CASE_METHOD(TestFolder, "a run in use by another process is refused") {
   const LockingProcess other(path());
-  CHECK(
-      error_of([&] { RunLock lock(path()); }) ==
-      Failure{ExitCode::busy,
-              path().string() +
-                  " is in use by another process; wait for it, stop it, or choose another folder with --run or --out"});
+  CHECK(error_of([&] { RunLock lock(path()); }) ==
+        Failure{ExitCode::busy, path().string() + " is in use by another process; wait for it, or stop it"});
 }
 
 TEST_CASE_METHOD(TestFolder, "a lock given up can be taken again, two at once cannot be held") {

@@ -63,10 +63,16 @@ TEST_CASE_METHOD(TestFolder, "a mark of a later version is one") {
 }
 
 TEST_CASE_METHOD(TestFolder, "what only looks like a run is none") {
-  for (const char* content : {"", "{}", "[]", R"({"format": "my run", "version": 1})"}) {
+  for (const char* content : {"{}", R"({"format": "my run", "version": 1})"}) {
     CAPTURE(content);
     write("run.json", content);
     CHECK_FALSE(is_run(path()));
+  }
+  for (const char* content : {"", "[]", R"({"format": "chargpt run", "vers)"}) {
+    write("run.json", content);
+    CHECK_THROWS_WITH(is_run(path()),
+                      (path() / "run.json").string() +
+                          " is damaged: it is not a JSON object; put back a copy, or use a checkpoint elsewhere");
   }
   write("elsewhere", R"({"format": "chargpt run", "version": 1})");
   fs::remove(path() / "run.json");

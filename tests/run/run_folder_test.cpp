@@ -31,8 +31,9 @@ const std::set<std::string> old_run = {"config.json", "metrics.jsonl", "run.json
 }  // namespace
 
 TEST_CASE_METHOD(TestFolder, "the run of a checkpoint is two folders above it; a file elsewhere has no run") {
-  CHECK(run_of("mine/checkpoints/step-00000020.safetensors") == fs::path("mine"));
-  CHECK(run_of("checkpoints/step-00000020.safetensors") == fs::path("."));
+  mark_run(path());
+  CHECK(run_of(path() / "checkpoints/step-00000020.safetensors") == path());
+  CHECK(run_of(path() / "no/checkpoints/step-00000020.safetensors") != path() / "no");
   CHECK(run_of("mine/") == fs::path("mine"));
   CHECK(run_of(write("step-00000020.safetensors")).empty());
 }

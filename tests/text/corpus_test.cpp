@@ -137,9 +137,10 @@ TEST_CASE_METHOD(TestFolder, "any bytes are a text in units of bytes") {
 TEST_CASE("a text that is not plain UTF-8 is refused with what it is and what to do") {
   CHECK(refusal_of("\xEF\xBB\xBF\xFF") ==
         data_error("mine.txt is UTF-8 but for 1 byte, in line 1; correct them, or leave them out: iconv -c -f UTF-8 -t "
-                   "UTF-8 FILE > FILE.utf8; or use --units bytes"));
+                   "UTF-8 FILE > FILE.utf8; or train with --units bytes"));
   CHECK(refusal_of("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n") ==
-        data_error("mine.txt is a PDF document, not plain UTF-8 text; convert it to plain text, or use --units bytes"));
+        data_error(
+            "mine.txt is a PDF document, not plain UTF-8 text; convert it to plain text, or train with --units bytes"));
 }
 
 TEST_CASE("a text that only begins like another kind of file is a text") {

@@ -29,7 +29,12 @@ _REPEATED = ("text", "set", "teacher")  # options that may be given several time
 _OF_THE_TERMINAL = ("dry_run", "help", "json", "markdown", "quiet")  # options that change what is printed
 # Columns that come first and last in a data frame: a narrow display leaves out those in the middle.
 _FIRST, _LAST = ("kind", "step", "rank", "config", "loss", "val_loss"), ("versus_best.difference", "mean")
-Table = Union["pandas.DataFrame", "list[dict[str, Any]]"]  # a data frame where pandas is installed
+Table = Union["pandas.DataFrame", "Rows"]  # a data frame where pandas is installed
+
+
+class Rows(list):
+    """A dict for each row; attrs: what a data frame has there."""
+    attrs: dict[str, Any]
 
 
 def train(config: Path | None = None, *, text: Path | Sequence[Path] | None = None, run: Path | None = None, progress: bool = True,
@@ -50,8 +55,8 @@ def resume(run: Path, /, *, progress: bool = True, **options: Any) -> Run:
 
 def compare(configs: Path | Sequence[Path], *, vary: Mapping[str, Sequence[Any]] | None = None, text: Path | Sequence[Path] | None = None,
             progress: bool = True, **options: Any) -> Table:
-    """Trains configs with several seeds on the same windows and ranks them: `chargpt compare`; a row a config, best first. A data
-    frame has the rest of `compare --json` in its attrs: verdict, remarks, look, level, …
+    """Trains configs with several seeds on the same windows and ranks them: `chargpt compare`; a row a config, best first. Its
+    attrs have the rest of `compare --json`: verdict, remarks, look, level, …
 
     vary: each config with each of these values, {"train.learning_rate": [1e-3, 3e-3]}.
     """
@@ -63,8 +68,7 @@ def compare(configs: Path | Sequence[Path], *, vary: Mapping[str, Sequence[Any]]
         varied.append(f"--vary={key}={','.join(map(_value, values))}")
     report = json.loads(_output("compare", [*varied, *_words({"text": text, **options}, *configs)], progress))
     table = _table(report.pop("results"))
-    if not isinstance(table, list):
-        table.attrs.update(report)
+    table.attrs = report
     return table
 
 
@@ -150,8 +154,7 @@ def _value(value: Any) -> str:
 def _row(line: str) -> dict[str, Any] | None:
     """None of one that is only half written so far."""
     try:
-        row: dict[str, Any] = json.loads(line)
-        return row
+        return json.loads(line)
     except ValueError:
         return None
 
@@ -160,7 +163,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     try:
         import pandas
     except ImportError:
-        return rows
+        return Rows(rows)
     table = pandas.json_normalize(rows)
     place = {name: i for i, name in enumerate((*_FIRST, "", *_LAST))}
     return table[sorted(table, key=lambda name: place.get(name, place[""]))]

@@ -139,12 +139,12 @@ Json earlier_results(const fs::path& out) {
 }
 
 /// Seed counts of all verdicts shown so far, in order; the current one is appended if it is new.
-std::vector<std::int64_t> looks_with(const Json& earlier, std::int64_t seeds) {
+std::vector<std::int64_t> looks_with(const Json& earlier, std::int64_t seeds, bool has_verdict) {
   std::vector<std::int64_t> looks;
   if (earlier.is_object())
     for (const Json& look : earlier.value("looks", Json::array()))
       if (look.is_number_integer()) looks.push_back(look.get<std::int64_t>());
-  if (seeds > 1 && std::ranges::count(looks, seeds) == 0) looks.push_back(seeds);
+  if (seeds > 1 && has_verdict && std::ranges::count(looks, seeds) == 0) looks.push_back(seeds);
   return looks;
 }
 
@@ -253,6 +253,8 @@ class Collector {
 
   /// Throws Error with the code of the first child that failed. Call after printing everything else.
   void report_failures(const fs::path& out) const {
+    if (failures_ == 0 && scored_ == 0)
+      throw Error(ExitCode::diverged, "all runs diverged; lower train.learning_rate, or set train.grad_clip");
     if (failures_ == 0) return;
     const ExitCode code = failed_with_ > 128 || failed_with_ < 2 ? ExitCode::internal : ExitCode(failed_with_);
     throw Error(failed_with_ == 128 + SIGKILL ? ExitCode::memory : code, format_count(failures_, "run"),
@@ -268,6 +270,7 @@ class Collector {
       const ScoringOptions options{arguments_.test(), arguments_.device.threads, line.heartbeat("scoring " + run.name)};
       try {
         seed = score_run(run.name, run.folder, corpus_, options).seed;
+        ++scored_;
       } catch (const Error& error) {
         if (error.code() != ExitCode::diverged) throw;
         seed.failure = error.what();
@@ -299,7 +302,7 @@ class Collector {
   const Corpus& corpus_;
   std::int64_t jobs_;
   std::vector<ConfigRuns> results_;
-  std::int64_t failures_ = 0;
+  std::int64_t failures_ = 0, scored_ = 0;
   int failed_with_ = 0;
 };
 
@@ -346,7 +349,8 @@ void compare_configs(const Arguments& arguments) {
     throw Stopped{stopping_signal()};
   }
   Comparison comparison = ranked(arguments, collector.results(), corpus);
-  const std::vector<std::int64_t> looks = looks_with(earlier_results(folder.path()), arguments.seeds);
+  const std::vector<std::int64_t> looks =
+      looks_with(earlier_results(folder.path()), arguments.seeds, !verdict(comparison).empty());
   comparison.look = look_of(std::ranges::find(looks, arguments.seeds) - looks.begin() + 1);
   std::optional<LadderTable> ladder;  // only for the whole ladder
   if (arguments.presets == std::vector{std::string(ladder_word)} && arguments.varied.empty())

@@ -85,6 +85,7 @@ Report run_doctor(const Arguments& arguments) {
       version_text(), cpu::kernels().name, bfloat16 ? "with" : "without", chosen, format_count(threads, "thread"),
       format_count(std::thread::hardware_concurrency(), "processor"), format_bytes(physical_memory()),
       format_bytes(free_disk_bytes()));
+  if (!arguments.folder.empty()) text += "locks and hard links tested in " + arguments.folder + "\n";
   for (const Json& line : report.json["advice"]) text += "advice: " + line.get<std::string>() + "\n";
   report.say(text + (report.json["advice"].empty() ? "no problems found\n" : ""));
   return report;

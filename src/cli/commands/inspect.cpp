@@ -121,7 +121,7 @@ Report report_of_checkpoint(const Arguments& arguments) {
                      {"step", state.step},
                      {"max_iters", state.max_iters},
                      {"val_loss", state.val_loss},
-                     {"best_val_loss", state.best_val_loss},
+                     {"best_val_loss", best_loss(state)},
                      {"best_step", best_step_of(state)},
                      {"exact", state.exact},
                      {"seconds", state.seconds},

@@ -98,7 +98,7 @@ Report reproduce(const Arguments& arguments) {
   const fs::path run = run_of(arguments.run);
   if (run != without_final_slash(arguments.run))
     throw Error(ExitCode::usage, printable(arguments.run),
-                " is one checkpoint, but reproduce repeats a whole training; pass the run's folder, ", run);
+                " is one checkpoint, but reproduce repeats a whole training; pass the run's folder");
   const Checkpoint last = last_of_whole_run(run);
   DataConfig data = last.config.config.data;
   if (!arguments.text.empty()) data.text = arguments.text;

@@ -50,8 +50,7 @@ void refuse_another_model(const Config& before, const Config& after) {
     for (const auto& [key, value] : old_json[section].items())
       if (key != "text" && value != new_json[section][key])
         throw Error(ExitCode::usage, section, ".", key, " cannot change from ", value.dump(), " to ",
-                    new_json[section][key].dump(),
-                    " in a resumed run; start a new one with `chargpt train --init_from`");
+                    new_json[section][key].dump(), " in a resumed run; train a new one");
 }
 
 /// The run's config, with the given options applied.
@@ -94,7 +93,7 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
       has_moments ? "its text; pass it with --text FILE, or" : "optimizer state, so it cannot be resumed;";
   throw Error(ExitCode::data, name, " was imported without ", missing,
               " start a new run from its weights: chargpt train ", shell_quoted(name + "/config.json"), " --init_from ",
-              shell_quoted(name), has_text ? "" : " --text FILE");
+              shell_quoted(name), checkpoint.state.data == Fingerprint{} ? " --text FILE" : "");
 }
 
 /// Loads the run's text, and checks that it is the same on every rank.

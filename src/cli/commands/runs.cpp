@@ -1,6 +1,7 @@
 // `chargpt runs [DIR]`: the runs of a folder, by text, best loss first.
+#include <spdlog/fmt/chrono.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
@@ -38,11 +39,8 @@ struct Arguments {
 
 /// "2026-11-28T15:10:04Z"; null if unknown.
 Json time_json(const Json& seconds) {
-  const std::time_t time = seconds.is_number_integer() ? seconds.get<std::time_t>() : 0;
-  struct tm parts {};
-  std::array<char, 32> text{};
-  if (time == 0 || gmtime_r(&time, &parts) == nullptr) return nullptr;
-  return std::string(text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
+  const bool is_time = seconds.is_number_integer() && seconds > 0 && seconds < 32'503'680'000;  // the year 3000
+  return is_time ? Json(fmt::format("{:%FT%TZ}", fmt::gmtime(seconds.get<std::time_t>()))) : Json();
 }
 
 /// Heading, and what else identifies the held-out part: losses of one group are of the same part of the same text.
@@ -53,7 +51,7 @@ Group group_of(const RunState& state, const DataConfig& data) {
           data.val_fraction, data.test_fraction, data.max_val_tokens};
 }
 
-/// {"run", "config", "best_val_loss", …}, or {"run", "problem"} for a run that cannot be read.
+/// {"run", "config", "best_val_loss", …}, or {"run", "ended", "problem"} for a run that cannot be read.
 struct Row {
   Json json;
   Group group = {};
@@ -64,8 +62,7 @@ struct Row {
 Row row_of_run(const fs::path& path) {
   const Checkpoint checkpoint = load_checkpoint(path, "last");
   const Config& config = checkpoint.config.config;
-  RunState state = checkpoint.state;
-  if (std::isnan(state.best_val_loss)) state.best_val_loss = std::numeric_limits<double>::infinity();
+  const RunState& state = checkpoint.state;
   Json json = {{"run", path.filename().string()}, {"config", config.name},
                {"model_type", config.model.type}, {"begun", time_json(run_fact(path, "began"))},
                {"texts", config.data.text},       {"text_tokens", state.data.tokens}};
@@ -77,7 +74,7 @@ Row row_of_run(const fs::path& path) {
 /// nullopt if `path` is not a run.
 std::optional<Row> row_of(const fs::path& path) {
   const auto problem = [&path](const char* why) {
-    return Row{.json = {{"run", path.filename().string()}, {"problem", why}}};
+    return Row{.json = {{"run", path.filename().string()}, {"ended", ending_of(path, RunState())}, {"problem", why}}};
   };
   std::error_code ignored;
   try {
@@ -145,7 +142,7 @@ Report report_of(const std::vector<Row>& rows) {
   }
   if (problems.empty()) return report;
   report.draw(gap);
-  report.add(table_of(problems, {{"run", as_is("run")}, {"problem", as_is("problem")}}));
+  report.add(table_of(problems, {{"run", as_is("run")}, {"ended", as_is("ended")}, {"problem", as_is("problem")}}));
   return report;
 }
 

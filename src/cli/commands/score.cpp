@@ -25,6 +25,7 @@
 #include "report/log.h"
 #include "report/report.h"
 #include "run/run_files.h"
+#include "run/run_folder.h"
 #include "run/run_name.h"
 #include "text/text_listing.h"
 
@@ -222,12 +223,13 @@ Report run_score(const Arguments& given) {
   return report_of(arguments, prepared, score);
 }
 
-/// Whether the last word is FILE, not a run. A single word is a run unless it is a file; a word after runs is FILE
-/// unless it names another run.
+/// Whether the last word is FILE, not a run or a checkpoint. A single word is a run unless it is a file; a word after
+/// runs is FILE unless it names another run.
 bool is_text(const std::string& word, bool alone) {
-  if (word == standard_input_name || word == sample_text_name || (!alone && is_file(word))) return true;
+  if (word == standard_input_name || word == sample_text_name) return true;
   const std::filesystem::path run = run_meant(word);
-  return alone ? is_file(run) : !is_run(run);
+  if (is_checkpoint_file(run)) return false;
+  return alone ? is_file(run) : is_file(word) || !is_run(run);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "report/progress.h"
 #include "report/report.h"
 #include "run/checkpoints.h"
+#include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
 
@@ -39,21 +40,9 @@ struct Arguments : TrainingArguments {
   double minutes = 0;  ///< 0: not given
 };
 
-/// Throws Error usage for the values of nanoGPT's init_from.
-void refuse_words_of_nanogpt(const std::string& init_from) {
-  if (init_from == "resume") throw Error(ExitCode::usage, "--init_from resume: to continue, use chargpt resume RUN");
-  if (init_from == "scratch")
-    throw Error(ExitCode::usage, "--init_from scratch: leave --init_from out to start from scratch");
-  if (init_from.starts_with("gpt2"))
-    throw Error(ExitCode::usage, "--init_from ", init_from,
-                ": OpenAI's weights are for subword tokens, but chargpt's models read characters; pass a chargpt "
-                "run");
-}
-
 /// The checkpoint of --init_from; nullopt without it. Read before the run's folder is made, which may be the same one.
 std::optional<Checkpoint> starting_point(const Arguments& arguments) {
   if (arguments.init_from.empty()) return std::nullopt;
-  refuse_words_of_nanogpt(arguments.init_from);
   return loaded_checkpoint(arguments.init_from, "best");
 }
 
@@ -137,9 +126,10 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   auto start = starting_point(arguments);
   Trainer trainer(config, std::move(corpus), trainer_options(arguments, {}, group));
   if (start) trainer.init_from(*start);
-  start.reset();                              // its memory is free before training
   trainer.refuse_teachers_in(arguments.run);  // which would move away
   const NewRun run(arguments.run, config.config.name, arguments.overwrite, program_version());
+  if (start) keep_run_fact(run.path(), "init_from", start->path.string());
+  start.reset();  // its memory is free before training
   trainer.save_in(run.path());
   if (const std::filesystem::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
@@ -172,7 +162,7 @@ void add_train(Options& options) {
   options
       .add("--minutes", arguments.minutes,
            "train for this long, as --max-seconds; without CONFIG and --init-from, chooses a preset for the time and "
-           "the text's size")
+           "the text's size, and the passes before it would overfit (--max-epochs)")
       .range(0, 1'000'000)
       .positive();
   add_training_arguments(options, arguments);

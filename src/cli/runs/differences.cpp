@@ -81,7 +81,7 @@ Json best_step_of(const RunState& state) {
 }
 
 Json outcome_json(const RunState& state, const DataConfig& data, const std::string& ended) {
-  return {{"best_val_loss", state.best_val_loss},
+  return {{"best_val_loss", best_loss(state)},
           {"best_step", best_step_of(state)},
           {"exact", state.exact},
           {"step", state.step},

@@ -39,10 +39,12 @@ std::string model_row(const Figures& figures) {
 
 /// "1,234 characters, each scored once, in windows of 64", and a note if only a part was scored.
 std::string scored_line(const Figures& figures) {
-  const std::string all = tokens_text(figures.scored.part_of, figures.scored.units);
   return fmt::format(
       "{}, each scored once, {}\n{}", tokens_text(figures.tokens, figures.scored.units), windows_of(figures),
-      figures.scored.part_of > 0 ? "Only the first of " + all + " held out were scored (data.max_val_tokens).\n" : "");
+      figures.scored.part_of > 0
+          ? fmt::format("Only the first {} of {} held out were scored (data.max_val_tokens).\n",
+                        format_count(figures.tokens), tokens_text(figures.scored.part_of, figures.scored.units))
+          : "");
 }
 
 /// Bits per byte of UTF-8; the id between documents counts as one byte.

@@ -57,7 +57,8 @@ Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const s
                    const OutputArguments& output, bool named) {
   if (!named && run.empty())
     throw Error(ExitCode::missing, checkpoint.path,
-                " is a checkpoint outside a run, so its text is unknown; use the run's folder, or eval --text FILE");
+                " is a checkpoint outside a run, so its text is unknown; give the run's folder, or a text (eval --text "
+                "FILE, score CHECKPOINT FILE, explain --prompt S)");
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
   FoundText found = find_text(known, named, reading_heartbeat(output));
   if (!found.damage.empty()) log_warning(found.damage, ": its files are read instead");
