@@ -303,7 +303,7 @@ void check_own(const SafetensorsFile& file, FilePart read, const std::string& so
 const std::string& own_text(const SafetensorsFile& file, const std::string& name, const std::string& source) {
   const auto found = file.metadata().find(name);
   if (found == file.metadata().end())
-    throw Error(ExitCode::data, source, " is no such file of chargpt: its metadata has no '", name, "'");
+    throw Error(ExitCode::data, source, " is not a chargpt file of this kind: its metadata has no '", name, "'");
   return found->second;
 }
 

@@ -41,8 +41,8 @@ Evidence evidence_of_numbers(std::string_view bytes) {
         controls += is_control_byte(value);
         ascii += value < 0x80;
       }
-      if (bytes.size() % width == 0 && controls == 0 && (plain ? 2 : 50) * width * ascii >= bytes.size() &&
-          greatest < code_point_limit) {
+      if (bytes.size() % width == 0 && controls == 0 && ascii >= (plain ? 1 : 4) &&
+          (plain ? 2 : 50) * width * ascii >= bytes.size() && greatest < code_point_limit) {
         const std::string name = line_of("UTF-", 8 * width, big ? "BE" : "LE");
         return {name + " without a byte order mark", "convert it", "iconv -f " + name + " -t UTF-8"};
       }

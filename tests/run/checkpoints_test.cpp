@@ -248,7 +248,7 @@ TEST_CASE_METHOD(SavedRun, "safetensors files of other programs are not checkpoi
   });
   CHECK(error_of([&] { load_checkpoint(path() / "model.safetensors", "last"); }) ==
         data_error((path() / "model.safetensors").string() +
-                   " is no such file of chargpt: its metadata has no 'chargpt'"));
+                   " is not a chargpt file of this kind: its metadata has no 'chargpt'"));
 }
 
 TEST_CASE_METHOD(SavedRun, "what was loaded stays as it was, whatever becomes of its file") {
