@@ -23,7 +23,7 @@ std::vector<std::string> flaws_in(std::string_view text) {
 TEST_CASE("bytes that are not UTF-8 are named by evidence, with the command that makes UTF-8 of them") {
   const auto command_of = [](std::string_view bytes) { return evidence_of(bytes).command; };
   CHECK(command_of("a\0b\0\n\0"sv) == "iconv -f UTF-16LE -t UTF-8");
-  CHECK(command_of("\4\x3f\0\n\4\x40\0!\0 \0\n"sv) == "iconv -f UTF-16BE -t UTF-8");  // "п\nр!"
+  CHECK(command_of("\4\x3f\0\n\4\x40\0!\0 \0\n"sv) == "iconv -f UTF-16BE -t UTF-8");  // "п\nр! \n"
   CHECK(command_of("a\0\0\0b\0\0\0"sv) == "iconv -f UTF-32LE -t UTF-8");
   CHECK(command_of("\xFF\xFE\0\0a\0\0\0"sv) == "iconv -f UTF-32 -t UTF-8");
   CHECK(command_of("\xFF\xFE"
