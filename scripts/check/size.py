@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 SHOWN = ("cli", "report", "compare")
-TOTALS = {"src": 22478, "+".join(SHOWN): 7254, "tests": 16824, "fixtures, raw": 1028, "scripts": 3986, "READMEs, words": 8474, "notebook, words": 4000}
+TOTALS = {"src": 22452, "+".join(SHOWN): 7238, "tests": 16824, "fixtures, raw": 1028, "scripts": 3986, "READMEs, words": 8474, "notebook, words": 4000}
 COLUMNS = 120
 CODE_PER_COMMENT = 12
 LONG_FUNCTION = re.compile(r"^(?!namespace|class|struct|enum)(\w[^;{}]*)\{(?:\n(?!\}).*){50}", re.MULTILINE)

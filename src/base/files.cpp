@@ -21,8 +21,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// What the user can do about the failure; "" if the system's reason says enough.
 std::string advice_for(const std::string& action, int reason) {
   if (reason == ENOSPC || reason == EDQUOT) return "; free some space, or choose another folder";

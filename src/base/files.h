@@ -15,6 +15,8 @@
 
 namespace chargpt {
 
+namespace fs = std::filesystem;
+
 /// Owns the descriptor of an open file or folder.
 class Descriptor {
  public:
@@ -34,27 +36,26 @@ class Descriptor {
 };
 
 /// The whole file as bytes. Errors: missing; io if reading fails or `path` is a folder; data above max_bytes.
-std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = UINT64_MAX);
+std::string read_file(const fs::path& path, std::uint64_t max_bytes = UINT64_MAX);
 
 enum class Links { refuse, follow };
 
 /// Reads a regular file; Error data for anything else, without blocking (a pipe in a run folder must not hang a
 /// command). `links`: whether the last component of `path` may be a symbolic link. Other errors as read_file.
-std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes = UINT64_MAX,
-                              Links links = Links::refuse);
+std::string read_regular_file(const fs::path& path, std::uint64_t max_bytes = UINT64_MAX, Links links = Links::refuse);
 
 /// Opens a regular file. Errors and `links` as read_regular_file.
-Descriptor open_regular_file(const std::filesystem::path& path, Links links = Links::refuse);
-std::uint64_t file_size(const Descriptor& file, const std::filesystem::path& shown);
+Descriptor open_regular_file(const fs::path& path, Links links = Links::refuse);
+std::uint64_t file_size(const Descriptor& file, const fs::path& shown);
 /// Reads at most buffer.size() bytes; returns 0 at the end of the file. `shown`: the path in messages. Errors: io.
-std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std::filesystem::path& shown);
+std::size_t read_some(const Descriptor& file, std::span<char> buffer, const fs::path& shown);
 /// Whether `path` still leads to the opened file or folder, which may have been renamed or removed. True if the disk
 /// does not answer.
-bool is_at(const std::filesystem::path& path, const Descriptor& opened);
+bool is_at(const fs::path& path, const Descriptor& opened);
 /// Opens a folder. Errors: io.
-Descriptor open_folder(const std::filesystem::path& path);
+Descriptor open_folder(const fs::path& path);
 /// Reads from the descriptor's position to the end of the file. Errors: io; data above max_bytes.
-std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, const std::filesystem::path& shown);
+std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, const fs::path& shown);
 
 /// A part of a file that may be growing. A changed `identity` (inode) means that another file has taken the name.
 struct FileStretch {
@@ -62,38 +63,37 @@ struct FileStretch {
   std::string bytes;
 };
 /// Reads at most `most` bytes from `offset` on. Errors as read_regular_file.
-FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most,
-                         Links links = Links::refuse);
+FileStretch read_stretch(const fs::path& path, std::uint64_t offset, std::uint64_t most, Links links = Links::refuse);
 
 /// Receives a file's bytes piece by piece, in order.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
 
 /// Writes a temporary file in the same folder, syncs it, renames it to `path` and syncs the folder. Whatever happens,
 /// `path` is the old or the new file, complete. Errors: io.
-void write_file_atomically(const std::filesystem::path& path, const std::function<void(const ByteSink&)>& write);
-void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+void write_file_atomically(const fs::path& path, const std::function<void(const ByteSink&)>& write);
+void write_file_atomically(const fs::path& path, std::string_view bytes);
 
 /// Writes `bytes` to a descriptor. Returns how many were written: fewer than all, with errno set, after a failure.
 std::size_t write_all(int descriptor, std::span<const std::byte> bytes);
 
-void fsync_path(const std::filesystem::path& path);
+void fsync_path(const fs::path& path);
 
 /// Throws the Error "cannot ACTION PATH: REASON", with advice where there is any. Code: missing if the file to be read
 /// does not exist, memory for ENOMEM, else io.
-[[noreturn]] void fail_on(const std::string& action, const std::filesystem::path& path, int reason);
+[[noreturn]] void fail_on(const std::string& action, const fs::path& path, int reason);
 
 // These three follow links. Error io if the disk fails: the file may exist.
-bool is_there(const std::filesystem::path& path);
-bool is_file(const std::filesystem::path& path);  ///< a regular file
-bool is_folder(const std::filesystem::path& path);
+bool is_there(const fs::path& path);
+bool is_file(const fs::path& path);  ///< a regular file
+bool is_folder(const fs::path& path);
 
 /// The type of the entry at `path`, which may be a link; not_found if there is none. Error io if the disk does not
 /// answer, because the entry may exist.
-std::filesystem::file_type type_at(const std::filesystem::path& path);
+fs::file_type type_at(const fs::path& path);
 /// Sorted names of a folder's entries; empty if the folder does not exist. Errors: io.
-std::vector<std::string> entries_of(const std::filesystem::path& path);
+std::vector<std::string> entries_of(const fs::path& path);
 /// Makes a folder. Returns false if it exists already. Errors: io.
-bool make_folder(const std::filesystem::path& path);
+bool make_folder(const fs::path& path);
 
 /// Whether `text` is one or more decimal digits.
 inline bool is_number(std::string_view text) {
@@ -102,18 +102,18 @@ inline bool is_number(std::string_view text) {
 
 /// "; did you mean texts/book.txt?": suggests the entry of the same folder with the nearest name (see nearest_name).
 /// Returns "" if no name is near or the folder cannot be read.
-std::string nearest_entry(const std::filesystem::path& missing);
+std::string nearest_entry(const fs::path& missing);
 
 /// The parent of a path; "." for a bare name.
-std::filesystem::path folder_of(const std::filesystem::path& path);
+fs::path folder_of(const fs::path& path);
 
 /// Removes a final slash, so that filename() is not empty. Keeps "..": the part before it may be a link, which only the
 /// system resolves.
-std::filesystem::path without_final_slash(const std::filesystem::path& path);
+fs::path without_final_slash(const fs::path& path);
 
 /// The name of a file or folder: the last component of its path. For "." and "..", the name of the folder they resolve
 /// to.
-std::string name_of_path(const std::filesystem::path& path);
+std::string name_of_path(const fs::path& path);
 /// The name of each path; the folders are private.
 std::vector<std::string> names_of_paths(std::vector<std::string> paths);
 

@@ -1,4 +1,5 @@
 #include "base/memory.h"
+#include "base/files.h"
 
 #include <unistd.h>
 
@@ -38,8 +39,6 @@ bool is_refused_thread(const std::system_error& refused) {
   return refused.code() == std::errc::resource_unavailable_try_again &&
          dynamic_cast<const std::filesystem::filesystem_error*>(&refused) == nullptr;
 }
-
-namespace fs = std::filesystem;
 
 /// This process's cgroup: the path after "0::" in /proc/self/cgroup, such as "/system.slice/a.service". Returns "/"
 /// without one, or if the cgroup is outside this process's view ("/../b").

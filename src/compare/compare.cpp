@@ -16,8 +16,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 bool same_text(const Corpus& a, const Corpus& b) {
   return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() &&
          a.train().size() == b.train().size() && a.val().size() == b.val().size() && a.test().size() == b.test().size();

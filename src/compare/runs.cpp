@@ -22,8 +22,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 void refuse_other_options(const PlannedRun& run) {
   std::vector<std::string> lines = changed_options(read_config(run.folder).config, run.options.config);
   leave_out(lines, {"data.text"});  // contents are compared, not names

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "report/files/metrics.h"
 #include "report/format.h"
 #include "run/checkpoint.h"
@@ -15,9 +16,6 @@
 
 namespace chargpt {
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr double allowed_of_first_steps = 1e-4;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "engine/device.h"
 #include "evaluate/split_loss.h"
 #include "network/model.h"
@@ -17,8 +18,6 @@
 
 namespace chargpt {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Number of runs that trained at once; 1 if it was not recorded.
 std::int64_t jobs_of(const fs::path& run) {

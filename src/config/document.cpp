@@ -13,8 +13,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Says what a path is instead of a config, and which command takes it; "" if it may be a config, that is, if its text
 /// begins with an object or a comment.
 std::string other_use(const fs::path& path) {

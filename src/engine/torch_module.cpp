@@ -13,8 +13,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 const TorchModule* in_use = nullptr;
 
 fs::path module_path() {

@@ -10,11 +10,10 @@
 #include "config/describe.h"
 #include "config/load.h"
 #include "network/model_types.h"
+#include "report/format.h"
 
 namespace chargpt {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Source: transformers, models/{gpt2,llama,qwen3}/modeling_*.py. Its Conv1D has weights (in, out). As here, rotary
 // pairs are halves of a head, and Qwen3 normalises queries and keys before rotating them.

@@ -22,9 +22,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 constexpr std::uint64_t max_config_file = 1 << 20, max_tokenizer_file = 64 << 20;
 constexpr std::int64_t most_ids = 0x110000;
 

@@ -25,9 +25,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 // ---- the files
 
 /// The id between documents begins and ends a text; there is no padding.

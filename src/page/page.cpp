@@ -17,8 +17,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// The first lines of every page of this program.
 constexpr std::string_view page_mark = "<!DOCTYPE html>\n<!-- chargpt page -->\n";
 

@@ -23,9 +23,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t most_points = 1000, most_samples = 30;
 constexpr std::uint64_t largest_sample = 1 << 20;
 

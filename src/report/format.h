@@ -8,6 +8,8 @@
 
 namespace chargpt {
 
+using Json = nlohmann::ordered_json;
+
 /// `digits` after the point; "nan", "inf" and "-inf" if the value is not finite.
 std::string format_fixed(double value, int digits);
 

@@ -10,11 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "report/format.h"
 #include "report/table.h"
 
 namespace chargpt {
-
-using Json = nlohmann::ordered_json;
 
 /// Makes the text of one table cell from a row of JSON.
 using Cell = std::function<std::string(const Json& row)>;

@@ -19,8 +19,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::string_view averaged_prefix = "averaged.";
 constexpr const char* shares_name = "clock.shares";
 

@@ -19,7 +19,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
 using Paths = std::vector<fs::path>;
 
 std::int64_t step_of_file(const fs::path& file) {

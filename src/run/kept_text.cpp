@@ -21,9 +21,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 constexpr const char* place_fact = "text";  ///< of run.json
 
 // ---- RUN/text.safetensors

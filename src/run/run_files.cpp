@@ -19,8 +19,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int current_version = 1;
 constexpr std::uint64_t longest_mark = 1 << 22;
 constexpr std::array files{"config.json", "metrics.jsonl", kept_text_name, "page.html", lock_name, run_mark};
@@ -65,6 +63,7 @@ std::vector<std::string> names_in(const fs::path& run, const std::string& folder
 
 bool is_run(const fs::path& folder) {
   if (type_at(folder / run_mark) != Type::regular) return false;
+  if (names_in(folder, "checkpoints").empty()) return run_fact(folder, "format") == "chargpt run";  // or a stranger's
   return facts_of(folder).value("format", nlohmann::ordered_json()) == "chargpt run";
 }
 

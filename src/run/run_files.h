@@ -15,7 +15,8 @@ namespace chargpt {
 inline constexpr const char* run_mark = "run.json";
 inline constexpr const char* lock_name = ".lock";  ///< see run_folder.h
 
-/// Whether a folder is a run, that is, has the mark. Errors: io if run.json cannot be read; data if it is damaged.
+/// Whether a folder is a run, that is, has the mark. Errors: io if run.json cannot be read; data if it is damaged and
+/// there are checkpoints.
 bool is_run(const std::filesystem::path& folder);
 
 /// Sorted names in the folder samples/ or checkpoints/ of a run; empty if it does not exist or is a link. Errors: io.

@@ -23,8 +23,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Makes the wanted folder and its parents; if none is wanted, runs/<name>-<n> with the first free n.
 fs::path made_folder(const std::string& wanted, const std::string& name) {
   std::error_code failed;

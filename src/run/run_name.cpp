@@ -19,8 +19,6 @@ namespace chargpt {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* usual_folder = "runs";
 
 /// Error usage if the user gave another program's model instead of a run.

@@ -4,12 +4,11 @@
 #include <optional>
 
 #include "base/names.h"
+#include "report/format.h"
 #include "run/strict_json.h"
 
 namespace chargpt {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Calls field(name, value) for each member, in the order of the file.
 template <class State, class Field>

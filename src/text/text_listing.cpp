@@ -15,8 +15,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string advice_for_missing(const fs::path& path) {
   if (path.filename() != "tinyshakespeare.txt") return nearest_entry(path);
   return "; scripts/get_text.sh of a checkout fetches it, and --text " + std::string(sample_text_name) +

@@ -23,8 +23,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Resolves links and "..", as far as the file system allows.
 std::string whole_path(const fs::path& path) {
   std::error_code failed;

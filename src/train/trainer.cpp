@@ -296,6 +296,7 @@ void Trainer::evaluate() {
     state_.best_val_loss = std::min(losses.val, losses.averaged_val.value_or(infinite));
   if (state_.best_step == state_.step && device_ == "cpu") best_losses_ = losses.of_tokens;
   evaluated_step_ = state_.step;
+  train_loss_ = losses.train;
   emitter_.emit(EvalEvent{.step = state_.step,
                           .train_loss = losses.train,
                           .val_loss = losses.val,

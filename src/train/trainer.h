@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,8 @@ class Trainer {
   /// Losses of the validation split's tokens by the best checkpoint, equal to those from scoring its file. Empty unless
   /// this process has scored the whole split on a CPU.
   const std::vector<float>& best_losses() const { return best_losses_; }
+  /// Loss on windows of the train split at this process's last evaluation; NaN before it.
+  double train_loss() const { return train_loss_; }
   /// Why the run ends now; nullopt if another step should follow.
   std::optional<Ending> reason_to_end() const;
   /// The event for the end of run().
@@ -139,6 +142,7 @@ class Trainer {
   std::vector<std::string> notices_;  ///< shown with the plan
   std::optional<PlanEvent> planned_;
   std::int64_t evaluated_step_ = RunProgress::no_step;
+  double train_loss_ = std::numeric_limits<double>::quiet_NaN();
   bool stop_agreed_ = false;  ///< by all ranks
   bool inherited_ = false;    ///< started from the weights of another run
   std::vector<float> best_losses_;

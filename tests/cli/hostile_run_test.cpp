@@ -23,7 +23,6 @@
 #include "test_folder.h"
 
 using namespace chargpt;
-namespace fs = std::filesystem;
 
 namespace {
 

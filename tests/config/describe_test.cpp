@@ -12,7 +12,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 ResolvedConfig parse(const std::string& text, std::vector<Override> overrides = {}) {

@@ -9,7 +9,6 @@
 #include "test.h"
 
 using namespace chargpt;
-namespace fs = std::filesystem;
 
 namespace {
 

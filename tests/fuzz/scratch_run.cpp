@@ -15,8 +15,6 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 fs::path folder_in_memory() {
   std::error_code ignored;
   const fs::path memory = "/dev/shm";

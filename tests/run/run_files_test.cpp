@@ -63,11 +63,12 @@ TEST_CASE_METHOD(TestFolder, "a mark of a later version is one") {
 }
 
 TEST_CASE_METHOD(TestFolder, "what only looks like a run is none") {
-  for (const char* content : {"{}", R"({"format": "my run", "version": 1})"}) {
+  for (const char* content : {"", "{}", "[]", R"({"format": "my run", "version": 1})"}) {
     CAPTURE(content);
     write("run.json", content);
     CHECK_FALSE(is_run(path()));
   }
+  write("checkpoints/step-00000001.safetensors");
   for (const char* content : {"", "[]", R"({"format": "chargpt run", "vers)"}) {
     write("run.json", content);
     CHECK_THROWS_WITH(is_run(path()),

@@ -42,8 +42,6 @@ namespace chargpt {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Arguments : TrainingArguments {
   std::vector<std::string> presets;  ///< or runs
   std::vector<std::string> varied;
@@ -314,6 +312,9 @@ Comparison ranked(const Arguments& arguments, std::vector<ConfigRuns> runs, cons
   comparison.train_tokens = corpus.train().size();
   comparison.notes.push_back(
       shared_text_line(scored, corpus.train(), corpus.vocabulary().units(), "the " + arguments.split + " split"));
+  if (const std::int64_t all = arguments.test() ? corpus.test_tokens() : corpus.val_tokens(); scored.size() < all)
+    comparison.notes.push_back(line_of("only the first ", format_count(scored.size()), " of ", format_count(all),
+                                       " tokens held out were scored (data.max_val_tokens)"));
   if (arguments.target > 0) find_target(comparison, arguments.target);
   return comparison;
 }

@@ -23,8 +23,6 @@ namespace chargpt {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Arguments {
   OutputArguments output;
   std::string path, run;

@@ -35,8 +35,6 @@ namespace chargpt {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Arguments {
   OutputArguments output;
   std::string path, other, checkpoint;

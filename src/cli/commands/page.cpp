@@ -22,8 +22,6 @@ namespace chargpt {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Arguments : ModelArguments {
   std::vector<std::string> runs;
   std::string file, prompt;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "cli/commands.h"
@@ -26,8 +27,6 @@
 namespace chargpt {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Arguments : TrainingArguments {
   std::string run, again;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -29,8 +30,6 @@
 namespace chargpt {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Arguments {
   OutputArguments output;

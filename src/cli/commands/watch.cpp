@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -32,9 +33,6 @@
 namespace chargpt {
 
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct Arguments {
   OutputArguments output;

@@ -27,8 +27,6 @@ namespace chargpt {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
   const Config& config = checkpoint.config.config;
   const fs::path run = run_of(path);

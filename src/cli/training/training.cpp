@@ -71,15 +71,20 @@ Figures final_figures(const Trainer& trainer, const LoadedRun& best, WorkLine& l
   return figures;
 }
 
-/// "overfitted: …" if the last evaluation was clearly worse than the best; else empty.
-std::string overfitting_line(const RunState& state) {
+/// "overfitted: …" if the last evaluation was clearly worse than the best, "unstable: …" if it was on the training text
+/// too; else empty.
+std::string overfitting_line(const Trainer& trainer) {
   constexpr double clearly = 0.02;
-  const double last = evaluated_loss(state);
-  if (state.best_step < 0 || !std::isfinite(last) || last <= state.best_val_loss + clearly) return "";
-  return "overfitted: validation loss rose from " + format_nats(state.best_val_loss, state.exact) + " to " +
+  const RunState& state = trainer.state();
+  const double last = evaluated_loss(state), limit = best_loss(state) + clearly;
+  if (!std::isfinite(last) || last <= limit) return "";
+  const bool unstable = trainer.train_loss() > limit;
+  return (unstable ? "unstable: " : "overfitted: ") +
+         ("validation loss rose from " + format_nats(best_loss(state), state.exact)) + " to " +
          format_nats(last, state.exact) + " since step " + format_count(state.best_step) +
-         "; the figures above are of that step. More steps will not help; a longer text, a smaller model or "
-         "--dropout 0.2 can\n";
+         "; the figures above are of that step. " +
+         (unstable ? "The loss on the training text rose too: lower train.learning_rate, or set train.grad_clip\n"
+                   : "More steps will not help; a longer text, a smaller model or --dropout 0.2 can\n");
 }
 
 /// Prints figures of the best checkpoint on the validation split and a sample of it; keeps the figures in RUN/run.json.
@@ -102,7 +107,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
     add_text(json, "sample", sample);
     Report report(std::move(json));
     const std::string name = shell_quoted(run.native());
-    report.say(summary(figures, best.checkpoint.state.step) + overfitting_line(state) + "more: chargpt eval " + name +
+    report.say(summary(figures, best.checkpoint.state.step) + overfitting_line(trainer) + "more: chargpt eval " + name +
                ", chargpt sample " + name + "\n\n");
     report.draw(sample + "\n");
     print_report(report, output);
@@ -132,7 +137,7 @@ void note_no_best(const Trainer& trainer) {
 void note_end(const Trainer& trainer, const std::filesystem::path& run, bool stopped) {
   note_no_best(trainer);
   const RunState& state = trainer.state();  // after patience or overfitting, more steps do not help
-  const bool continues = stopped || (state.ended != Ending::patience && overfitting_line(state).empty());
+  const bool continues = stopped || (state.ended != Ending::patience && overfitting_line(trainer).empty());
   log_note(stopped ? line_of("stopped at step ", state.step, " and saved") : why_ended(trainer.ended()),
            continues ? "; to continue:" : "");
   if (continues)  // more threads than processors need the option
