@@ -15,7 +15,7 @@ import sys
 import tempfile
 import termios
 import tty
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union, cast
 
 from ._error import Error, binary
 from ._library import Model, load
@@ -32,7 +32,7 @@ _FIRST, _LAST = ("kind", "step", "rank", "config", "loss", "val_loss"), ("versus
 Table = Union["pandas.DataFrame", "Rows"]  # a data frame where pandas is installed
 
 
-class Rows(list):
+class Rows(list[dict[str, Any]]):
     """A dict for each row; attrs: what a data frame has there."""
     attrs: dict[str, Any]
 
@@ -154,7 +154,7 @@ def _value(value: Any) -> str:
 def _row(line: str) -> dict[str, Any] | None:
     """None of one that is only half written so far."""
     try:
-        return json.loads(line)
+        return cast("dict[str, Any]", json.loads(line))
     except ValueError:
         return None
 
