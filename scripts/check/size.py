@@ -12,11 +12,11 @@ A module above its own limit gets a warning.
 import collections
 import pathlib
 import re
-import subprocess
 import sys
 
 SHOWN = ("cli", "report", "compare")
 TOTALS = {"src": 22452, "+".join(SHOWN): 7238, "tests": 16824, "fixtures, raw": 1028, "scripts": 3986, "READMEs, words": 8474, "notebook, words": 4000}
+FOLDERS = ("src", "configs", "data", "tests", "scripts", ".github")
 COLUMNS = 120
 CODE_PER_COMMENT = 12
 LONG_FUNCTION = re.compile(r"^(?!namespace|class|struct|enum)(\w[^;{}]*)\{(?:\n(?!\}).*){50}", re.MULTILINE)
@@ -65,13 +65,13 @@ def part_of(path):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True).stdout
+    listed = [*root.glob("*"), *(path for folder in FOLDERS for path in sorted((root / folder).rglob("*")))]
     rows = [line.split(None, 2) for line in (root / "src/modules.txt").read_text().splitlines() if line and line[0] != "#"]
     modules = {"main": 120, **{name: int(limit) for name, limit, _ in rows}}
     totals, raw, comments, faults = collections.Counter(), collections.Counter(), collections.Counter(), []
-    for path in map(pathlib.Path, listed.splitlines()):
+    for path in (each.relative_to(root) for each in listed if each.is_file() and "__pycache__" not in each.parts):
         part = part_of(path)
-        if not part or not (root / path).is_file():
+        if not part:
             continue
         lines = (root / path).read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
         code, comment = count(lines, path.suffix)
