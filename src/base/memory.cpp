@@ -1,5 +1,4 @@
 #include "base/memory.h"
-#include "base/files.h"
 
 #include <unistd.h>
 
@@ -12,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "base/files.h"
 
 namespace chargpt {
 namespace {
