@@ -13,9 +13,6 @@ import subprocess
 import time
 import uuid
 
-from rich.console import Console
-from rich.text import Text
-
 
 def screen_after(command, rows=50, columns=100):
     """The text of the window, escapes included, once the command has ended."""
@@ -34,6 +31,8 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
+    from rich.console import Console  # after --help, which needs no package
+    from rich.text import Text
     console = Console(record=True, width=100, file=io.StringIO())
     console.print(Text.from_ansi(screen_after(arguments.command)))
     console.save_svg(arguments.out, title="chargpt")
