@@ -62,9 +62,10 @@ std::vector<std::string> names_in(const fs::path& run, const std::string& folder
 }
 
 bool is_run(const fs::path& folder) {
-  if (type_at(folder / run_mark) != Type::regular) return false;
-  if (names_in(folder, "checkpoints").empty()) return run_fact(folder, "format") == "chargpt run";  // or a stranger's
-  return facts_of(folder).value("format", nlohmann::ordered_json()) == "chargpt run";
+  if (run_fact(folder, "format") == "chargpt run") return true;
+  const bool may_be_damaged = type_at(folder / run_mark) == Type::regular && !names_in(folder, "checkpoints").empty();
+  if (may_be_damaged) facts_of(folder);  // throws if it is
+  return false;
 }
 
 void refuse_newer_run(const fs::path& run) {

@@ -62,7 +62,10 @@ Json data_of_model(const Arguments& arguments, Json& checkpoint) {
 Report run_page(const Arguments& arguments) {
   refuse_twice(arguments.runs);
   std::vector<fs::path> runs;
-  for (const fs::path run : arguments.runs) runs.push_back(run_of(run).empty() ? run : run_of(run));
+  for (const fs::path given : arguments.runs) {
+    const fs::path run = run_of(given);
+    runs.push_back(run.empty() ? given : run);
+  }
   if (std::ranges::any_of(runs, is_checkpoint_file) && arguments.file.empty())
     throw Error(ExitCode::usage, "a page of a checkpoint outside its run needs -o FILE");
   const bool several = runs.size() > 1, has_model = !arguments.no_model;

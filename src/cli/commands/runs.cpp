@@ -73,7 +73,12 @@ Row row_of_run(const fs::path& path) {
 /// nullopt if `path` is not a run.
 std::optional<Row> row_of(const fs::path& path) {
   const auto problem = [&path](const char* why) {
-    return Row{.json = {{"run", path.filename().string()}, {"ended", ending_of(path, RunState())}, {"problem", why}}};
+    Json json = {{"run", path.filename().string()}, {"ended", "unknown"}, {"problem", why}};
+    try {
+      json["ended"] = ending_of(path, RunState());
+    } catch (const Error&) {  // its metrics cannot be read
+    }
+    return Row{.json = std::move(json)};
   };
   std::error_code ignored;
   try {

@@ -76,15 +76,15 @@ Figures final_figures(const Trainer& trainer, const LoadedRun& best, WorkLine& l
 std::string overfitting_line(const Trainer& trainer) {
   constexpr double clearly = 0.02;
   const RunState& state = trainer.state();
-  const double last = evaluated_loss(state), limit = best_loss(state) + clearly;
-  if (!std::isfinite(last) || last <= limit) return "";
-  const bool unstable = trainer.train_loss() > limit;
-  return (unstable ? "unstable: " : "overfitted: ") +
-         ("validation loss rose from " + format_nats(best_loss(state), state.exact)) + " to " +
-         format_nats(last, state.exact) + " since step " + format_count(state.best_step) +
-         "; the figures above are of that step. " +
-         (unstable ? "The loss on the training text rose too: lower train.learning_rate, or set train.grad_clip\n"
-                   : "More steps will not help; a longer text, a smaller model or --dropout 0.2 can\n");
+  const double last = evaluated_loss(state), best = best_loss(state);
+  if (!std::isfinite(last) || last <= best + clearly) return "";
+  const bool unstable = trainer.train_loss() > best + clearly;
+  return line_of(unstable ? "unstable" : "overfitted", ": validation loss rose from ", format_nats(best, state.exact),
+                 " to ", format_nats(last, state.exact), " since step ", format_count(state.best_step),
+                 "; the figures above are of that step. ",
+                 unstable
+                     ? "The loss on the training text rose too: lower train.learning_rate, or set train.grad_clip\n"
+                     : "More steps will not help; a longer text, a smaller model or --dropout 0.2 can\n");
 }
 
 /// Prints figures of the best checkpoint on the validation split and a sample of it; keeps the figures in RUN/run.json.

@@ -91,7 +91,8 @@ Ending ending_in_metrics(const std::filesystem::path& run) {
     const std::filesystem::path path = run / "metrics.jsonl";
     const std::uint64_t size = read_stretch(path, 0, 0).size;
     tail = read_stretch(path, size - std::min(size, longest_row), longest_row).bytes;
-  } catch (const Error&) {  // unreadable: unknown
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing) throw;
   }
   if (tail.empty() || tail.back() != '\n') return Ending::unknown;
   tail.pop_back();
