@@ -18,12 +18,12 @@ TIMEOUT = 600  # seconds for one script
 def pattern_of(expected):
     """A regular expression for an output, each line with its end."""
     lines = []
-    for line in expected.rstrip("\n").splitlines():
-        if line.strip() == "…":
-            lines.append(r"(?:[^\n]*\n)*?")
-        else:
-            words = r"[ \t]+".join(re.escape(word).replace("…", r"[^\n]*?") for word in line.split())
-            lines.append(rf"[ \t]*{words}[ \t]*\n")
+    for number, line in enumerate(expected.rstrip("\n").splitlines()):
+        first, *others = r"[ \t]+?".join(map(re.escape, line.split())).split("…")
+        for i, part in enumerate(others[:-1]):  # its first match counts, as in fnmatch: to try all takes hours where a line has many …
+            first += rf"(?=(?P<_{number}_{i}>[^\n]*?{part}))(?P=_{number}_{i})"
+        rest = rf"[^\n]*?{others[-1]}" if others else ""
+        lines.append(r"(?:[^\n]*\n)*?" if line.strip() == "…" else rf"[ \t]*{first}{rest}[ \t]*\n")
     return re.compile("".join(lines))
 
 
