@@ -2,8 +2,6 @@
 
 #include <ATen/ops/ones.h>
 #include <torch/nn/modules/container/modulelist.h>
-#include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 
 #include <algorithm>
 #include <array>
@@ -15,10 +13,6 @@
 
 namespace chargpt {
 namespace {
-
-using torch::Tensor;
-using torch::nn::Embedding;
-using torch::nn::Linear;
 
 /// The softmax bigram model: a table of next-symbol logits per symbol, factorised through an embedding. The simplest
 /// type. Parameters: `wte.weight` (V, C), `lm_head.weight` (V, C), `lm_head.bias` (V).

@@ -22,7 +22,7 @@ struct DropoutPlan {
   std::array<double, 4> rates{};  ///< of the first four values of Place: embedding, attention, attention_output, mlp
   double rate(Place place) const { return rates[static_cast<std::size_t>(place)]; }
   bool any() const { return std::ranges::max(rates) > 0; }
-  /// Masks are numbered in the order in which model/layers.cpp draws them.
+  /// Masks are numbered in the order in which model/layers.h draws them.
   std::uint32_t mask_index(Place place, long layer) const;
 };
 

@@ -1,7 +1,6 @@
 // Properties that hold for every model of the registry. Listing a model tests it.
 #include <torch/optim/adamw.h>
 
-#include "model/layers.h"
 #include "variants.h"
 //
 #include "drawn.h"
