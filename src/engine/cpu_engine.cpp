@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/part.h"
-#include "base/random.h"
 #include "engine/cpu/forward_backward.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
@@ -66,15 +65,10 @@ class CpuEngine : public Engine {
 
   /// Computes the gradient of the mean loss over all counted targets into the threads' buffers; returns the loss.
   double accumulate_gradients(const GradientInput& input) {
-    std::vector<std::uint64_t> seeds;  // derived as in ForwardPass::drop
-    for (const WindowBatch& windows : input.micro_batches) {
-      check_windows(windows, plan_.vocab_size, plan_.block_size);
-      seeds.push_back(derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step),
-                                  static_cast<std::uint32_t>(seeds.size())));
-    }
+    for (const WindowBatch& windows : input.micro_batches) check_windows(windows, plan_.vocab_size, plan_.block_size);
     std::atomic<bool> interrupted = false;
     on_threads(threads(), [&](int thread) {
-      train_slice(thread, input, seeds, [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
+      train_slice(thread, input, [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
     });
     double loss = 0;
     for (const Share& share : shares_) loss += share.loss;
@@ -93,8 +87,7 @@ class CpuEngine : public Engine {
     }
   }
 
-  void train_slice(std::int64_t thread, const GradientInput& input, std::span<const std::uint64_t> seeds,
-                   const Heartbeat& heartbeat) {
+  void train_slice(std::int64_t thread, const GradientInput& input, const Heartbeat& heartbeat) {
     const std::span<const WindowBatch> batches = input.micro_batches;
     const double weight = token_weight(input);
     Share& share = shares_[static_cast<std::size_t>(thread)];
@@ -109,7 +102,7 @@ class CpuEngine : public Engine {
       if (slice.windows.B() == 0) continue;
       slice.elsewhere = input.first_window;
       slice.scale = static_cast<float>(weight);
-      slice.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
+      if (plan_.dropout.any()) slice.seed = dropout_seed(input, i);
       const Heartbeat of_all = [&](double part) {
         heartbeat((static_cast<double>(i) + part) / static_cast<double>(batches.size()));
       };

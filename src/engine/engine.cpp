@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/random.h"
 #include "engine/cpu_engine.h"
 #include "engine/torch_module.h"
 #include "kernels/bf16.h"
@@ -28,6 +29,11 @@ double token_weight(const GradientInput& input) {
   if (tokens == 0)
     for (const WindowBatch& windows : input.micro_batches) tokens += windows.counted();
   return 1.0 / static_cast<double>(tokens);
+}
+
+std::uint64_t dropout_seed(const GradientInput& input, std::size_t i) {
+  return derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step),
+                     static_cast<std::uint32_t>(i));
 }
 
 void Engine::score(const WindowBatch& windows, std::span<float> losses) {

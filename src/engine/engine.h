@@ -41,6 +41,8 @@ struct GradientInput {
 
 /// 1 / number of targets that count in the whole step.
 double token_weight(const GradientInput& input);
+/// Seed of the dropout masks of micro-batch `i`: a resumed step, or a process with a part of it, uses the same masks.
+std::uint64_t dropout_seed(const GradientInput& input, std::size_t i);
 
 /// Loss of a step, and the norm of the gradients that the engine computed.
 struct Gradients {

@@ -1,6 +1,7 @@
 #include "kernels/kernels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #if defined(__x86_64__)
@@ -43,6 +44,13 @@ const Features& features() {
 }
 
 }  // namespace
+
+DropoutMask dropout_mask(double rate, std::uint64_t seed, std::uint32_t layer) {
+  return {.key = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+          .layer = layer,
+          .threshold = static_cast<std::uint64_t>(std::ldexp(rate, 32)),
+          .scale = static_cast<float>(1.0 / (1.0 - rate))};
+}
 
 std::optional<InstructionSet> named_instruction_set(std::string_view word) {
   if (word == "default") return InstructionSet::portable;

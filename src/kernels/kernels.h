@@ -15,14 +15,15 @@
 
 namespace chargpt::cpu {
 
-/// The dropout mask of one dropout layer: the mask that dropout_mask in model/language_model.h draws for (seed, layer).
-/// Element 0 of the tensor passed to a kernel is element `first_element` of the mask.
+/// A dropout mask, a pure function of these numbers. Element 0 of the tensor passed to a kernel is element
+/// `first_element` of the mask.
 struct DropoutMask {
-  std::uint32_t key[2];  ///< the seed
-  std::uint32_t layer;
+  std::uint32_t key[2];     ///< the seed
+  std::uint32_t layer;      ///< number of the mask among those of one forward pass
   std::uint64_t threshold;  ///< an element is dropped if its random word is less than this
   float scale;              ///< factor for the elements that are kept, 1 / (1 - rate)
 };
+DropoutMask dropout_mask(double rate, std::uint64_t seed, std::uint32_t layer);
 
 /// One head of one sequence: queries of positions `begin` to `end` - 1; keys and values of positions 0 to `end` - 1. q
 /// (end - begin, hs) has row stride `ld`, o (end - begin, hs) row stride `ldo`. A dropout mask of the attention weights

@@ -195,23 +195,24 @@ class LibtorchEngine : public Engine {
   /// Adds the gradient of the mean loss over all targets that count; returns the loss, a 0-d tensor on the device.
   torch::Tensor accumulate_gradients(const GradientInput& input) {
     const double share = 1.0 / static_cast<double>(input.micro_batches.size());
-    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0, .first_window = input.first_window};
+    ForwardPass pass{.first_window = input.first_window};
     std::span<const float> q = input.soft.q;
     loss_.zero_();
     weight_.fill_(token_weight(input));
-    for (const WindowBatch& windows : input.micro_batches) {
-      if (input.heartbeat) input.heartbeat(key.micro_batch * share);
-      seed_dropout(device_, key);
+    for (std::size_t i = 0; i < input.micro_batches.size(); ++i) {
+      const WindowBatch& windows = input.micro_batches[i];
+      if (input.heartbeat) input.heartbeat(static_cast<double>(i) * share);
+      pass.dropout_seed = dropout_seed(input, i);
+      seed_dropout(device_, pass);
       if (q.empty() && can_be_recorded(windows)) {
         starts_.copy_(starts_of(windows), /*non_blocking=*/true);
-        recorded_.run([&] { accumulate(output_of(windows, starts_, {.dropout = &key}), {}, 0); });
+        recorded_.run([&] { accumulate(output_of(windows, starts_, pass), {}, 0); });
       } else {
-        const Output output = output_of(windows, on_device(starts_of(windows)), {.dropout = &key});
+        const Output output = output_of(windows, on_device(starts_of(windows)), pass);
         const auto numel = q.empty() ? 0 : static_cast<std::size_t>(output.logits.numel());
         accumulate(output, q.first(numel), input.soft.weight);
         q = q.subspan(numel);
       }
-      ++key.micro_batch;
     }
     return loss_;
   }

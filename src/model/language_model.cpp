@@ -3,29 +3,18 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/dropout.h>
-#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <mutex>
 
-#include "base/random.h"
+#include "kernels/kernels.h"
 #include "model/attention.h"
 
 namespace chargpt {
 
 using torch::Tensor;
-
-namespace {
-
-std::uint64_t seed_of(const DropoutKey& key) {
-  return derive_seed(key.seed, Purpose::dropout, static_cast<std::uint64_t>(key.step),
-                     static_cast<std::uint32_t>(key.micro_batch));
-}
-
-}  // namespace
 
 // ---- LanguageModel
 
@@ -47,32 +36,13 @@ void LanguageModel::begin(const Tensor& ids, ForwardPass& pass) const {
   pass.mask = document_mask(pass.document_begins, torch::TensorOptions(ids.device()));
 }
 
-// ---- dropout
+// ---- ForwardPass
 
-Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer,
-                    std::int64_t first) {
-  Tensor mask = at::empty(shape, at::kFloat);
-  float* const values = mask.mutable_data_ptr<float>();
-  const auto first_kept = static_cast<std::uint64_t>(std::ldexp(rate, 32));
-  const auto kept = static_cast<float>(1.0 / (1.0 - rate));
-  const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
-  at::parallel_for(0, mask.numel(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
-    std::array<std::uint32_t, 4> random{};
-    for (std::int64_t i = begin; i < end; ++i) {
-      const auto element = static_cast<std::uint64_t>(first + i), block = element / 4;
-      if (i == begin || element % 4 == 0)
-        random = philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), layer, 0}, key);
-      values[i] = random[element % 4] >= first_kept ? kept : 0.0F;
-    }
-  });
-  return mask;
-}
-
-void seed_dropout(const torch::Device& device, const DropoutKey& key) {
-  if (device.is_cpu()) return;
+void seed_dropout(const torch::Device& device, const ForwardPass& pass) {
+  if (device.is_cpu() || !pass.dropout_seed) return;
   at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex());
-  generator.set_current_seed(seed_of(key) + static_cast<std::uint64_t>(key.first_window));
+  generator.set_current_seed(*pass.dropout_seed + static_cast<std::uint64_t>(pass.first_window));
 }
 
 Tensor ForwardPass::mask_of(const Tensor& x) const {
@@ -82,8 +52,14 @@ Tensor ForwardPass::mask_of(const Tensor& x) const {
 Tensor ForwardPass::drop(const Tensor& x, double rate) {
   if (!drops(rate)) return x;
   if (!x.is_cpu()) return at::dropout(x, rate, /*train=*/true);
-  const std::int64_t first = x.dim() > 0 && x.size(0) > 0 ? dropout->first_window * (x.numel() / x.size(0)) : 0;
-  return x * dropout_mask(x.sizes(), rate, seed_of(*dropout), masks++, first).to(x.scalar_type());
+  const cpu::DropoutMask drawn = cpu::dropout_mask(rate, *dropout_seed, masks++);
+  const std::int64_t first = first_window * (x.numel() / std::max<std::int64_t>(1, x.size(0)));
+  const Tensor mask = at::ones(x.sizes(), at::kFloat);
+  float* const values = mask.mutable_data_ptr<float>();
+  at::parallel_for(0, mask.numel(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+    cpu::kernels().dropout(drawn, static_cast<std::uint64_t>(first + begin), 1, end - begin, values + begin, 0);
+  });
+  return x * mask.to(x.scalar_type());
 }
 
 }  // namespace chargpt

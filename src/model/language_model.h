@@ -1,12 +1,12 @@
-// The interface of all models: ids in, logits out. Dropout masks are a pure function of their key: a resumed
-// step uses the same masks, and evaluation does not change random streams. Independent of training, texts and
-// files.
+// The interface of all models: ids in, logits out. Dropout masks are a pure function of their seed: a resumed step uses
+// the same masks, and evaluation does not change random streams. Independent of training, texts and files.
 #pragma once
 
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "config/config.h"
@@ -17,30 +17,12 @@ namespace chargpt {
 /// Attention weights of one forward pass, in layer order; each (B, nh, T, T), whose rows sum to 1.
 using AttentionMaps = std::vector<torch::Tensor>;
 
-/// Key of the dropout masks: they are a pure function of it and of the order of dropout layers in
-/// forward.
-struct DropoutKey {
-  std::uint64_t seed = 0;
-  std::int64_t step = 0;
-  std::int64_t micro_batch = 0;
-  std::int64_t first_window = 0;  ///< number of windows of the micro-batch before those of this pass
-};
-
-/// Float32 mask on the CPU: 0 with probability `rate`, else 1 / (1 - rate). Element i uses word i mod 4 of Philox block
-/// i / 4 for (seed, layer), so the mask is independent of the number of threads. `first`: the mask is a part of a
-/// larger one that starts at this element.
-torch::Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer,
-                           std::int64_t first = 0);
-
-/// Sets the state of the device's generator for the masks of `key`; does nothing on the CPU. Call it before each
-/// forward pass with dropout and before each replay of a recorded one.
-void seed_dropout(const torch::Device& device, const DropoutKey& key);
-
 /// Options and state of one forward pass. Default: evaluation, without
 /// recording.
 struct ForwardPass {
-  const DropoutKey* dropout = nullptr;  ///< null: dropout is off
-  AttentionMaps* attention = nullptr;   ///< records the attention weights; may be null
+  std::optional<std::uint64_t> dropout_seed = {};  ///< of the micro-batch; nullopt: dropout is off
+  std::int64_t first_window = 0;                   ///< number of windows of the micro-batch before those of this pass
+  AttentionMaps* attention = nullptr;              ///< records the attention weights; may be null
   std::int64_t document = -1;  ///< the id that starts a document, which attends only to itself; -1: no documents
   torch::Tensor document_begins = {};  ///< (B, T) start of each token's document; set by begin(); may be undefined
   /// (B, T, T), added to the scores of attention: 0 for visible tokens, else -inf. Undefined: use the causal mask.
@@ -49,11 +31,16 @@ struct ForwardPass {
 
   /// The mask for x (..., T, C); (T, T) if it is the same for all sequences.
   torch::Tensor mask_of(const torch::Tensor& x) const;
-  bool drops(double rate) const { return dropout != nullptr && rate > 0; }
-  /// Applies the next dropout mask of the key, on the CPU from dropout_mask(). Source: Srivastava et al. (2014),
-  /// inverted dropout, which does not change evaluation.
+  bool drops(double rate) const { return dropout_seed && rate > 0; }
+  /// Applies the next dropout mask. On the CPU it is that of the CPU engine, a pure function of the seed, the number of
+  /// the mask and the index of the element, for any number of threads. Source: Srivastava et al. (2014), inverted
+  /// dropout, which does not change evaluation.
   torch::Tensor drop(const torch::Tensor& x, double rate);
 };
+
+/// Sets the state of a GPU's generator for the dropout masks of `pass`; does nothing on the CPU. Call it before each
+/// forward pass with dropout and before each replay of a recorded one.
+void seed_dropout(const torch::Device& device, const ForwardPass& pass);
 
 class LanguageModel : public torch::nn::Module {
  public:

@@ -99,19 +99,15 @@ void Forward::read_inputs(const WindowBatch& windows) {
 
 // ---- dropout
 
-DropoutMask Forward::dropout_mask(Place place, long layer, const Chunk& chunk) const {
-  const double rate = plan_.dropout.rate(place);
-  return {.key = {static_cast<std::uint32_t>(*chunk.seed), static_cast<std::uint32_t>(*chunk.seed >> 32)},
-          .layer = plan_.dropout.mask_index(place, layer),
-          .threshold = static_cast<std::uint64_t>(std::ldexp(rate, 32)),
-          .scale = static_cast<float>(1.0 / (1.0 - rate))};
+DropoutMask Forward::mask_of(Place place, long layer, const Chunk& chunk) const {
+  return dropout_mask(plan_.dropout.rate(place), *chunk.seed, plan_.dropout.mask_index(place, layer));
 }
 
 /// x (rows, C) *= mask.
 void Forward::dropout(Place place, long layer, const Chunk& chunk, float* x) const {
   if (!drops(place, chunk)) return;
   const auto first = static_cast<std::uint64_t>(chunk.first_sequence * chunk.count * plan_.n_embd);
-  k_.dropout(dropout_mask(place, layer, chunk), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
+  k_.dropout(mask_of(place, layer, chunk), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
 }
 
 // ---- layers

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,7 +36,7 @@ struct BatchSlice {
   float scale = 0;                       ///< of each token's gradient: 1 / number of tokens in the step
   const float* soft = nullptr;           ///< (count, T, V): distributions to mix with the targets; null: do not mix
   float soft_weight = 0;                 ///< weight of `soft` in the mixture
-  const std::uint64_t* seed = nullptr;   ///< dropout seed of the micro-batch; null: dropout is off
+  std::optional<std::uint64_t> seed{};   ///< of the micro-batch's dropout masks; nullopt: dropout is off
   const Heartbeat* heartbeat = nullptr;  ///< called between chunks of sequences; may be null
 };
 
@@ -45,7 +46,7 @@ enum class Wanted { all, last, none };
 /// The input of one pass: `count` consecutive positions of each of `sequences` sequences.
 struct Chunk {
   long sequences = 0, count = 0;
-  const std::uint64_t* seed = nullptr;  ///< of dropout; null: dropout is off
+  std::optional<std::uint64_t> seed{};  ///< of dropout masks; nullopt: dropout is off
   std::int64_t first_sequence = 0;      ///< index of the first sequence in the micro-batch, for dropout masks
 
   SequenceCache* cache = nullptr;       ///< contains keys and values of earlier positions; may be null
@@ -178,7 +179,7 @@ class Forward {
     const long hs = plan_.head_size, T = chunk.count, ld = row_stride(3 * plan_.attention_width),
                ldo = row_stride(plan_.attention_width);
     const bool masked = drops(Place::attention, chunk);
-    const DropoutMask mask = masked ? dropout_mask(Place::attention, layer, chunk) : DropoutMask{};
+    const DropoutMask mask = masked ? mask_of(Place::attention, layer, chunk) : DropoutMask{};
     for (const Stretch& stretch : stretches_)
       for (long h = 0; h < plan_.n_head; ++h) {
         const long qkv = stretch.row * ld + h * hs, before = stretch.row - stretch.sequence * T;
@@ -206,8 +207,8 @@ class Forward {
   }
   void matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
               bool add) const;
-  bool drops(Place place, const Chunk& chunk) const { return chunk.seed != nullptr && plan_.dropout.rate(place) > 0; }
-  DropoutMask dropout_mask(Place place, long layer, const Chunk& chunk) const;
+  bool drops(Place place, const Chunk& chunk) const { return chunk.seed && plan_.dropout.rate(place) > 0; }
+  DropoutMask mask_of(Place place, long layer, const Chunk& chunk) const;
   void dropout(Place place, long layer, const Chunk& chunk, float* x) const;
   void window_means(const Chunk& chunk, const float* x, long ldx, float* y, long ldy) const;
   const float* value(const Parameter& p) const { return p.at(weights_.values); }
