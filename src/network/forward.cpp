@@ -145,7 +145,7 @@ void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std
   });
 }
 
-/// y (rows, out) (+)= x (rows, in) W^T + b, only for `columns` of y, which start at the start of a panel.
+/// Some columns of y (rows, out) (+)= x (rows, in) W^T + b; they start at the start of a panel.
 void Forward::linear(const LinearParameters& layer, Range columns, long rows, const float* x, long ldx, float* y,
                      long ldy, bool add) const {
   const long width = columns.end - columns.begin;
@@ -160,20 +160,39 @@ void Forward::linear(const LinearParameters& layer, Range columns, long rows, co
   matmul(rows, width, layer.in, x, ldx, layer.packed_forward + columns.begin * layer.in, y, ldy, add);
 }
 
+/// y (rows, out) (+)= x (rows, in) W^T + b.
+void Forward::linear(const LinearParameters& layer, const float* x, float* y, bool add) const {
+  linear(layer, {0, layer.out}, rows_, x, row_stride(layer.in), y, row_stride(layer.out), add);
+}
+
 /// Applies a norm; the model must have norms.
-void Forward::normalise(const NormParameters& norm, const Going& going, const float* x, float* y, float* stats) const {
+void Forward::normalise(const NormParameters& norm, const float* x, float* y, float* stats) const {
   const long ld = row_stride(plan_.n_embd);
-  k_.norm(*plan_.norm, going.rows, plan_.n_embd, x + going.first * ld, going.step * ld, value(norm.gain),
-          value(norm.bias), plan_.norm_eps, y, ld, stats);
+  k_.norm(*plan_.norm, rows_, plan_.n_embd, x, ld, value(norm.gain), value(norm.bias), plan_.norm_eps, y, ld, stats);
 }
 
 /// For post-norm: sum = x, x = norm(sum). Does nothing for other models.
-void Forward::normalise_sum(const NormParameters& norm, const Going& going, float* x, float* sum, float* stats) const {
+void Forward::normalise_sum(const NormParameters& norm, float* x, float* sum, float* stats) const {
   if (!plan_.post_norm) return;
+  const long ld = row_stride(plan_.n_embd);
+  k_.copy(rows_, plan_.n_embd, x, ld, sum, ld);
+  normalise(norm, sum, x, stats);
+}
+
+/// x (rows, C) += dropout(W h + b), the end of a residual branch; without a residual stream, x = dropout(W h + b). If
+/// the model does not have this linear layer, h replaces its output.
+void Forward::add_branch(const LinearParameters& end, Place place, long layer, const Chunk& chunk, const float* h,
+                         float* x) const {
   const long C = plan_.n_embd, ld = row_stride(C);
-  k_.copy(going.rows, C, x + going.first * ld, going.step * ld, sum, ld);
-  k_.norm(*plan_.norm, going.rows, C, sum, ld, value(norm.gain), value(norm.bias), plan_.norm_eps, x + going.first * ld,
-          going.step * ld, stats);
+  const bool masked = drops(place, chunk), add = plan_.residual && !masked;
+  float* const y = masked ? branch_ : x;
+  if (end.out > 0)
+    linear(end, h, y, add);
+  else
+    (add ? k_.add : k_.copy)(rows_, C, h, ld, y, ld);
+  if (!masked) return;
+  dropout(place, layer, chunk, y);
+  (plan_.residual ? k_.add : k_.copy)(rows_, C, y, ld, x, ld);
 }
 
 /// y = x + its convolution, stretch by stretch: (rows, C). Returns without a weight: y is then x. Stores the rows that
@@ -211,7 +230,7 @@ void Forward::embed(const Chunk& chunk) {
     for (const Stretch& stretch : stretches_)
       k_.add(stretch.rows, C, positions + chunk.first * C, C, x_first_ + stretch.row * ld, ld);
   dropout(Place::embedding, 0, chunk, x_first_);
-  made(Made::embedding, 0, x_first_, rows_, C, ld);
+  made(Made::embedding, 0, x_first_, C);
 }
 
 // ---- attention
@@ -285,102 +304,72 @@ void Forward::window_means(const Chunk& chunk, const float* x, long ldx, float* 
 /// o = heads(conv(norm(x))) for the last `queries` positions of each sequence.
 void Forward::attention(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
                         long queries) {
-  const long C = plan_.n_embd, A = plan_.attention_width, ld = row_stride(C);
+  const long C = plan_.n_embd, A = plan_.attention_width;
   if (plan_.norm_first()) {
-    normalise(block.ln_1, all_rows(), acts.x, acts.ln_1, acts.ln_1_stats);
-    made(Made::norm_1, layer, acts.ln_1, rows_, C, ld);
+    normalise(block.ln_1, acts.x, acts.ln_1, acts.ln_1_stats);
+    made(Made::norm_1, layer, acts.ln_1, C);
   }
   convolve(block.conv_1, layer, Place::attention, chunk, acts.ln_1, acts.conv_1);
-  if (block.conv_1.exists()) made(Made::conv_1, layer, acts.conv_1, rows_, C, ld);
+  if (block.conv_1.exists()) made(Made::conv_1, layer, acts.conv_1, C);
   project_qkv(block, acts, chunk, queries);
-  made(Made::qkv, layer, acts.qkv, rows_, 3 * A, row_stride(3 * A));
+  made(Made::qkv, layer, acts.qkv, 3 * A);
   if (chunk.cache != nullptr)
     attention_over_cache(acts, layer, chunk, queries);
   else if (plan_.causal)
     attention_over_windows(acts, layer, chunk);
   else
     window_means(chunk, acts.qkv + 2 * A, row_stride(3 * A), acts.o, row_stride(A));
-  made(Made::attended, layer, acts.o, chunk.sequences * queries, A, row_stride(A));
+  made(Made::attended, layer, acts.o, A);
 }
 
 /// x_mid = x + dropout(c_proj(o)); without a residual stream, x_mid = dropout(c_proj(o)). Then, for post-norm, the
 /// norm.
 void Forward::attention_output(const BlockParameters& block, const BlockActivations& acts, long layer,
-                               const Chunk& chunk, const Going& going) {
-  const long C = plan_.n_embd, ld = row_stride(C), ldo = row_stride(plan_.attention_width);
-  const auto add_or_set = plan_.residual ? k_.add : k_.copy;
-  float* const to = acts.x_mid + going.first * ld;
-  if (plan_.residual && acts.x_mid != acts.x) k_.copy(rows_, C, acts.x, ld, acts.x_mid, ld);
-  if (drops(Place::attention_output, chunk)) {
-    if (block.c_proj.out > 0)
-      linear(block.c_proj, rows_, acts.o, ldo, branch_, ld, false);
-    else
-      k_.copy(rows_, C, acts.o, ldo, branch_, ld);
-    dropout(Place::attention_output, layer, chunk, branch_);
-    add_or_set(rows_, C, branch_, ld, to, ld);
-  } else if (block.c_proj.out > 0) {
-    linear(block.c_proj, going.rows, acts.o, ldo, to, going.step * ld, plan_.residual);
-  } else {
-    add_or_set(going.rows, C, acts.o, ldo, to, going.step * ld);
-  }
-  normalise_sum(block.ln_1, going, acts.x_mid, acts.sum_1, acts.ln_1_stats);
-  made(Made::after_attention, layer, to, going.rows, C, going.step * ld);
+                               const Chunk& chunk) const {
+  const long C = plan_.n_embd, ld = row_stride(C);
+  if (acts.x_mid != acts.x) k_.copy(rows_, C, acts.x, ld, acts.x_mid, ld);
+  add_branch(block.c_proj, Place::attention_output, layer, chunk, acts.o, acts.x_mid);
+  normalise_sum(block.ln_1, acts.x_mid, acts.sum_1, acts.ln_1_stats);
+  made(Made::after_attention, layer, acts.x_mid, C);
 }
 
 /// next = x_mid + dropout(c_proj(f(c_fc(conv(norm(x_mid)))))), and then, for post-norm, the norm.
 void Forward::mlp(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
-                  const Going& going, float* next) {
-  const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H), rows = going.rows;
+                  float* next) {
+  const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
   if (next != acts.x_mid) k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
   if (!plan_.feed_forward) return;
   if (plan_.norm_first()) {
-    normalise(block.ln_2, going, acts.x_mid, acts.ln_2, acts.ln_2_stats);
-    made(Made::norm_2, layer, acts.ln_2, rows, C, ldc);
+    normalise(block.ln_2, acts.x_mid, acts.ln_2, acts.ln_2_stats);
+    made(Made::norm_2, layer, acts.ln_2, C);
   }
   convolve(block.conv_2, layer, Place::mlp, chunk, acts.ln_2, acts.conv_2);
-  if (block.conv_2.exists()) made(Made::conv_2, layer, acts.conv_2, rows, C, ldc);
-  // Without a norm or a convolution the input is x_mid, whose rows in `going` may not be contiguous.
-  const bool in_place = acts.conv_2 == acts.x_mid;
-  const float* const h = in_place ? acts.x_mid + going.first * ldc : acts.conv_2;
-  const long ld = in_place ? going.step * ldc : ldc;
-  linear(block.c_fc, rows, h, ld, acts.fc, ldh, false);
+  if (block.conv_2.exists()) made(Made::conv_2, layer, acts.conv_2, C);
+  linear(block.c_fc, acts.conv_2, acts.fc, false);
   if (plan_.swiglu) {
-    linear(block.c_gate, rows, h, ld, acts.gate, ldh, false);
-    k_.swiglu(rows, H, acts.fc, acts.gate, ldh, acts.hidden, ldh);
+    linear(block.c_gate, acts.conv_2, acts.gate, false);
+    k_.swiglu(rows_, H, acts.fc, acts.gate, ldh, acts.hidden, ldh);
   } else {
-    k_.activation(plan_.activation, rows, H, acts.fc, ldh, acts.hidden, ldh);
+    k_.activation(plan_.activation, rows_, H, acts.fc, ldh, acts.hidden, ldh);
   }
-  made(Made::hidden, layer, acts.hidden, rows, H, ldh);
-  float* const to = next + going.first * ldc;
-  if (drops(Place::mlp, chunk)) {
-    linear(block.mlp_proj, rows, acts.hidden, ldh, branch_, ldc, false);
-    dropout(Place::mlp, layer, chunk, branch_);
-    k_.add(rows, C, branch_, ldc, to, ldc);
-  } else {
-    linear(block.mlp_proj, rows, acts.hidden, ldh, to, going.step * ldc, true);
-  }
-  normalise_sum(block.ln_2, going, next, acts.sum_2, acts.ln_2_stats);
-  made(Made::block, layer, to, rows, C, going.step * ldc);
+  made(Made::hidden, layer, acts.hidden, H);
+  add_branch(block.mlp_proj, Place::mlp, layer, chunk, acts.hidden, next);
+  normalise_sum(block.ln_2, next, acts.sum_2, acts.ln_2_stats);
+  made(Made::block, layer, next, C);
 }
 
 // ---- the whole model
 
-/// Logits from the rows of x_last_ in `going`.
-void Forward::head(const Chunk& chunk, const Going& going) {
-  const long C = plan_.n_embd, V = plan_.vocab_size, ld = row_stride(C);
-  if (plan_.final_norm) {
-    normalise(plan_.ln_f, going, x_last_, ln_f_, ln_f_stats_);
-    made(Made::final_norm, 0, ln_f_, going.rows, C, ld);
-  }
-  const float* const h = plan_.final_norm ? ln_f_ : x_last_ + going.first * ld;
-  linear(plan_.head, going.rows, h, plan_.final_norm ? ld : going.step * ld, chunk.logits, row_stride(V), false);
-  made(Made::logits, 0, chunk.logits, going.rows, V, row_stride(V));
+/// From now on, computes only the last position of each sequence, whose rows of x become its first rows.
+void Forward::keep_last(const Chunk& chunk, float* x) {
+  const long C = plan_.n_embd, ld = row_stride(C), count = rows_ / chunk.sequences;
+  for (long s = 0; s < chunk.sequences && count > 1; ++s)
+    k_.copy(1, C, x + ((s + 1) * count - 1) * ld, ld, x + s * ld, ld);
+  rows_ = chunk.sequences;
 }
 
 void Forward::forward(const Chunk& chunk) {
   rows_ = chunk.sequences * chunk.count;
-  const Going last{chunk.sequences, chunk.count - 1, chunk.count};
-  Going going = all_rows();
   embed(chunk);
   for (long layer = 0; layer < plan_.n_layer; ++layer) {
     const auto at = static_cast<std::size_t>(layer);
@@ -391,12 +380,18 @@ void Forward::forward(const Chunk& chunk) {
     const long queries = all ? chunk.count : chunk.wanted == Wanted::last ? 1 : 0;
     attention(block, acts, layer, chunk, queries);
     if (queries == 0) return;
-    if (!all) going = last;
-    attention_output(block, acts, layer, chunk, going);
-    mlp(block, acts, layer, chunk, going, at + 1 < acts_.size() ? acts_[at + 1].x : x_last_);
+    if (!all) keep_last(chunk, acts.x);
+    attention_output(block, acts, layer, chunk);
+    mlp(block, acts, layer, chunk, at + 1 < acts_.size() ? acts_[at + 1].x : x_last_);
   }
   if (chunk.wanted == Wanted::none) return;
-  head(chunk, chunk.wanted == Wanted::last ? last : going);
+  if (chunk.wanted == Wanted::last) keep_last(chunk, x_last_);
+  if (plan_.final_norm) {
+    normalise(plan_.ln_f, x_last_, ln_f_, ln_f_stats_);
+    made(Made::final_norm, 0, ln_f_, plan_.n_embd);
+  }
+  linear(plan_.head, ln_f_, chunk.logits, false);
+  made(Made::logits, 0, chunk.logits, plan_.vocab_size);
 }
 
 void Forward::run(const Chunk& chunk) {

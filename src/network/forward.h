@@ -218,7 +218,7 @@ class Forward {
   const Kernels& k_;
   const bool for_backward_;
   std::int64_t max_rows_ = 0, max_T_ = 0;         ///< maximum of a chunk, as prepared
-  long rows_ = 0;                                 ///< rows of the current chunk
+  long rows_ = 0;                                 ///< rows of the current chunk that are still computed
   std::vector<std::int64_t> inputs_, targets_;    ///< (rows): ids of the current chunk
   std::vector<Stretch> stretches_;                ///< of the rows of the current chunk
   std::vector<BlockActivations> acts_;            ///< one per block
@@ -233,12 +233,7 @@ class Forward {
   struct Range {
     long begin, end;
   };
-  /// Rows of x that the next operation reads: all of a chunk, or the last of each sequence. Other buffers are compact.
-  struct Going {
-    long rows, first, step;
-  };
 
-  Going all_rows() const { return {rows_, 0, 1}; }
   void prepare_rows(std::int64_t rows, std::int64_t T);
   void embed(const Chunk& chunk);
   void project_qkv(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk, long queries) const;
@@ -246,21 +241,20 @@ class Forward {
   void attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
   void attention(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
                  long queries);
-  void attention_output(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
-                        const Going& going);
-  void mlp(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
-           const Going& going, float* next);
-  void head(const Chunk& chunk, const Going& going);
+  void attention_output(const BlockParameters& block, const BlockActivations& acts, long layer,
+                        const Chunk& chunk) const;
+  void mlp(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk, float* next);
+  void keep_last(const Chunk& chunk, float* x);
   void convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y);
-  void normalise(const NormParameters& norm, const Going& going, const float* x, float* y, float* stats) const;
-  void normalise_sum(const NormParameters& norm, const Going& going, float* x, float* sum, float* stats) const;
+  void normalise(const NormParameters& norm, const float* x, float* y, float* stats) const;
+  void normalise_sum(const NormParameters& norm, float* x, float* sum, float* stats) const;
   void linear(const LinearParameters& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
               bool add) const;
-  void linear(const LinearParameters& layer, long rows, const float* x, long ldx, float* y, long ldy, bool add) const {
-    linear(layer, {0, layer.out}, rows, x, ldx, y, ldy, add);
-  }
-  void made(Made what, long layer, const float* values, long rows, long width, long stride) const {
-    if (observer_ != nullptr) (*observer_)(what, layer, {values, rows, width, stride});
+  void linear(const LinearParameters& layer, const float* x, float* y, bool add) const;
+  void add_branch(const LinearParameters& end, Place place, long layer, const Chunk& chunk, const float* h,
+                  float* x) const;
+  void made(Made what, long layer, const float* values, long width) const {
+    if (observer_ != nullptr) (*observer_)(what, layer, {values, rows_, width, row_stride(width)});
   }
 
   AlignedFloats memory_;
