@@ -1,7 +1,6 @@
 #include "network/decoder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -56,23 +55,9 @@ float* Decoder::append(std::span<const std::int64_t> ids, std::int64_t kept) {
     return logits_.data();
   }
   ++length_;
-  set_position(position_ + 1);
+  ++position_;
   decode_token();
   return logits_.data();
-}
-
-/// Computes the rotations of one position, which may be beyond block_size.
-void Decoder::set_position(std::int64_t position) {
-  position_ = position;
-  if (!plan_.rope) return;
-  const long half = plan_.head_size / 2;
-  rope_cos_.resize(static_cast<std::size_t>(half));
-  rope_sin_.resize(static_cast<std::size_t>(half));
-  for (long i = 0; i < half; ++i) {
-    const double angle = static_cast<double>(position) * plan_.rotations.frequencies[static_cast<std::size_t>(i)];
-    rope_cos_[static_cast<std::size_t>(i)] = static_cast<float>(std::cos(angle));
-    rope_sin_[static_cast<std::size_t>(i)] = static_cast<float>(std::sin(angle));
-  }
 }
 
 void Decoder::keep(std::span<const std::int64_t> sequences) {
@@ -112,13 +97,8 @@ void Decoder::prefill(long T) {
   share_out([&](long begin, long end, int thread) {
     for (long sequence = begin; sequence < end; sequence += at_once)
       for (long first = 0; first < T; first += Forward::chunk_rows) {
-        Chunk chunk = chunk_of(sequence, std::min(at_once, end - sequence), first, first,
-                               std::min(T - first, Forward::chunk_rows));
-        if (plan_.rope) {
-          chunk.rope_cos = plan_.rotations.cosines.data() + first * (plan_.head_size / 2);
-          chunk.rope_sin = plan_.rotations.sines.data() + first * (plan_.head_size / 2);
-        }
-        team_.pass(thread).run(chunk);
+        const long count = std::min(T - first, Forward::chunk_rows);
+        team_.pass(thread).run(chunk_of(sequence, std::min(at_once, end - sequence), first, first, count));
       }
   });
 }
@@ -127,12 +107,8 @@ void Decoder::prefill(long T) {
 void Decoder::decode_token() {
   share_out([&](long begin, long end, int thread) {
     for (long sequence = begin; sequence < end; sequence += Forward::chunk_rows) {
-      Chunk chunk = chunk_of(sequence, std::min(Forward::chunk_rows, end - sequence), length_ - 1, position_, 1);
-      if (plan_.rope) {
-        chunk.rope_cos = rope_cos_.data();
-        chunk.rope_sin = rope_sin_.data();
-      }
-      team_.pass(thread).run(chunk);
+      const long sequences = std::min(Forward::chunk_rows, end - sequence);
+      team_.pass(thread).run(chunk_of(sequence, sequences, length_ - 1, position_, 1));
     }
   });
 }

@@ -39,7 +39,6 @@ class Decoder {
   void share_out(const Body& body);
   void prefill(long T);
   void decode_token();
-  void set_position(std::int64_t position);
   Chunk chunk_of(long sequence, long sequences, long first, std::int64_t position, long count);
 
   ForwardTeam& team_;
@@ -47,10 +46,9 @@ class Decoder {
   SequenceCache cache_;
 
   long logits_stride_;
-  std::vector<std::int64_t> slots_;         ///< cache slot of each sequence
-  long length_ = 0;                         ///< number of ids in every sequence
-  std::int64_t position_ = 0;               ///< of the last id; after block_size positions, keys and values are a ring
-  std::vector<float> rope_cos_, rope_sin_;  ///< of that position
+  std::vector<std::int64_t> slots_;  ///< cache slot of each sequence
+  long length_ = 0;                  ///< number of ids in every sequence
+  std::int64_t position_ = 0;        ///< of the last id; after block_size positions, keys and values are a ring
   AlignedFloats logits_;
   std::optional<ThreadTeam> helpers_;
 };

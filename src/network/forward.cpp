@@ -235,6 +235,17 @@ void Forward::embed(const Chunk& chunk) {
 
 // ---- attention
 
+/// Sets the RoPE angles of the chunk's positions. Those of a sliding context are computed, because they have no end.
+void Forward::find_rotations(const Chunk& chunk) {
+  if (!plan_.rope) return;
+  const bool slides = chunk.position + chunk.count > plan_.block_size;
+  if (slides) beyond_.set(chunk.position, chunk.count);
+  const RopeAngles& angles = slides ? beyond_ : plan_.rotations;
+  const std::int64_t first = slides ? 0 : chunk.position * (plan_.head_size / 2);
+  rope_cos_ = angles.cosines.data() + first;
+  rope_sin_ = angles.sines.data() + first;
+}
+
 /// qkv (rows, 3 A) from the input of attention. Queries that are not wanted are not written.
 void Forward::project_qkv(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk,
                           long queries) const {
@@ -257,7 +268,7 @@ void Forward::project_qkv(const BlockParameters& block, const BlockActivations& 
   }
   if (plan_.rope || plan_.qk_norm_eps)
     k_.qk_norm_rope(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, plan_.qk_norm_eps.value_or(0),
-                    acts.qk_rstd, chunk.rope_cos, chunk.rope_sin);
+                    acts.qk_rstd, rope_cos_, rope_sin_);
 }
 
 /// Softmax of scores times values, head by head: qkv (rows, 3 A) -> o (rows, A).
@@ -370,6 +381,7 @@ void Forward::keep_last(const Chunk& chunk, float* x) {
 
 void Forward::forward(const Chunk& chunk) {
   rows_ = chunk.sequences * chunk.count;
+  find_rotations(chunk);
   embed(chunk);
   for (long layer = 0; layer < plan_.n_layer; ++layer) {
     const auto at = static_cast<std::size_t>(layer);

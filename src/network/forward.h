@@ -55,7 +55,6 @@ struct Chunk {
   /// Position of the first token since the last full run of the sequence; more than `first` if the context slides. Its
   /// keys and values are at index `position` mod block_size.
   std::int64_t position = 0;
-  const float *rope_cos = nullptr, *rope_sin = nullptr;  ///< of these positions (count, hs/2); null: do not rotate
 
   Wanted wanted = Wanted::all;
   float* logits = nullptr;        ///< (wanted rows, V), row stride row_stride(V)
@@ -130,7 +129,11 @@ class Forward {
  protected:
   /// `for_backward`: store the activations that backward needs.
   Forward(const Plan& plan, const ModelWeights& weights, bool for_backward)
-      : plan_(plan), weights_(weights), k_(*plan.kernels), for_backward_(for_backward) {}
+      : plan_(plan),
+        weights_(weights),
+        k_(*plan.kernels),
+        for_backward_(for_backward),
+        beyond_{.frequencies = plan.rotations.frequencies} {}
   virtual void allocate_buffers(BumpAllocator& memory);
   /// Runs a chunk: inputs_ -> logits.
   void forward(const Chunk& chunk);
@@ -139,13 +142,7 @@ class Forward {
   /// Reads inputs_ and the starts of documents from the windows.
   void read_inputs(const WindowBatch& windows);
   /// A chunk of `sequences` whole windows of T tokens.
-  Chunk windows_chunk(long sequences, long T) const {
-    return {.sequences = sequences,
-            .count = T,
-            .rope_cos = plan_.rope ? plan_.rotations.cosines.data() : nullptr,
-            .rope_sin = plan_.rotations.sines.data(),
-            .logits = logits_};
-  }
+  Chunk windows_chunk(long sequences, long T) const { return {.sequences = sequences, .count = T, .logits = logits_}; }
   /// Calls body(chunk, index of its first sequence in the slice) after reading its inputs_ and targets_.
   template <class Body>
   void for_each_chunk(const BatchSlice& slice, const Body& body) {
@@ -225,7 +222,8 @@ class Forward {
   Bf16* x_bf16_ = nullptr;                        ///< input of a linear layer, rounded
   float *x_first_ = nullptr, *x_last_ = nullptr;  ///< (rows, C): input of the first block, output of the last
   float *ln_f_ = nullptr, *ln_f_stats_ = nullptr;
-  float* branch_ = nullptr;  ///< (rows, C): the residual branch that is added to x
+  float* branch_ = nullptr;                                ///< (rows, C): the residual branch that is added to x
+  const float *rope_cos_ = nullptr, *rope_sin_ = nullptr;  ///< of the current chunk (count, hs/2); null: no rotation
   float *logits_ = nullptr, *losses_ = nullptr, *scratch_ = nullptr;
 
  private:
@@ -235,6 +233,7 @@ class Forward {
   };
 
   void prepare_rows(std::int64_t rows, std::int64_t T);
+  void find_rotations(const Chunk& chunk);
   void embed(const Chunk& chunk);
   void project_qkv(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk, long queries) const;
   void attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk);
@@ -260,6 +259,7 @@ class Forward {
   AlignedFloats memory_;
   float* keys_ = nullptr;       ///< (hs, T): keys of one head
   float* conv_rows_ = nullptr;  ///< (taps - 1 + rows, C): tokens before a chunk, and the chunk's own
+  RopeAngles beyond_;           ///< of a chunk with positions beyond the plan's table
   const Observer* observer_ = nullptr;
   ThreadTeam* helpers_ = nullptr;  ///< of the current chunk
 };

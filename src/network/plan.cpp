@@ -97,15 +97,20 @@ std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double 
   return values;
 }
 
-RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double base) {
-  RopeAngles all;
-  all.frequencies = position_frequencies(head_size / 2, head_size, base);
-  for (std::int64_t position = 0; position < positions; ++position)
-    for (const double frequency : all.frequencies) {
+void RopeAngles::set(std::int64_t first, std::int64_t count) {
+  cosines.clear();
+  sines.clear();
+  for (std::int64_t position = first; position < first + count; ++position)
+    for (const double frequency : frequencies) {
       const double angle = static_cast<double>(position) * frequency;
-      all.cosines.push_back(static_cast<float>(std::cos(angle)));
-      all.sines.push_back(static_cast<float>(std::sin(angle)));
+      cosines.push_back(static_cast<float>(std::cos(angle)));
+      sines.push_back(static_cast<float>(std::sin(angle)));
     }
+}
+
+RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double base) {
+  RopeAngles all{.frequencies = position_frequencies(head_size / 2, head_size, base)};
+  all.set(0, positions);
   return all;
 }
 

@@ -36,12 +36,16 @@ enum class QkvSource {
 /// Directions that packed weights are stored for. `both` also packs for backward and doubles the size.
 enum class Packing { forward, both };
 
-/// RoPE angles of positions p = 0 to positions - 1, (positions, hs/2): pair i is rotated by p / base^(2i/hs), so q . k
-/// depends only on relative positions. Source: Su et al., "RoFormer" (2021).
+/// RoPE angles of consecutive positions p: pair i is rotated by p / base^(2i/hs), so q . k depends only on relative
+/// positions. Source: Su et al., "RoFormer" (2021).
 struct RopeAngles {
-  std::vector<float> cosines, sines;
-  std::vector<double> frequencies;  ///< (hs/2)
+  std::vector<double> frequencies;        ///< (hs/2): the angles at position 1
+  std::vector<float> cosines{}, sines{};  ///< (positions, hs/2)
+
+  /// Computes the angles of positions `first` to `first` + `count` - 1.
+  void set(std::int64_t first, std::int64_t count);
 };
+/// The angles of positions 0 to positions - 1.
 RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double base);
 
 /// Sinusoidal position vectors, (positions, width): column 2i contains sin(p / base^(2i/width)), column 2i+1 the cosine

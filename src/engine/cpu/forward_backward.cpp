@@ -113,7 +113,7 @@ void ForwardBackward::qkv_backward(const BlockParameters& block, const BlockActi
   const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldq = row_stride(3 * A);
   if (plan_.qkv_source == QkvSource::projected) {
     k_.qk_norm_rope_backward(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
-                             chunk.rope_cos, chunk.rope_sin, dqkv_, ldq);
+                             rope_cos_, rope_sin_, dqkv_, ldq);
     return linear_backward(block.c_attn, acts.conv_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
   }
   k_.copy(rows_, C, dqkv_ + 2 * A, ldq, dnormed_, ldc);
