@@ -37,17 +37,15 @@ class SequenceCache {
   float* conv_input(long layer, Place place, std::int64_t slot, std::int64_t position) const;
 
   /// Size of one sequence in floats.
-  std::int64_t floats() const;
+  std::int64_t floats() const { return plan_.n_layer * of_layer_; }
 
  private:
-  std::int64_t of_head() const;
-
   const Plan& plan_;
   const Kernels& k_;
-  long key_positions_;  ///< block_size rounded up to whole panels
+  long key_positions_;               ///< block_size rounded up to whole panels
+  std::int64_t of_head_, of_layer_;  ///< floats: keys and values of a head; all heads, then convolution inputs
   std::int64_t slots_ = 0;
-  AlignedFloats keys_and_values_;  ///< indexed by layer, slot, head
-  AlignedFloats conv_inputs_;      ///< indexed by layer, slot, place, position mod conv_width
+  AlignedFloats memory_;  ///< indexed by layer, slot
   std::vector<std::int64_t> tokens_;
 };
 
