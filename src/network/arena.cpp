@@ -82,15 +82,9 @@ bool ParameterArena::is_finite() const {
   return std::ranges::all_of(values.all(), [](float value) { return std::isfinite(value); });
 }
 
-std::vector<TensorView> ParameterArena::model_tensors() const {
+std::vector<TensorView> ParameterArena::weights_in(const cpu::AlignedFloats& buffer) const {
   std::vector<TensorView> views;
-  append(parameters_, values.data(), "", views);
-  return views;
-}
-
-std::vector<TensorView> ParameterArena::averaged_tensors() const {
-  std::vector<TensorView> views;
-  if (!averages.empty()) append(parameters_, averages.data(), "", views);
+  if (!buffer.empty()) append(parameters_, buffer.data(), "", views);
   return views;
 }
 
@@ -102,14 +96,6 @@ std::vector<TensorView> ParameterArena::optimizer_tensors() {
     if (keeps_second_moment(group.rule)) append(parameters_of(group), moment2.data(), "moment2.", views);
   }
   return views;
-}
-
-void ParameterArena::load_model(const Tensors& file, const std::string& source) {
-  read_weights(parameters_, file, source, values.data());
-}
-
-void ParameterArena::load_averages(const Tensors& file, const std::string& source) {
-  read_weights(parameters_, file, source, averages.data());
 }
 
 void ParameterArena::load_optimizer(const Tensors& file, std::int64_t updates, const std::string& source) {

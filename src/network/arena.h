@@ -41,16 +41,12 @@ class ParameterArena {
   /// True if every weight is finite.
   bool is_finite() const;
 
-  /// Views of the weights under their state_dict names, for a checkpoint.
-  std::vector<TensorView> model_tensors() const;
+  /// Views of the values or averages under their state_dict names, for a checkpoint; empty if the buffer is.
+  std::vector<TensorView> weights_in(const cpu::AlignedFloats& buffer) const;
   /// "moment1.NAME" and "moment2.NAME" of every parameter whose rule uses them (zeros before the first update).
   std::vector<TensorView> optimizer_tensors();
-  /// Views of the averaged weights; empty if train.ema is off.
-  std::vector<TensorView> averaged_tensors() const;
-  /// The load functions throw the errors of read_weights().
-  void load_model(const Tensors& file, const std::string& source);
+  /// Loads the moments. Throws Error data like read_weights(), which loads the values and averages.
   void load_optimizer(const Tensors& file, std::int64_t updates, const std::string& source);
-  void load_averages(const Tensors& file, const std::string& source);
 
   cpu::AlignedFloats values, gradients;
   cpu::AlignedFloats moment1, moment2;  ///< empty until the first update; moment2 only if the rule of a group uses it

@@ -44,7 +44,8 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   const SharedSymbols symbols = match_symbols(vocabulary, from.vocabulary, from.path.string());
   try {
     ParameterArena there(parameter_list(config.model, from.vocabulary.size()), config.model.decay, config.train);
-    there.load_model(which == Weights::averaged ? from.averaged : from.model, from.path.string());
+    read_weights(there.parameters(), which == Weights::averaged ? from.averaged : from.model, from.path.string(),
+                 there.values.data());
     const SharedSymbols whole{{0, 0}};  // treat other parameters as one row
     for (std::size_t i = 0; i < arena.parameters().size(); ++i) {
       const Parameter& own = arena.parameters()[i];

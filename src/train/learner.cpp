@@ -114,11 +114,12 @@ ParameterArena& Learner::current() {
 
 bool Learner::load(const Checkpoint& checkpoint) {
   const std::string source = checkpoint.path.string();
-  arena.load_model(checkpoint.model, source);
+  read_weights(arena.parameters(), checkpoint.model, source, arena.values.data());
   arena.load_optimizer(checkpoint.optimizer, checkpoint.state.step, source);
   const bool lacks_averages = config.ema > 0 && checkpoint.averaged.empty();
   if (lacks_averages) start_averages(arena);
-  if (config.ema > 0 && !lacks_averages) arena.load_averages(checkpoint.averaged, source);
+  if (config.ema > 0 && !lacks_averages)
+    read_weights(arena.parameters(), checkpoint.averaged, source, arena.averages.data());
   engine->take_over();
   return !lacks_averages;
 }

@@ -65,7 +65,7 @@ struct Learner {
   StepResult make_step(std::int64_t step, double lr_factor, const Heartbeat& heartbeat);
   void follow_averages() { engine->average(config.ema); }
   /// Loads weights, moments and averages. Returns false if this run keeps averages and the checkpoint has none: they
-  /// then start from its trained weights. Error data as ParameterArena::load_model.
+  /// then start from its trained weights. Errors: data and diverged as read_weights.
   bool load(const Checkpoint& checkpoint);
   /// Tells the engine that the weights in the arena have changed, and restarts the averages from them.
   void start_from_weights();

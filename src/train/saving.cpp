@@ -41,8 +41,8 @@ void Saver::save(const RunState& state) {
 /// Saves a checkpoint. Retries once, because disk errors can be transient.
 SavedCheckpoint Saver::write(const RunState& state) {
   ParameterArena& arena = learner_.current();
-  const std::vector<TensorView> weights = arena.model_tensors(), moments = arena.optimizer_tensors(),
-                                averaged = arena.averaged_tensors();
+  const std::vector<TensorView> weights = arena.weights_in(arena.values), moments = arena.optimizer_tensors(),
+                                averaged = arena.weights_in(arena.averages);
   const auto try_once = [&] {
     check();
     return save_checkpoint(run_, {state, vocabulary_, config_, weights, moments, averaged}, config_.config.train.keep);

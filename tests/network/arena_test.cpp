@@ -115,26 +115,26 @@ TEST_CASE_METHOD(TinyArena, "one weight that is not finite is found") {
 TEST_CASE("weights and moments written and read back are the same bits") {
   TinyArena arena;
   for (int step = 0; step < 3; ++step) update(arena, {});
-  const std::string weights = file_of(arena.model_tensors()), moments = file_of(arena.optimizer_tensors());
+  const std::string weights = file_of(arena.weights_in(arena.values)), moments = file_of(arena.optimizer_tensors());
   ParameterArena again(tiny_parameters(), Decay::matrices, {});
-  again.load_model(parsed(weights).tensors(), "weights");
+  read_weights(again.parameters(), parsed(weights).tensors(), "weights", again.values.data());
   again.load_optimizer(parsed(moments).tensors(), 3, "moments");
   CHECK(ArenaCopy(arena).has_bits_of(again));
 }
 
 TEST_CASE_METHOD(TinyArena, "a checkpoint names what nanoGPT's state_dict would, and moments beside it") {
-  CHECK(model_tensors()[0].name == "wte.weight");
-  CHECK(model_tensors()[0].shape == std::vector<std::int64_t>{7, 5});
+  CHECK(weights_in(values)[0].name == "wte.weight");
+  CHECK(weights_in(values)[0].shape == std::vector<std::int64_t>{7, 5});
   const std::vector<TensorView> moments = optimizer_tensors();
   CHECK(moments.size() == 10);
   CHECK(moments[0].name == "moment1.wte.weight");
 }
 
 TEST_CASE_METHOD(TinyArena, "weights of another model are refused by name, shape and dtype") {
-  std::vector<TensorView> tensors = model_tensors();
+  std::vector<TensorView> tensors = weights_in(values);
   const auto load = [&] {
     const std::string file = file_of(tensors);
-    load_model(parsed(file).tensors(), "m");
+    read_weights(parameters(), parsed(file).tensors(), "m", values.data());
   };
   const auto refusal = [&] { return error_of(load).line; };
   CHECK_NOTHROW(load());
