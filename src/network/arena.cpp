@@ -39,10 +39,7 @@ void read_weights(std::span<const Parameter> parameters, const Tensors& file, co
 }
 
 ParameterArena::ParameterArena(std::vector<Parameter> parameters, Decay decay, const TrainConfig& train)
-    : parameters_(std::move(parameters)) {
-  std::vector<Parameter*> pointers;
-  for (Parameter& parameter : parameters_) pointers.push_back(&parameter);
-  groups_ = lay_out(pointers, decay, train);
+    : parameters_(std::move(parameters)), groups_(lay_out(parameters_, decay, train)) {
   std::ranges::sort(parameters_, {}, &Parameter::offset);
   values = cpu::AlignedFloats(groups_.back().end);
   gradients = cpu::AlignedFloats(values.size());

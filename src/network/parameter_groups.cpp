@@ -33,26 +33,20 @@ std::vector<ParameterGroup> all_groups(const TrainConfig& train) {
 }
 
 /// Index into all_groups() of each parameter's group.
-std::vector<std::size_t> groups_of(std::span<Parameter* const> parameters, Decay decay, const TrainConfig& train) {
+std::vector<std::size_t> groups_of(std::span<const Parameter> parameters, Decay decay, const TrainConfig& train) {
   std::vector<std::regex> patterns;
   for (std::size_t i = 0; i < train.groups.size(); ++i)
     patterns.push_back(compile_pattern(train.groups[i].match, line_of("train.groups[", i, "].match")));
   std::vector<std::size_t> groups;
-  for (const Parameter* parameter : parameters) {
+  for (const Parameter& parameter : parameters) {
     std::size_t i = 0;
     while (i < patterns.size() &&
-           !(updates(train.groups[i].optimizer, *parameter) && std::regex_search(parameter->name, patterns[i])))
+           !(updates(train.groups[i].optimizer, parameter) && std::regex_search(parameter.name, patterns[i])))
       ++i;
-    const bool decays = decay == Decay::all || parameter->shape.size() > 1;
+    const bool decays = decay == Decay::all || parameter.shape.size() > 1;
     groups.push_back(i < patterns.size() || decays ? i : i + 1);
   }
   return groups;
-}
-
-std::vector<Parameter*> pointers(std::vector<Parameter>& list) {
-  std::vector<Parameter*> all;
-  for (Parameter& parameter : list) all.push_back(&parameter);
-  return all;
 }
 
 }  // namespace
@@ -61,7 +55,7 @@ bool keeps_second_moment(UpdateRule rule) {
   return rule == UpdateRule::adamw;
 }
 
-std::vector<ParameterGroup> lay_out(std::span<Parameter* const> parameters, Decay decay, const TrainConfig& train) {
+std::vector<ParameterGroup> lay_out(std::span<Parameter> parameters, Decay decay, const TrainConfig& train) {
   std::vector<ParameterGroup> groups = all_groups(train);
   const std::vector<std::size_t> group_of = groups_of(parameters, decay, train);
   std::int64_t end = 0;
@@ -69,11 +63,11 @@ std::vector<ParameterGroup> lay_out(std::span<Parameter* const> parameters, Deca
     groups[g].begin = end;
     std::vector<std::string> left;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (group_of[i] > g) left.push_back(parameters[i]->name);
+      if (group_of[i] > g) left.push_back(parameters[i].name);
       if (group_of[i] != g) continue;
-      parameters[i]->offset = end;
-      end = cpu::rounded_up(end + parameters[i]->numel(), cpu::cache_line);  // aligns matrices for the kernels
-      groups[g].parameters += parameters[i]->numel();
+      parameters[i].offset = end;
+      end = cpu::rounded_up(end + parameters[i].numel(), cpu::cache_line);  // aligns matrices for the kernels
+      groups[g].parameters += parameters[i].numel();
     }
     groups[g].end = end;
     // A tied head has no matrix of its own; a preset's group for it alone must not forbid to tie the weights.
@@ -90,7 +84,7 @@ std::vector<ParameterGroup> lay_out(std::span<Parameter* const> parameters, Deca
 
 std::vector<ParameterGroup> groups_in_force(const Config& config, std::int64_t vocab_size) {
   std::vector<Parameter> list = parameter_list(config.model, vocab_size);
-  return lay_out(pointers(list), config.model.decay, config.train);
+  return lay_out(list, config.model.decay, config.train);
 }
 
 namespace {
@@ -128,8 +122,8 @@ std::string effect_of(const Config& config) {
   const TrainConfig& train = config.train;
   const ModelConfig& model = config.model;
   const std::vector<ParameterGroup> groups = all_groups(train);
-  std::vector<Parameter> parameters = parameter_list(model, any_vocabulary);
-  const std::vector<std::size_t> group_of = groups_of(pointers(parameters), model.decay, train);
+  const std::vector<Parameter> parameters = parameter_list(model, any_vocabulary);
+  const std::vector<std::size_t> group_of = groups_of(parameters, model.decay, train);
   std::string effect;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const ParameterGroup& group = groups[group_of[i]];

@@ -32,7 +32,7 @@ struct ParameterGroup {
 /// then those without. A parameter is in the first group whose pattern matches and whose rule can update it (muon: only
 /// matrices, so that "\\.h\\." may match gains too). Returns the groups that are not empty. Throws Error usage if a
 /// pattern is not a regular expression or its group would be empty.
-std::vector<ParameterGroup> lay_out(std::span<Parameter* const> parameters, Decay decay, const TrainConfig& train);
+std::vector<ParameterGroup> lay_out(std::span<Parameter> parameters, Decay decay, const TrainConfig& train);
 
 /// Returns the groups of such a model. Throws the errors of lay_out().
 std::vector<ParameterGroup> groups_in_force(const Config& config, std::int64_t vocab_size);

@@ -130,9 +130,10 @@ Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, Packing packing
   is_transformer(config) ? read_transformer(plan, config) : read_teaching_model(plan);
   read_attention(plan, config);
   if (groups != nullptr) {
-    std::vector<Parameter*> parameters;
-    for_each_parameter(plan, [&](Parameter& parameter) { parameters.push_back(&parameter); });
-    plan.floats = lay_out(parameters, config.decay, *groups).back().end;
+    std::vector<Parameter> list = parameter_list(plan);
+    plan.floats = lay_out(list, config.decay, *groups).back().end;
+    auto next = list.begin();
+    for_each_parameter(plan, [&next](Parameter& own) { own = *next++; });
   }
   if (plan.tied) plan.head.weight = plan.wte;
   use_kernels(plan, kernels());
