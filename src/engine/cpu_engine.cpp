@@ -36,7 +36,7 @@ class CpuEngine : public Engine {
 
   Gradients gradients(const GradientInput& input) override {
     use_threads();
-    on_threads(threads(), [&](int thread) { pack_weights(plan_, weights_, plan_.bf16, thread, threads()); });
+    on_threads(threads(), [&](int thread) { pack_weights(plan_, weights_, thread, threads()); });
     const double loss = accumulate_gradients(input);
     return {.loss = loss, .norm = std::sqrt(sum_gradients())};
   }

@@ -64,10 +64,6 @@ void ParameterArena::start_moments() {
   if (moment2.empty() && std::ranges::any_of(groups_, keeps_second)) moment2 = cpu::AlignedFloats(values.size());
 }
 
-void ParameterArena::zero_gradients() {
-  std::ranges::fill(gradients.all(), 0.0F);
-}
-
 double ParameterArena::gradient_norm() const {
   double squares = 0;
   for (const ParameterGroup& group : groups_)

@@ -35,7 +35,6 @@ class ParameterArena {
 
   /// Allocates, as zeros, the moments that the groups' rules need, unless they exist.
   void start_moments();
-  void zero_gradients();
   /// L2 norm over all gradients, summed in an order that is independent of the number of threads.
   double gradient_norm() const;
   /// True if every weight is finite.

@@ -58,7 +58,7 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
   keys_ = memory.rows(plan_.head_size, max_T_);
   scratch_ = memory.allocate(k_.attention_scratch(max_T_, plan_.head_size));
   conv_rows_ = plan_.conv_width > 0 && !for_backward_ ? memory.rows(plan_.conv_width - 1 + rows, C) : nullptr;
-  if (uses_bf16()) x_bf16_ = memory.bf16(rows * bf16_stride(max_width()));
+  if (plan_.bf16 != nullptr) x_bf16_ = memory.bf16(rows * bf16_stride(max_width()));
 }
 
 std::int64_t Forward::sequences_at_once(std::int64_t count, std::int64_t T) {
@@ -122,7 +122,7 @@ long Forward::max_width() const {
 /// y (rows, out) (+)= x (rows, in) times a packed matrix (in, out).
 void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
                      bool add) const {
-  if (uses_bf16()) {
+  if (plan_.bf16 != nullptr) {
     const Bf16Kernels& bf16 = *plan_.bf16;
     const long ld = bf16_stride(in), pairs = 2 * bf16.panel_width;
     bf16.to_bf16(rows, in, x, ldx, x_bf16_, ld);
@@ -441,14 +441,14 @@ void Forward::logits(const BatchSlice& slice, float* logits) {
 // ---- ForwardTeam
 
 ForwardTeam::ForwardTeam(const Plan& plan, const float* values, int threads)
-    : plan_(plan), threads_(threads), weights_{.values = values, .packed = AlignedFloats(plan.packed_floats)} {
+    : plan_(plan), weights_{.values = values, .packed = AlignedFloats(plan.packed_floats)} {
   for (int thread = 0; thread < threads; ++thread) passes_.emplace_back(plan_, weights_);
   pack();
 }
 
 void ForwardTeam::pack() {
   if (std::exchange(is_packed_, true)) return;
-  on_threads(threads_, [this](int thread) { pack_weights(plan_, weights_, /*bf16=*/nullptr, thread, threads_); });
+  on_threads(threads(), [this](int thread) { pack_weights(plan_, weights_, thread, threads()); });
 }
 
 /// Calls work(forward, slice) on each thread with a part of the windows.
@@ -456,8 +456,8 @@ template <class Work>
 void ForwardTeam::on_parts(const WindowBatch& windows, const Work& work) {
   pack();
   check_windows(windows, plan_.vocab_size, plan_.block_size);
-  on_threads(threads_, [&](int thread) {
-    const Part part = part_of(windows.B(), threads_, thread);
+  on_threads(threads(), [&](int thread) {
+    const Part part = part_of(windows.B(), threads(), thread);
     if (part.size == 0) return;
     pass(thread).prepare(part.size, windows.T);
     work(pass(thread), BatchSlice{.windows = windows.part(part.begin, part.size), .first = part.begin});

@@ -197,7 +197,6 @@ class Forward {
       }
   }
 
-  bool uses_bf16() const { return plan_.bf16 != nullptr && for_backward_; }
   long max_width() const;
   const Bf16* packed_bf16(std::int64_t place) const {
     return reinterpret_cast<const Bf16*>(weights_.packed.data() + place);
@@ -275,7 +274,7 @@ class ForwardTeam {
   void pack();
 
   const Plan& plan() const { return plan_; }
-  int threads() const { return threads_; }
+  int threads() const { return static_cast<int>(passes_.size()); }
   Forward& pass(int thread) { return passes_[static_cast<std::size_t>(thread)]; }
   std::span<Forward> passes() { return passes_; }
 
@@ -289,7 +288,6 @@ class ForwardTeam {
   void on_parts(const WindowBatch& windows, const Work& work);
 
   const Plan& plan_;
-  int threads_;
   ModelWeights weights_;
   std::vector<Forward> passes_;
   bool is_packed_ = false;

@@ -29,11 +29,6 @@ QkvSource qkv_source_of(const ModelConfig& config) {
   return attends(config) ? QkvSource::projected : QkvSource::uniform;
 }
 
-/// True for a transformer: blocks on a residual stream. Other types have one layer without norm or MLP, and a head.
-bool is_transformer(const ModelConfig& config) {
-  return config.type == "gpt";
-}
-
 /// 1 / base^(2i/width) for i < count: the angles at position 1. All angles are double: in float32 they are wrong by
 /// whole degrees at positions in the thousands.
 std::vector<double> position_frequencies(std::int64_t count, std::int64_t width, double base) {
@@ -43,22 +38,11 @@ std::vector<double> position_frequencies(std::int64_t count, std::int64_t width,
   return frequencies;
 }
 
-void read_sizes(Plan& plan, const ModelConfig& config, std::int64_t vocab_size) {
-  plan.n_embd = config.n_embd;
-  plan.vocab_size = vocab_size;
-  plan.block_size = config.block_size;
-  plan.qkv_source = qkv_source_of(config);
-  const bool projected = plan.qkv_source == QkvSource::projected;
-  plan.n_head = projected ? config.n_head : 1;
-  plan.head_size = projected ? head_width(config) : config.n_embd;
-  plan.attention_width = plan.n_head * plan.head_size;
-  plan.score_scale = projected ? static_cast<float>(score_scale(config)) : 1;
-  plan.causal = config.causal;
-}
-
+/// A transformer has blocks on a residual stream. Other types have one layer without norm or MLP, and a head.
 void read_transformer(Plan& plan, const ModelConfig& config) {
   plan.mlp_width = mlp_width(config);
   plan.conv_width = config.conv_places.empty() ? 0 : config.conv_width;
+  plan.residual = true;
   plan.norm = norm_of(config.norm);
   plan.post_norm = plan.norm && config.norm_place == NormPlace::post;
   plan.final_norm = config.final_norm && plan.norm;
@@ -68,12 +52,10 @@ void read_transformer(Plan& plan, const ModelConfig& config) {
   plan.norm_eps = static_cast<float>(config.norm_eps);
 }
 
-void read_teaching_model(Plan& plan) {
-  plan.final_norm = plan.feed_forward = plan.residual = false;
-}
-
 void read_attention(Plan& plan, const ModelConfig& config) {
-  if (plan.qkv_source != QkvSource::projected) return;
+  plan.n_head = config.n_head;
+  plan.head_size = head_width(config);
+  plan.score_scale = static_cast<float>(score_scale(config));
   plan.rope = config.position == Position::rope;
   if (config.qk_norm) plan.qk_norm_eps = static_cast<float>(config.norm_eps);
   plan.dropout.rates = {dropout_rate(config, Place::embedding), dropout_rate(config, Place::attention),
@@ -81,6 +63,18 @@ void read_attention(Plan& plan, const ModelConfig& config) {
                         plan.feed_forward ? dropout_rate(config, Place::mlp) : 0};
   if (config.position == Position::sinusoidal) plan.sinusoids = sinusoids(plan.block_size, plan.n_embd);
   if (plan.rope) plan.rotations = rope_angles(plan.block_size, plan.head_size, config.rope_base);
+}
+
+/// Sets the offsets of the packed weights: W^T of every layer in the order of the forward pass, then W for backward.
+void place_packed_weights(Plan& plan) {
+  std::int64_t end = 0;
+  const auto place = [&](long rows, long columns) {
+    return std::exchange(end, end + rounded_up(columns, plan.kernels->panel_width) * rows);
+  };
+  for_each_linear(plan, [&](LinearParameters& layer) { layer.packed_forward = place(layer.in, layer.out); });
+  if (plan.packing == Packing::both)
+    for_each_linear(plan, [&](LinearParameters& layer) { layer.packed_backward = place(layer.out, layer.in); });
+  plan.packed_floats = end + plan.kernels->slack;
 }
 
 }  // namespace
@@ -124,11 +118,17 @@ std::uint32_t DropoutPlan::mask_index(Place place, long layer) const {
 Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, Packing packing, const TrainConfig* groups) {
   Plan plan;
   static_cast<Layers&>(plan) = layers_of(config, vocab_size);
+  plan.kernels = &kernels();
   plan.packing = packing;
   plan.n_layer = std::ssize(plan.blocks);
-  read_sizes(plan, config, vocab_size);
-  is_transformer(config) ? read_transformer(plan, config) : read_teaching_model(plan);
-  read_attention(plan, config);
+  plan.n_embd = plan.head_size = config.n_embd;
+  plan.vocab_size = vocab_size;
+  plan.block_size = config.block_size;
+  plan.qkv_source = qkv_source_of(config);
+  plan.causal = config.causal;
+  if (config.type == "gpt") read_transformer(plan, config);
+  if (plan.qkv_source == QkvSource::projected) read_attention(plan, config);
+  plan.attention_width = plan.n_head * plan.head_size;
   if (groups != nullptr) {
     std::vector<Parameter> list = parameter_list(plan);
     plan.floats = lay_out(list, config.decay, *groups).back().end;
@@ -136,21 +136,8 @@ Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, Packing packing
     for_each_parameter(plan, [&next](Parameter& own) { own = *next++; });
   }
   if (plan.tied) plan.head.weight = plan.wte;
-  use_kernels(plan, kernels());
+  place_packed_weights(plan);
   return plan;
-}
-
-// Packs W^T of every layer in the order of the forward pass, and after them W for backward.
-void use_kernels(Plan& plan, const Kernels& kernels) {
-  std::int64_t end = 0;
-  const auto place = [&](long rows, long columns) {
-    return std::exchange(end, end + rounded_up(columns, kernels.panel_width) * rows);
-  };
-  for_each_linear(plan, [&](LinearParameters& layer) { layer.packed_forward = place(layer.in, layer.out); });
-  if (plan.packing == Packing::both)
-    for_each_linear(plan, [&](LinearParameters& layer) { layer.packed_backward = place(layer.out, layer.in); });
-  plan.packed_floats = end + kernels.slack;
-  plan.kernels = &kernels;
 }
 
 const float* position_vectors(const Plan& plan, const float* values) {
@@ -158,7 +145,8 @@ const float* position_vectors(const Plan& plan, const float* values) {
   return plan.sinusoids.empty() ? nullptr : plan.sinusoids.data();
 }
 
-void pack_weights(const Plan& plan, const ModelWeights& weights, const Bf16Kernels* bf16, int part, int parts) {
+void pack_weights(const Plan& plan, const ModelWeights& weights, int part, int parts) {
+  const Bf16Kernels* const bf16 = plan.bf16;
   const long panel_width = bf16 != nullptr ? bf16->panel_width : plan.kernels->panel_width;
   // Packs B (K, N) of a matmul; `transposed`: weight is (N, K).
   const auto pack = [&](const float* weight, long K, long N, bool transposed, std::int64_t place) {

@@ -54,18 +54,18 @@ std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double 
 
 struct Plan : Layers {
   const Kernels* kernels = nullptr;   ///< kernels to compute with; their panel width is that of the packed weights
-  const Bf16Kernels* bf16 = nullptr;  ///< for linear layers in training; null: use float32
-  long n_layer = 0, n_head = 0, head_size = 0, n_embd = 0, vocab_size = 0, block_size = 0;
+  const Bf16Kernels* bf16 = nullptr;  ///< for linear layers; null: use float32
+  long n_layer = 0, n_head = 1, head_size = 0, n_embd = 0, vocab_size = 0, block_size = 0;
   long attention_width = 0;  ///< nh hs, the concatenated heads
   long mlp_width = 0;
   long conv_width = 0;  ///< taps of the convolutions; 0: the model has none
   QkvSource qkv_source = QkvSource::projected;
   bool causal = true;            ///< false: every token sees the whole window
-  bool residual = true;          ///< x + f(x); false: f(x) alone
+  bool residual = false;         ///< x + f(x); false: f(x) alone
   std::optional<NormKind> norm;  ///< nullopt: the identity
   bool post_norm = false;        ///< norm(x + f(x)); false: x + f(norm(x)). False without norms
-  bool final_norm = true;        ///< before the head; false without norms
-  bool feed_forward = true, rope = false;
+  bool final_norm = false;       ///< before the head; false without norms
+  bool feed_forward = false, rope = false;
   std::optional<float> qk_norm_eps;
   bool swiglu = false;  ///< the feed-forward layer has a gate; `activation` is the gate's
   ActivationKind activation = ActivationKind::gelu;
@@ -86,9 +86,6 @@ struct Plan : Layers {
 Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, Packing packing = Packing::forward,
              const TrainConfig* groups = nullptr);
 
-/// Sets the offsets of packed weights for these kernels. plan_of() does this for the kernels of this processor.
-void use_kernels(Plan& plan, const Kernels& kernels);
-
 /// The vectors added to the embedding of each position, (block_size, C): learned or sinusoidal. Returns null if the
 /// model has none.
 const float* position_vectors(const Plan& plan, const float* values);
@@ -101,7 +98,7 @@ struct ModelWeights {
 };
 
 /// Packs part `part` of `parts` of every layer's panels, so that threads can share the work: W^T, and for Packing::both
-/// also W for backward. In bfloat16 for these kernels; `bf16` null: in float32.
-void pack_weights(const Plan& plan, const ModelWeights& weights, const Bf16Kernels* bf16, int part, int parts);
+/// also W for backward.
+void pack_weights(const Plan& plan, const ModelWeights& weights, int part, int parts);
 
 }  // namespace chargpt::cpu

@@ -33,7 +33,7 @@ AdaptiveNetwork::AdaptiveNetwork(const InferenceModel& trained, int threads, con
 
 /// Packs the current weights.
 void AdaptiveNetwork::pack() {
-  cpu::pack_weights(plan_, weights_, /*bf16=*/nullptr, 0, 1);
+  cpu::pack_weights(plan_, weights_, 0, 1);
   take_weights();
 }
 

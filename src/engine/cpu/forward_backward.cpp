@@ -10,7 +10,7 @@ void ForwardBackward::allocate_buffers(BumpAllocator& memory) {
   Forward::allocate_buffers(memory);
   const std::int64_t rows = max_rows_;
   const long C = plan_.n_embd, A = plan_.attention_width, H = plan_.mlp_width;
-  if (uses_bf16()) {
+  if (plan_.bf16 != nullptr) {
     x_vnni_ = memory.bf16((rows + 1) / 2 * vnni_stride(max_width()));
     dy_vnni_ = memory.bf16((rows + 1) / 2 * vnni_stride(max_width()));
   }
@@ -36,7 +36,7 @@ const float* ForwardBackward::branch_gradient(Place place, long layer, const Chu
 /// dw (out, in) = dy^T x for the first chunk since begin(), += for later chunks.
 void ForwardBackward::weight_backward(long out, long in, const float* dy, long lddy, const float* x, long ldx,
                                       float* dw) const {
-  if (!uses_bf16())
+  if (plan_.bf16 == nullptr)
     return k_.matmul_transposed_a(out, in, rows_, dy, lddy, x, ldx, k_.panel_width, dw, in, has_gradients_);
   const Bf16Kernels& bf16 = *plan_.bf16;
   bf16.to_vnni(rows_, out, dy, lddy, dy_vnni_, vnni_stride(out));
