@@ -20,7 +20,7 @@
 #include "base/token_view.h"
 #include "config/config.h"
 #include "kernels/thread_team.h"
-#include "libtorch/parameters.h"
+#include "libtorch/device_engine.h"
 #include "libtorch/recorded_work.h"
 #include "model/language_model.h"
 #include "model/registry.h"
@@ -129,14 +129,12 @@ class OrderedWork {
   std::string notice_;
 };
 
-class LibtorchEngine : public Engine {
+class LibtorchEngine : public DeviceEngine {
  public:
   LibtorchEngine(std::shared_ptr<LanguageModel> model, const EngineRequest& request)
-      : Engine(request),
+      : DeviceEngine(*model, request),
         dtype_(request.train.dtype),
-        device_(request.device),
         model_(std::move(model)),
-        parameters_(*model_, request.arena, device_),
         ordered_(device_),
         recorded_(device_) {
     use_threads();
@@ -149,11 +147,12 @@ class LibtorchEngine : public Engine {
     use_threads();
     const PrecisionScope precision(device_, dtype_);
     const torch::Tensor loss = ordered_.run([&] {
-      parameters_.zero_gradients();
+      gradients_.zero_();
       return accumulate_gradients(input);
     });
     if (device_.is_cpu()) return {.loss = loss.item<double>(), .norm = arena_.gradient_norm()};
-    const torch::Tensor figures = at::stack({loss, parameters_.gradient_norm()}).cpu();  // the only wait in a step
+    const torch::Tensor figures =
+        at::stack({loss, at::linalg_vector_norm(gradients_)}).cpu();  // the only wait in a step
     return {.loss = figures[0].item<double>(), .norm = figures[1].item<double>()};
   }
 
@@ -172,16 +171,9 @@ class LibtorchEngine : public Engine {
   }
 
   void update(const UpdateContext& context) override {
-    if (device_.is_cpu()) return Engine::update(context);
     const PrecisionScope precision(device_, dtype_);
-    parameters_.update(context);
+    DeviceEngine::update(context);
   }
-  void average(double decay) override { device_.is_cpu() ? Engine::average(decay) : parameters_.average(decay); }
-  void swap_averages() override { device_.is_cpu() ? Engine::swap_averages() : parameters_.swap_averages(); }
-  void give_gradients() override { parameters_.give_gradients(); }
-  void take_gradients() override { parameters_.take_gradients(); }
-  void give_back() override { parameters_.give_back(); }
-  void take_over() override { device_.is_cpu() ? Engine::take_over() : parameters_.take_over(); }
   void synchronize() override {
     if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
   }
@@ -291,9 +283,7 @@ class LibtorchEngine : public Engine {
   }
 
   Dtype dtype_;
-  torch::Device device_;
   std::shared_ptr<LanguageModel> model_;
-  DeviceParameters parameters_;
   OrderedWork ordered_;
   torch::Tensor loss_ = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
   torch::Tensor weight_ = torch::zeros_like(loss_);  ///< weight of a target in the loss

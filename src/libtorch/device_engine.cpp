@@ -1,4 +1,4 @@
-#include "libtorch/parameters.h"
+#include "libtorch/device_engine.h"
 
 #include <algorithm>
 #include <map>
@@ -45,6 +45,20 @@ Tensor lying(const Tensor& buffer, const Parameter& one) {
   return matrices.size(1) > matrices.size(2) ? matrices.transpose(1, 2) : matrices;
 }
 
+/// Orthogonalises each matrix of a batch: moves its singular values close to 1, as in engine/muon.h. Shape: (k, r, c)
+/// -> (k, r, c); fastest if r <= c.
+Tensor orthogonalised(const Tensor& matrices) {
+  constexpr double a = 3.4445, b = -4.7750, c = 2.0315, eps = 1e-7;
+  const Tensor norm = at::linalg_vector_norm(matrices, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true);
+  Tensor x = matrices / (norm + eps);
+  for (int step = 0; step < 5; ++step) {
+    const Tensor g = at::bmm(x, x.transpose(1, 2));  // (k, r, r)
+    const Tensor p = at::baddbmm(g, g, g, b, c);     // b g + c g g
+    x = at::baddbmm(x, p, x, a);                     // a x + p x
+  }
+  return x.to(matrices.scalar_type());  // bfloat16 products have another dtype
+}
+
 /// See engine/muon.h. 0-d tensors: `rate` of the group, `scale` of the gradients. The other tensors are whole buffers.
 void muon(const ParameterArena& arena, const ParameterGroup& group, const Tensor& values, const Tensor& gradients,
           const Tensor& moments, const Tensor& rate, const Tensor& scale) {
@@ -77,26 +91,14 @@ void muon(const ParameterArena& arena, const ParameterGroup& group, const Tensor
 
 }  // namespace
 
-Tensor orthogonalised(const Tensor& matrices) {
-  constexpr double a = 3.4445, b = -4.7750, c = 2.0315, eps = 1e-7;
-  const Tensor norm = at::linalg_vector_norm(matrices, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true);
-  Tensor x = matrices / (norm + eps);
-  for (int step = 0; step < 5; ++step) {
-    const Tensor g = at::bmm(x, x.transpose(1, 2));  // (k, r, r)
-    const Tensor p = at::baddbmm(g, g, g, b, c);     // b g + c g g
-    x = at::baddbmm(x, p, x, a);                     // a x + p x
-  }
-  return x.to(matrices.scalar_type());  // bfloat16 products have another dtype
-}
-
-DeviceParameters::DeviceParameters(LanguageModel& model, ParameterArena& arena, const torch::Device& device)
-    : arena_(arena), device_(device) {
+DeviceEngine::DeviceEngine(LanguageModel& model, const EngineRequest& request)
+    : Engine(request), device_(request.device) {
   const torch::NoGradGuard no_grad;
-  model.to(device);
+  model.to(device_);
   const auto named = model.named_parameters();
-  values_ = view_of(arena.values).to(device);  // on the CPU, the same memory
-  gradients_ = view_of(arena.gradients).to(device);
-  for (const Parameter& own : arena.parameters()) {
+  values_ = view_of(arena_.values).to(device_);  // on the CPU, the same memory
+  gradients_ = view_of(arena_.gradients).to(device_);
+  for (const Parameter& own : arena_.parameters()) {
     const Tensor* const found = named.find(own.name);
     if (found == nullptr || found->sizes() != own.shape)
       throw Error(ExitCode::internal, "the module does not have parameter " + own.name + " with the arena's shape");
@@ -104,21 +106,14 @@ DeviceParameters::DeviceParameters(LanguageModel& model, ParameterArena& arena, 
     parameter.set_data(part_of(values_, own));
     parameter.mutable_grad() = part_of(gradients_, own);
   }
-  for (std::size_t i = 0; i < arena.groups().size(); ++i) groups_.emplace_back(device);
-  if (model.parameter_count() != arena.numel())
+  for (std::size_t i = 0; i < arena_.groups().size(); ++i) groups_.emplace_back(device_);
+  if (model.parameter_count() != arena_.numel())
     throw Error(ExitCode::internal, "the module's parameters differ from the arena's");
-  if (!device.is_cpu()) take_over();
+  if (!device_.is_cpu()) DeviceEngine::take_over();
 }
 
-void DeviceParameters::zero_gradients() {
-  gradients_.zero_();
-}
-
-Tensor DeviceParameters::gradient_norm() const {
-  return at::linalg_vector_norm(gradients_);
-}
-
-void DeviceParameters::update(const UpdateContext& context) {
+void DeviceEngine::update(const UpdateContext& context) {
+  if (device_.is_cpu()) return Engine::update(context);
   const torch::NoGradGuard no_grad;
   arena_.count_update();
   arena_is_old_ = true;
@@ -139,13 +134,15 @@ void DeviceParameters::update(const UpdateContext& context) {
   }
 }
 
-void DeviceParameters::average(double decay) {
+void DeviceEngine::average(double decay) {
+  if (device_.is_cpu()) return Engine::average(decay);
   const torch::NoGradGuard no_grad;
   arena_is_old_ = true;
   if (averages_.defined()) averages_.lerp_(values_, fresh_part(arena_, decay));
 }
 
-void DeviceParameters::swap_averages() {
+void DeviceEngine::swap_averages() {
+  if (device_.is_cpu()) return Engine::swap_averages();
   const torch::NoGradGuard no_grad;
   arena_is_old_ = true;
   if (!averages_.defined()) return;
@@ -154,15 +151,15 @@ void DeviceParameters::swap_averages() {
   averages_.copy_(values);
 }
 
-void DeviceParameters::give_gradients() {
+void DeviceEngine::give_gradients() {
   if (!device_.is_cpu()) view_of(arena_.gradients).copy_(gradients_);
 }
 
-void DeviceParameters::take_gradients() {
+void DeviceEngine::take_gradients() {
   if (!device_.is_cpu()) gradients_.copy_(view_of(arena_.gradients));
 }
 
-void DeviceParameters::give_back() {
+void DeviceEngine::give_back() {
   if (!std::exchange(arena_is_old_, false)) return;
   const auto copy = [](const Tensor& from, AlignedFloats& to) {
     if (!from.defined()) return;
@@ -175,9 +172,9 @@ void DeviceParameters::give_back() {
   copy(averages_, arena_.averages);
 }
 
-void DeviceParameters::take_over() {
+void DeviceEngine::take_over() {
+  if (device_.is_cpu()) return Engine::take_over();
   arena_is_old_ = false;
-  if (device_.is_cpu()) return;
   const torch::NoGradGuard no_grad;
   const auto copy = [this](const AlignedFloats& from, Tensor& to) {
     if (to.defined())  // recordings use this tensor
