@@ -61,38 +61,32 @@ class Silence : public c10::WarningHandler {
 };
 
 /// In its scope, a GPU uses deterministic algorithms for operations whose threads add in varying order (gradients of
-/// embeddings, attention's backward pass). Does nothing on the CPU, which is deterministic.
+/// embeddings, attention's backward pass).
 class OneOrder {
  public:
   /// If `strict`, operations without a deterministic algorithm throw. Otherwise they run silently as they are, and so
   /// do some that have one (LibTorch's memory-efficient attention).
-  OneOrder(const torch::Device& device, bool strict)
-      : sets_(!device.is_cpu()),
-        before_(at::globalContext().deterministicAlgorithms()),
+  explicit OneOrder(bool strict)
+      : before_(at::globalContext().deterministicAlgorithms()),
         warn_only_before_(at::globalContext().deterministicAlgorithmsWarnOnly()),
-        fill_before_(at::globalContext().deterministicFillUninitializedMemory()),
-        handler_before_(c10::WarningUtils::get_warning_handler()) {
-    if (!sets_) return;
-    static Silence silence;
-    c10::WarningUtils::set_warning_handler(&silence);
+        fill_before_(at::globalContext().deterministicFillUninitializedMemory()) {
     at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/!strict);
     at::globalContext().setDeterministicFillUninitializedMemory(false);  // it is always written before it is read
   }
   ~OneOrder() {
-    if (!sets_) return;
     at::globalContext().setDeterministicFillUninitializedMemory(fill_before_);
     at::globalContext().setDeterministicAlgorithms(before_, warn_only_before_);
-    c10::WarningUtils::set_warning_handler(handler_before_);
   }
   OneOrder(const OneOrder&) = delete;
   OneOrder& operator=(const OneOrder&) = delete;
 
  private:
-  bool sets_, before_, warn_only_before_, fill_before_;
-  c10::WarningHandler* handler_before_;
+  bool before_, warn_only_before_, fill_before_;
+  Silence silence_;
+  c10::WarningUtils::WarningHandlerGuard silent_{&silence_};
 };
 
-/// Runs work in one order, strictly while that is possible.
+/// Runs work in one order, strictly while that is possible. The CPU always does.
 class OrderedWork {
  public:
   explicit OrderedWork(const torch::Device& device) : device_(device) {}
@@ -100,14 +94,15 @@ class OrderedWork {
   /// `work` may be called twice.
   template <class Work>
   auto run(const Work& work) {
+    if (device_.is_cpu()) return work();
     if (strict_) try {
-        const OneOrder one_order(device_, /*strict=*/true);
+        const OneOrder one_order(/*strict=*/true);
         return work();
       } catch (const std::exception& failure) {
         if (!is_lack_of_order(failure)) throw;
         give_up(failure);
       }
-    const OneOrder as_far_as_possible(device_, /*strict=*/false);
+    const OneOrder as_far_as_possible(/*strict=*/false);
     return work();
   }
   /// Returns and clears the pending notice, or "" if there is none.
