@@ -23,34 +23,33 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
   const std::int64_t rows = max_rows_;
   const long C = plan_.n_embd, A = plan_.attention_width, H = plan_.mlp_width;
   branch_ = memory.rows(rows, C);
-  acts_.assign(static_cast<std::size_t>(plan_.n_layer), {});
-  for (std::size_t layer = 0; layer < acts_.size(); ++layer) {
-    BlockActivations& acts = acts_[layer];
-    const BlockParameters& block = plan_.blocks[layer];
-    if (!for_backward_ && layer > 0) {  // inference: all blocks share the buffers of the first
-      acts = acts_.front();
-      continue;
-    }
-    acts.x = memory.rows(rows, C);
-    acts.ln_1 = plan_.norm_first() ? memory.rows(rows, C) : acts.x;
-    acts.ln_1_stats = memory.allocate(2 * rows);
-    acts.conv_1 = block.conv_1.exists() ? memory.rows(rows, C) : acts.ln_1;
-    acts.qkv = memory.rows(rows, 3 * A);
-    acts.qk_rstd = plan_.qk_norm_eps ? memory.allocate(2 * plan_.n_head * rows) : nullptr;
-    acts.softmax_stats = memory.allocate(2 * plan_.n_head * rows);
-    acts.o = memory.rows(rows, A);
-    acts.x_mid = for_backward_ ? memory.rows(rows, C) : acts.x;
-    acts.ln_2 = plan_.norm_first() ? memory.rows(rows, C) : acts.x_mid;
-    acts.ln_2_stats = memory.allocate(2 * rows);
-    acts.conv_2 = block.conv_2.exists() ? memory.rows(rows, C) : acts.ln_2;
-    acts.fc = memory.rows(rows, H);
-    acts.gate = plan_.swiglu ? memory.rows(rows, H) : nullptr;
-    acts.hidden = memory.rows(rows, H);
-    acts.sum_1 = plan_.post_norm && for_backward_ ? memory.rows(rows, C) : branch_;
-    acts.sum_2 = plan_.post_norm && for_backward_ ? memory.rows(rows, C) : branch_;
+  blocks_.clear();
+  for (const BlockParameters& parameters : plan_.blocks) {
+    const bool shares = !for_backward_ && !blocks_.empty();  // inference: all blocks share the buffers of the first
+    BlockPass& block = blocks_.emplace_back(shares ? blocks_.front() : BlockPass{});
+    block.parameters = &parameters;
+    block.layer = std::ssize(blocks_) - 1;
+    if (shares) continue;
+    block.x = memory.rows(rows, C);
+    block.ln_1 = plan_.norm_first() ? memory.rows(rows, C) : block.x;
+    block.ln_1_stats = memory.allocate(2 * rows);
+    block.conv_1 = parameters.conv_1.exists() ? memory.rows(rows, C) : block.ln_1;
+    block.qkv = memory.rows(rows, 3 * A);
+    block.qk_rstd = plan_.qk_norm_eps ? memory.allocate(2 * plan_.n_head * rows) : nullptr;
+    block.softmax_stats = memory.allocate(2 * plan_.n_head * rows);
+    block.o = memory.rows(rows, A);
+    block.x_mid = for_backward_ ? memory.rows(rows, C) : block.x;
+    block.ln_2 = plan_.norm_first() ? memory.rows(rows, C) : block.x_mid;
+    block.ln_2_stats = memory.allocate(2 * rows);
+    block.conv_2 = parameters.conv_2.exists() ? memory.rows(rows, C) : block.ln_2;
+    block.fc = memory.rows(rows, H);
+    block.gate = plan_.swiglu ? memory.rows(rows, H) : nullptr;
+    block.hidden = memory.rows(rows, H);
+    block.sum_1 = plan_.post_norm && for_backward_ ? memory.rows(rows, C) : branch_;
+    block.sum_2 = plan_.post_norm && for_backward_ ? memory.rows(rows, C) : branch_;
   }
-  x_last_ = for_backward_ || acts_.empty() ? memory.rows(rows, C) : acts_.front().x;
-  x_first_ = acts_.empty() ? x_last_ : acts_.front().x;
+  x_last_ = for_backward_ || blocks_.empty() ? memory.rows(rows, C) : blocks_.front().x;
+  x_first_ = blocks_.empty() ? x_last_ : blocks_.front().x;
   ln_f_ = plan_.final_norm ? memory.rows(rows, C) : x_last_;
   ln_f_stats_ = memory.allocate(2 * rows);
   logits_ = memory.rows(rows, plan_.vocab_size);
@@ -99,15 +98,15 @@ void Forward::read_inputs(const WindowBatch& windows) {
 
 // ---- dropout
 
-DropoutMask Forward::mask_of(Place place, long layer, const Chunk& chunk) const {
-  return dropout_mask(plan_.dropout.rate(place), *chunk.seed, plan_.dropout.mask_index(place, layer));
+DropoutMask Forward::mask_of(Place place, long layer) const {
+  return dropout_mask(plan_.dropout.rate(place), *chunk_.seed, plan_.dropout.mask_index(place, layer));
 }
 
 /// x (rows, C) *= mask.
-void Forward::dropout(Place place, long layer, const Chunk& chunk, float* x) const {
-  if (!drops(place, chunk)) return;
-  const auto first = static_cast<std::uint64_t>(chunk.first_sequence * chunk.count * plan_.n_embd);
-  k_.dropout(mask_of(place, layer, chunk), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
+void Forward::dropout(Place place, long layer, float* x) const {
+  if (!drops(place)) return;
+  const auto first = static_cast<std::uint64_t>(chunk_.first_sequence * chunk_.count * plan_.n_embd);
+  k_.dropout(mask_of(place, layer), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
 }
 
 // ---- layers
@@ -138,9 +137,9 @@ void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std
     else
       k_.matmul(rows, columns, in, x, ldx, from, width, in * width, y + first, ldy, add);
   };
-  if (helpers_ == nullptr || rows * out * in < shared_product) return make(0, panels);
-  helpers_->run([&](int thread) {
-    const long threads = helpers_->threads();
+  if (chunk_.helpers == nullptr || rows * out * in < shared_product) return make(0, panels);
+  chunk_.helpers->run([&](int thread) {
+    const long threads = chunk_.helpers->threads();
     make(panels * thread / threads, panels * (thread + 1) / threads);
   });
 }
@@ -181,46 +180,45 @@ void Forward::normalise_sum(const NormParameters& norm, float* x, float* sum, fl
 
 /// x (rows, C) += dropout(W h + b), the end of a residual branch; without a residual stream, x = dropout(W h + b). If
 /// the model does not have this linear layer, h replaces its output.
-void Forward::add_branch(const LinearParameters& end, Place place, long layer, const Chunk& chunk, const float* h,
-                         float* x) const {
+void Forward::add_branch(const LinearParameters& end, Place place, long layer, const float* h, float* x) const {
   const long C = plan_.n_embd, ld = row_stride(C);
-  const bool masked = drops(place, chunk), add = plan_.residual && !masked;
+  const bool masked = drops(place), add = plan_.residual && !masked;
   float* const y = masked ? branch_ : x;
   if (end.out > 0)
     linear(end, h, y, add);
   else
     (add ? k_.add : k_.copy)(rows_, C, h, ld, y, ld);
   if (!masked) return;
-  dropout(place, layer, chunk, y);
+  dropout(place, layer, y);
   (plan_.residual ? k_.add : k_.copy)(rows_, C, y, ld, x, ld);
 }
 
 /// y = x + its convolution, stretch by stretch: (rows, C). Returns without a weight: y is then x. Stores the rows that
 /// the next chunk reads in a ring of the last positions.
-void Forward::convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y) {
+void Forward::convolve(const Parameter& weight, long layer, Place place, const float* x, float* y) {
   if (!weight.exists()) return;
   const long C = plan_.n_embd, ld = row_stride(C), taps = plan_.conv_width;
-  const auto seen = static_cast<long>(std::min<std::int64_t>(chunk.position, taps - 1));
+  const auto seen = static_cast<long>(std::min<std::int64_t>(chunk_.position, taps - 1));
   for (const Stretch& stretch : stretches_) {
     const float* const own = x + stretch.row * ld;
     const auto kept = [&](std::int64_t position) {
-      return chunk.cache->conv_input(layer, place, chunk.slots[stretch.sequence], position);
+      return chunk_.cache->conv_input(layer, place, chunk_.slots[stretch.sequence], position);
     };
     const float* rows = own;
     if (seen > 0) {  // rows before the chunk, then its own
-      for (long i = 0; i < seen; ++i) k_.copy(1, C, kept(chunk.position - seen + i), C, conv_rows_ + i * ld, ld);
+      for (long i = 0; i < seen; ++i) k_.copy(1, C, kept(chunk_.position - seen + i), C, conv_rows_ + i * ld, ld);
       k_.copy(stretch.rows, C, own, ld, conv_rows_ + seen * ld, ld);
       rows = conv_rows_ + seen * ld;
     }
     k_.convolve(stretch.rows, seen, C, taps, rows, ld, value(weight), y + stretch.row * ld, ld);
-    if (chunk.cache != nullptr)
+    if (chunk_.cache != nullptr)
       for (long i = std::max(0L, stretch.rows - taps); i < stretch.rows; ++i)
-        k_.copy(1, C, own + i * ld, ld, kept(chunk.position + i), C);
+        k_.copy(1, C, own + i * ld, ld, kept(chunk_.position + i), C);
   }
 }
 
 /// x = wte[id] + position, (rows, C)
-void Forward::embed(const Chunk& chunk) {
+void Forward::embed() {
   const long C = plan_.n_embd, ld = row_stride(C);
   const float* const tokens = value(plan_.wte);
   const float* const positions = position_vectors(plan_, weights_.values);
@@ -228,83 +226,82 @@ void Forward::embed(const Chunk& chunk) {
     k_.copy(1, C, tokens + inputs_[static_cast<std::size_t>(r)] * C, C, x_first_ + r * ld, ld);
   if (positions != nullptr)
     for (const Stretch& stretch : stretches_)
-      k_.add(stretch.rows, C, positions + chunk.first * C, C, x_first_ + stretch.row * ld, ld);
-  dropout(Place::embedding, 0, chunk, x_first_);
+      k_.add(stretch.rows, C, positions + chunk_.first * C, C, x_first_ + stretch.row * ld, ld);
+  dropout(Place::embedding, 0, x_first_);
   made(Made::embedding, 0, x_first_, C);
 }
 
 // ---- attention
 
 /// Sets the RoPE angles of the chunk's positions. Those of a sliding context are computed, because they have no end.
-void Forward::find_rotations(const Chunk& chunk) {
+void Forward::find_rotations() {
   if (!plan_.rope) return;
-  const bool slides = chunk.position + chunk.count > plan_.block_size;
-  if (slides) beyond_.set(chunk.position, chunk.count);
+  const bool slides = chunk_.position + chunk_.count > plan_.block_size;
+  if (slides) beyond_.set(chunk_.position, chunk_.count);
   const RopeAngles& angles = slides ? beyond_ : plan_.rotations;
-  const std::int64_t first = slides ? 0 : chunk.position * (plan_.head_size / 2);
+  const std::int64_t first = slides ? 0 : chunk_.position * (plan_.head_size / 2);
   rope_cos_ = angles.cosines.data() + first;
   rope_sin_ = angles.sines.data() + first;
 }
 
 /// qkv (rows, 3 A) from the input of attention. Queries that are not wanted are not written.
-void Forward::project_qkv(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk,
-                          long queries) const {
+void Forward::project_qkv(const BlockPass& block, long queries) const {
   const long A = plan_.attention_width, ld = row_stride(plan_.n_embd), ldq = row_stride(3 * A);
-  const float* const h = acts.conv_1;
+  const float* const h = block.conv_1;
   if (plan_.qkv_source != QkvSource::projected) {  // the value is x; query and key are x or 0
-    for (float* const to : {acts.qkv, acts.qkv + A})
+    for (float* const to : {block.qkv, block.qkv + A})
       if (plan_.qkv_source == QkvSource::uniform)
         k_.broadcast_row(rows_, A, nullptr, to, ldq);
       else
         k_.copy(rows_, A, h, ld, to, ldq);
-    return k_.copy(rows_, A, h, ld, acts.qkv + 2 * A, ldq);
+    return k_.copy(rows_, A, h, ld, block.qkv + 2 * A, ldq);
   }
-  const bool all = queries == chunk.count || A % k_.panel_width != 0;  // else the keys must start at a panel
-  linear(block.c_attn, {all ? 0 : A, 3 * A}, rows_, h, ld, acts.qkv, ldq, false);
+  const bool all = queries == chunk_.count || A % k_.panel_width != 0;  // else the keys must start at a panel
+  linear(block.parameters->c_attn, {all ? 0 : A, 3 * A}, rows_, h, ld, block.qkv, ldq, false);
   if (!all && queries > 0) {
-    const long skipped = chunk.count - 1;
-    linear(block.c_attn, {0, A}, chunk.sequences, h + skipped * ld, chunk.count * ld, acts.qkv + skipped * ldq,
-           chunk.count * ldq, false);
+    const long skipped = chunk_.count - 1;
+    linear(block.parameters->c_attn, {0, A}, chunk_.sequences, h + skipped * ld, chunk_.count * ld,
+           block.qkv + skipped * ldq, chunk_.count * ldq, false);
   }
   if (plan_.rope || plan_.qk_norm_eps)
-    k_.qk_norm_rope(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, plan_.qk_norm_eps.value_or(0),
-                    acts.qk_rstd, rope_cos_, rope_sin_);
+    k_.qk_norm_rope(rows_, chunk_.count, 2 * plan_.n_head, plan_.head_size, block.qkv, ldq,
+                    plan_.qk_norm_eps.value_or(0), block.qk_rstd, rope_cos_, rope_sin_);
 }
 
 /// Softmax of scores times values, head by head: qkv (rows, 3 A) -> o (rows, A).
-void Forward::attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk) {
+void Forward::attention_over_windows(const BlockPass& block) {
   const long A = plan_.attention_width, ld = row_stride(3 * A);
-  for_each_head(acts, layer, chunk, [&](const Head& head) {
+  for_each_head(block, [&](const Head& head) {
     const long stride = row_stride(head.shape.end);
     k_.transpose(head.shape.end, plan_.head_size, head.q + A, ld, keys_, stride);
-    k_.attention(head.shape, head.q, {keys_, stride, k_.panel_width}, head.q + 2 * A, ld, acts.o + head.o,
+    k_.attention(head.shape, head.q, {keys_, stride, k_.panel_width}, head.q + 2 * A, ld, block.o + head.o,
                  head.softmax_stats, head.mask, head.first, scratch_);
   });
 }
 
 /// Attention over the cache, after storing the chunk's keys and values in it: o (sequences * queries, A).
-void Forward::attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries) {
+void Forward::attention_over_cache(const BlockPass& block, long queries) {
   const long A = plan_.attention_width, hs = plan_.head_size, ld = row_stride(3 * A), ldo = row_stride(A);
-  const long end = chunk.first + chunk.count;
+  const long end = chunk_.first + chunk_.count;
   const HeadShape shape{.begin = end - queries, .end = end, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale};
-  for (long s = 0; s < chunk.sequences; ++s)
+  for (long s = 0; s < chunk_.sequences; ++s)
     for (long h = 0; h < plan_.n_head; ++h) {
-      const float* const q = acts.qkv + s * chunk.count * ld + h * hs;
-      chunk.cache->store(layer, chunk.slots[s], h, chunk.position % plan_.block_size, chunk.count, q + A, q + 2 * A,
-                         ld);
+      const float* const q = block.qkv + s * chunk_.count * ld + h * hs;
+      chunk_.cache->store(block.layer, chunk_.slots[s], h, chunk_.position % plan_.block_size, chunk_.count, q + A,
+                          q + 2 * A, ld);
       if (queries > 0)
-        k_.attention(shape, q + (chunk.count - queries) * ld,
-                     {chunk.cache->keys(layer, chunk.slots[s], h), k_.panel_width, hs * k_.panel_width},
-                     chunk.cache->values(layer, chunk.slots[s], h), hs, acts.o + s * queries * ldo + h * hs,
-                     acts.softmax_stats, nullptr, 0, scratch_);
+        k_.attention(shape, q + (chunk_.count - queries) * ld,
+                     {chunk_.cache->keys(block.layer, chunk_.slots[s], h), k_.panel_width, hs * k_.panel_width},
+                     chunk_.cache->values(block.layer, chunk_.slots[s], h), hs, block.o + s * queries * ldo + h * hs,
+                     block.softmax_stats, nullptr, 0, scratch_);
     }
 }
 
 /// y (rows, A): every row is the mean of x over the row's window. This is attention without a mask and with equal
 /// weights, and in backward the gradient of its values.
-void Forward::window_means(const Chunk& chunk, const float* x, long ldx, float* y, long ldy) const {
-  const long A = plan_.attention_width, T = chunk.count;
-  for (long s = 0; s < chunk.sequences; ++s, x += T * ldx, y += T * ldy) {
+void Forward::window_means(const float* x, long ldx, float* y, long ldy) const {
+  const long A = plan_.attention_width, T = chunk_.count;
+  for (long s = 0; s < chunk_.sequences; ++s, x += T * ldx, y += T * ldy) {
     k_.broadcast_row(1, A, nullptr, y, ldy);
     k_.add_column_sums(T, A, x, ldx, y);
     for (long i = 0; i < A; ++i) y[i] /= static_cast<float>(T);
@@ -313,91 +310,88 @@ void Forward::window_means(const Chunk& chunk, const float* x, long ldx, float* 
 }
 
 /// o = heads(conv(norm(x))) for the last `queries` positions of each sequence.
-void Forward::attention(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
-                        long queries) {
+void Forward::attention(const BlockPass& block, long queries) {
   const long C = plan_.n_embd, A = plan_.attention_width;
   if (plan_.norm_first()) {
-    normalise(block.ln_1, acts.x, acts.ln_1, acts.ln_1_stats);
-    made(Made::norm_1, layer, acts.ln_1, C);
+    normalise(block.parameters->ln_1, block.x, block.ln_1, block.ln_1_stats);
+    made(Made::norm_1, block.layer, block.ln_1, C);
   }
-  convolve(block.conv_1, layer, Place::attention, chunk, acts.ln_1, acts.conv_1);
-  if (block.conv_1.exists()) made(Made::conv_1, layer, acts.conv_1, C);
-  project_qkv(block, acts, chunk, queries);
-  made(Made::qkv, layer, acts.qkv, 3 * A);
-  if (chunk.cache != nullptr)
-    attention_over_cache(acts, layer, chunk, queries);
+  convolve(block.parameters->conv_1, block.layer, Place::attention, block.ln_1, block.conv_1);
+  if (block.parameters->conv_1.exists()) made(Made::conv_1, block.layer, block.conv_1, C);
+  project_qkv(block, queries);
+  made(Made::qkv, block.layer, block.qkv, 3 * A);
+  if (chunk_.cache != nullptr)
+    attention_over_cache(block, queries);
   else if (plan_.causal)
-    attention_over_windows(acts, layer, chunk);
+    attention_over_windows(block);
   else
-    window_means(chunk, acts.qkv + 2 * A, row_stride(3 * A), acts.o, row_stride(A));
-  made(Made::attended, layer, acts.o, A);
+    window_means(block.qkv + 2 * A, row_stride(3 * A), block.o, row_stride(A));
+  made(Made::attended, block.layer, block.o, A);
 }
 
 /// x_mid = x + dropout(c_proj(o)); without a residual stream, x_mid = dropout(c_proj(o)). Then, for post-norm, the
 /// norm.
-void Forward::attention_output(const BlockParameters& block, const BlockActivations& acts, long layer,
-                               const Chunk& chunk) const {
+void Forward::attention_output(const BlockPass& block) const {
   const long C = plan_.n_embd, ld = row_stride(C);
-  if (acts.x_mid != acts.x) k_.copy(rows_, C, acts.x, ld, acts.x_mid, ld);
-  add_branch(block.c_proj, Place::attention_output, layer, chunk, acts.o, acts.x_mid);
-  normalise_sum(block.ln_1, acts.x_mid, acts.sum_1, acts.ln_1_stats);
-  made(Made::after_attention, layer, acts.x_mid, C);
+  if (block.x_mid != block.x) k_.copy(rows_, C, block.x, ld, block.x_mid, ld);
+  add_branch(block.parameters->c_proj, Place::attention_output, block.layer, block.o, block.x_mid);
+  normalise_sum(block.parameters->ln_1, block.x_mid, block.sum_1, block.ln_1_stats);
+  made(Made::after_attention, block.layer, block.x_mid, C);
 }
 
 /// next = x_mid + dropout(c_proj(f(c_fc(conv(norm(x_mid)))))), and then, for post-norm, the norm.
-void Forward::mlp(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
-                  float* next) {
+void Forward::mlp(const BlockPass& block, float* next) {
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
-  if (next != acts.x_mid) k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
+  if (next != block.x_mid) k_.copy(rows_, C, block.x_mid, ldc, next, ldc);
   if (!plan_.feed_forward) return;
   if (plan_.norm_first()) {
-    normalise(block.ln_2, acts.x_mid, acts.ln_2, acts.ln_2_stats);
-    made(Made::norm_2, layer, acts.ln_2, C);
+    normalise(block.parameters->ln_2, block.x_mid, block.ln_2, block.ln_2_stats);
+    made(Made::norm_2, block.layer, block.ln_2, C);
   }
-  convolve(block.conv_2, layer, Place::mlp, chunk, acts.ln_2, acts.conv_2);
-  if (block.conv_2.exists()) made(Made::conv_2, layer, acts.conv_2, C);
-  linear(block.c_fc, acts.conv_2, acts.fc, false);
+  convolve(block.parameters->conv_2, block.layer, Place::mlp, block.ln_2, block.conv_2);
+  if (block.parameters->conv_2.exists()) made(Made::conv_2, block.layer, block.conv_2, C);
+  linear(block.parameters->c_fc, block.conv_2, block.fc, false);
   if (plan_.swiglu) {
-    linear(block.c_gate, acts.conv_2, acts.gate, false);
-    k_.swiglu(rows_, H, acts.fc, acts.gate, ldh, acts.hidden, ldh);
+    linear(block.parameters->c_gate, block.conv_2, block.gate, false);
+    k_.swiglu(rows_, H, block.fc, block.gate, ldh, block.hidden, ldh);
   } else {
-    k_.activation(plan_.activation, rows_, H, acts.fc, ldh, acts.hidden, ldh);
+    k_.activation(plan_.activation, rows_, H, block.fc, ldh, block.hidden, ldh);
   }
-  made(Made::hidden, layer, acts.hidden, H);
-  add_branch(block.mlp_proj, Place::mlp, layer, chunk, acts.hidden, next);
-  normalise_sum(block.ln_2, next, acts.sum_2, acts.ln_2_stats);
-  made(Made::block, layer, next, C);
+  made(Made::hidden, block.layer, block.hidden, H);
+  add_branch(block.parameters->mlp_proj, Place::mlp, block.layer, block.hidden, next);
+  normalise_sum(block.parameters->ln_2, next, block.sum_2, block.ln_2_stats);
+  made(Made::block, block.layer, next, C);
 }
 
 // ---- the whole model
 
 /// From now on, computes only the last position of each sequence, whose rows of x become its first rows.
-void Forward::keep_last(const Chunk& chunk, float* x) {
-  const long C = plan_.n_embd, ld = row_stride(C), count = rows_ / chunk.sequences;
-  for (long s = 0; s < chunk.sequences && count > 1; ++s)
+void Forward::keep_last(float* x) {
+  const long C = plan_.n_embd, ld = row_stride(C), count = rows_ / chunk_.sequences;
+  for (long s = 0; s < chunk_.sequences && count > 1; ++s)
     k_.copy(1, C, x + ((s + 1) * count - 1) * ld, ld, x + s * ld, ld);
-  rows_ = chunk.sequences;
+  rows_ = chunk_.sequences;
 }
 
 void Forward::forward(const Chunk& chunk) {
+  chunk_ = chunk;
   rows_ = chunk.sequences * chunk.count;
-  find_rotations(chunk);
-  embed(chunk);
-  for (long layer = 0; layer < plan_.n_layer; ++layer) {
-    const auto at = static_cast<std::size_t>(layer);
-    const BlockParameters& block = plan_.blocks[at];
-    const BlockActivations& acts = acts_[at];
+  find_rotations();
+  embed();
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    const BlockPass& block = blocks_[layer];
+    const bool last = layer + 1 == blocks_.size();
     // The last layer computes only wanted rows, unless its convolution also reads the positions before them.
-    const bool all = chunk.wanted == Wanted::all || layer + 1 < plan_.n_layer || block.conv_2.exists();
+    const bool all = chunk.wanted == Wanted::all || !last || block.parameters->conv_2.exists();
     const long queries = all ? chunk.count : chunk.wanted == Wanted::last ? 1 : 0;
-    attention(block, acts, layer, chunk, queries);
+    attention(block, queries);
     if (queries == 0) return;
-    if (!all) keep_last(chunk, acts.x);
-    attention_output(block, acts, layer, chunk);
-    mlp(block, acts, layer, chunk, at + 1 < acts_.size() ? acts_[at + 1].x : x_last_);
+    if (!all) keep_last(block.x);
+    attention_output(block);
+    mlp(block, last ? x_last_ : blocks_[layer + 1].x);
   }
   if (chunk.wanted == Wanted::none) return;
-  if (chunk.wanted == Wanted::last) keep_last(chunk, x_last_);
+  if (chunk.wanted == Wanted::last) keep_last(x_last_);
   if (plan_.final_norm) {
     normalise(plan_.ln_f, x_last_, ln_f_, ln_f_stats_);
     made(Made::final_norm, 0, ln_f_, plan_.n_embd);
@@ -407,7 +401,6 @@ void Forward::forward(const Chunk& chunk) {
 }
 
 void Forward::run(const Chunk& chunk) {
-  helpers_ = chunk.helpers;
   for (long s = 0; s < chunk.sequences; ++s)
     std::copy_n(chunk.cache->tokens(chunk.slots[s]) + chunk.first, chunk.count, inputs_.data() + s * chunk.count);
   stretches_.clear();

@@ -67,9 +67,11 @@ struct Stretch {
   long sequence, row, rows;
 };
 
-/// The activations of one block, stored for backward. In inference x_mid is x. Without norms before the sublayers ln_1
-/// is x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
-struct BlockActivations {
+/// One block of a pass: its parameters and activations, which are stored for backward. In inference x_mid is x. Without
+/// norms before the sublayers ln_1 is x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
+struct BlockPass {
+  const BlockParameters* parameters;
+  long layer;
   float *x, *ln_1, *ln_1_stats;      ///< (rows, C), (rows, C), (rows, 2)
   float *conv_1, *conv_2;            ///< (rows, C): inputs of attention and of the feed-forward layer
   float *qkv, *qk_rstd;              ///< (rows, 3 A) after norm and rotation, (rows, 2 nh)
@@ -135,7 +137,7 @@ class Forward {
         for_backward_(for_backward),
         beyond_{.frequencies = plan.rotations.frequencies} {}
   virtual void allocate_buffers(BumpAllocator& memory);
-  /// Runs a chunk: inputs_ -> logits.
+  /// Runs a chunk, the current one from now on: inputs_ -> logits.
   void forward(const Chunk& chunk);
   /// Number of sequences per chunk; the chunks of a slice differ in size as little as possible.
   static std::int64_t sequences_at_once(std::int64_t count, std::int64_t T);
@@ -170,17 +172,17 @@ class Forward {
     std::uint64_t first;      ///< element of the mask
     long qkv, o;              ///< offsets in buffers with the layout of qkv and of o
   };
-  /// Calls body(head) for every head of every stretch in a chunk of whole windows.
+  /// Calls body(head) for every head of every stretch in the current chunk of whole windows.
   template <class Body>
-  void for_each_head(const BlockActivations& acts, long layer, const Chunk& chunk, const Body& body) const {
-    const long hs = plan_.head_size, T = chunk.count, ld = row_stride(3 * plan_.attention_width),
+  void for_each_head(const BlockPass& block, const Body& body) const {
+    const long hs = plan_.head_size, T = chunk_.count, ld = row_stride(3 * plan_.attention_width),
                ldo = row_stride(plan_.attention_width);
-    const bool masked = drops(Place::attention, chunk);
-    const DropoutMask mask = masked ? mask_of(Place::attention, layer, chunk) : DropoutMask{};
+    const bool masked = drops(Place::attention);
+    const DropoutMask mask = masked ? mask_of(Place::attention, block.layer) : DropoutMask{};
     for (const Stretch& stretch : stretches_)
       for (long h = 0; h < plan_.n_head; ++h) {
         const long qkv = stretch.row * ld + h * hs, before = stretch.row - stretch.sequence * T;
-        const std::int64_t head = (chunk.first_sequence + stretch.sequence) * plan_.n_head + h;
+        const std::int64_t head = (chunk_.first_sequence + stretch.sequence) * plan_.n_head + h;
         body(Head{.shape = {.begin = 0,
                             .end = stretch.rows,
                             .hs = hs,
@@ -188,8 +190,8 @@ class Forward {
                             .ldo = ldo,
                             .mask_ld = T,
                             .scale = plan_.score_scale},
-                  .q = acts.qkv + qkv,
-                  .softmax_stats = acts.softmax_stats + ((stretch.sequence * plan_.n_head + h) * T + before) * 2,
+                  .q = block.qkv + qkv,
+                  .softmax_stats = block.softmax_stats + ((stretch.sequence * plan_.n_head + h) * T + before) * 2,
                   .mask = masked ? &mask : nullptr,
                   .first = static_cast<std::uint64_t>(head * T * T + before * (T + 1)),
                   .qkv = qkv,
@@ -203,21 +205,22 @@ class Forward {
   }
   void matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
               bool add) const;
-  bool drops(Place place, const Chunk& chunk) const { return chunk.seed && plan_.dropout.rate(place) > 0; }
-  DropoutMask mask_of(Place place, long layer, const Chunk& chunk) const;
-  void dropout(Place place, long layer, const Chunk& chunk, float* x) const;
-  void window_means(const Chunk& chunk, const float* x, long ldx, float* y, long ldy) const;
+  bool drops(Place place) const { return chunk_.seed && plan_.dropout.rate(place) > 0; }
+  DropoutMask mask_of(Place place, long layer) const;
+  void dropout(Place place, long layer, float* x) const;
+  void window_means(const float* x, long ldx, float* y, long ldy) const;
   const float* value(const Parameter& p) const { return p.at(weights_.values); }
 
   const Plan& plan_;
   const ModelWeights& weights_;
   const Kernels& k_;
   const bool for_backward_;
-  std::int64_t max_rows_ = 0, max_T_ = 0;         ///< maximum of a chunk, as prepared
-  long rows_ = 0;                                 ///< rows of the current chunk that are still computed
-  std::vector<std::int64_t> inputs_, targets_;    ///< (rows): ids of the current chunk
-  std::vector<Stretch> stretches_;                ///< of the rows of the current chunk
-  std::vector<BlockActivations> acts_;            ///< one per block
+  std::int64_t max_rows_ = 0, max_T_ = 0;       ///< maximum of a chunk, as prepared
+  Chunk chunk_;                                 ///< the current chunk
+  long rows_ = 0;                               ///< rows of the current chunk that are still computed
+  std::vector<std::int64_t> inputs_, targets_;  ///< (rows): ids of the current chunk
+  std::vector<Stretch> stretches_;              ///< of the rows of the current chunk
+  std::vector<BlockPass> blocks_;
   Bf16* x_bf16_ = nullptr;                        ///< input of a linear layer, rounded
   float *x_first_ = nullptr, *x_last_ = nullptr;  ///< (rows, C): input of the first block, output of the last
   float *ln_f_ = nullptr, *ln_f_stats_ = nullptr;
@@ -232,25 +235,22 @@ class Forward {
   };
 
   void prepare_rows(std::int64_t rows, std::int64_t T);
-  void find_rotations(const Chunk& chunk);
-  void embed(const Chunk& chunk);
-  void project_qkv(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk, long queries) const;
-  void attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk);
-  void attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
-  void attention(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk,
-                 long queries);
-  void attention_output(const BlockParameters& block, const BlockActivations& acts, long layer,
-                        const Chunk& chunk) const;
-  void mlp(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk, float* next);
-  void keep_last(const Chunk& chunk, float* x);
-  void convolve(const Parameter& weight, long layer, Place place, const Chunk& chunk, const float* x, float* y);
+  void find_rotations();
+  void embed();
+  void project_qkv(const BlockPass& block, long queries) const;
+  void attention_over_windows(const BlockPass& block);
+  void attention_over_cache(const BlockPass& block, long queries);
+  void attention(const BlockPass& block, long queries);
+  void attention_output(const BlockPass& block) const;
+  void mlp(const BlockPass& block, float* next);
+  void keep_last(float* x);
+  void convolve(const Parameter& weight, long layer, Place place, const float* x, float* y);
   void normalise(const NormParameters& norm, const float* x, float* y, float* stats) const;
   void normalise_sum(const NormParameters& norm, float* x, float* sum, float* stats) const;
   void linear(const LinearParameters& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
               bool add) const;
   void linear(const LinearParameters& layer, const float* x, float* y, bool add) const;
-  void add_branch(const LinearParameters& end, Place place, long layer, const Chunk& chunk, const float* h,
-                  float* x) const;
+  void add_branch(const LinearParameters& end, Place place, long layer, const float* h, float* x) const;
   void made(Made what, long layer, const float* values, long width) const {
     if (observer_ != nullptr) (*observer_)(what, layer, {values, rows_, width, row_stride(width)});
   }
@@ -260,7 +260,6 @@ class Forward {
   float* conv_rows_ = nullptr;  ///< (taps - 1 + rows, C): tokens before a chunk, and the chunk's own
   RopeAngles beyond_;           ///< of a chunk with positions beyond the plan's table
   const Observer* observer_ = nullptr;
-  ThreadTeam* helpers_ = nullptr;  ///< of the current chunk
 };
 
 /// A model ready to compute: its packed weights, and one forward pass per thread.

@@ -1,6 +1,7 @@
 #include "engine/cpu/forward_backward.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace chargpt::cpu {
 
@@ -25,11 +26,11 @@ void ForwardBackward::allocate_buffers(BumpAllocator& memory) {
 // ---- layers
 
 /// The gradient of the output of a branch before its dropout: dx times the mask.
-const float* ForwardBackward::branch_gradient(Place place, long layer, const Chunk& chunk) const {
-  if (!drops(place, chunk)) return dx_;
+const float* ForwardBackward::branch_gradient(Place place, long layer) const {
+  if (!drops(place)) return dx_;
   const long ld = row_stride(plan_.n_embd);
   k_.copy(rows_, plan_.n_embd, dx_, ld, branch_, ld);
-  dropout(place, layer, chunk, branch_);
+  dropout(place, layer, branch_);
   return branch_;
 }
 
@@ -89,9 +90,9 @@ void ForwardBackward::add_sublayer_backward(const NormParameters& norm, const fl
   (plan_.residual ? k_.add : k_.copy)(rows_, plan_.n_embd, dy, ld, dx_, ld);
 }
 
-void ForwardBackward::embed_backward(const Chunk& chunk) {
+void ForwardBackward::embed_backward() {
   const long C = plan_.n_embd, ld = row_stride(C);
-  dropout(Place::embedding, 0, chunk, dx_);
+  dropout(Place::embedding, 0, dx_);
   float* const tokens = gradient(plan_.wte);
   float* const positions = gradient(plan_.wpe);
   for (long r = 0; r < rows_; ++r) k_.add(1, C, dx_ + r * ld, ld, tokens + inputs_[static_cast<std::size_t>(r)] * C, C);
@@ -99,79 +100,76 @@ void ForwardBackward::embed_backward(const Chunk& chunk) {
     for (const Stretch& stretch : stretches_) k_.add(stretch.rows, C, dx_ + stretch.row * ld, ld, positions, C);
 }
 
-void ForwardBackward::attention_heads_backward(const BlockActivations& acts, long layer, const Chunk& chunk) {
+void ForwardBackward::attention_heads_backward(const BlockPass& block) {
   const long A = plan_.attention_width;
-  for_each_head(acts, layer, chunk, [&](const Head& head) {
+  for_each_head(block, [&](const Head& head) {
     float* const dq = dqkv_ + head.qkv;
-    k_.attention_backward(head.shape, head.q, head.q + A, head.q + 2 * A, acts.o + head.o, head.softmax_stats,
+    k_.attention_backward(head.shape, head.q, head.q + A, head.q + 2 * A, block.o + head.o, head.softmax_stats,
                           do_ + head.o, dq, dq + A, dq + 2 * A, head.shape.ld, head.mask, head.first, scratch_);
   });
 }
 
 /// dnormed_ = the gradient of the input of queries, keys and values.
-void ForwardBackward::qkv_backward(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk) {
+void ForwardBackward::qkv_backward(const BlockPass& block) {
   const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldq = row_stride(3 * A);
   if (plan_.qkv_source == QkvSource::projected) {
-    k_.qk_norm_rope_backward(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
+    k_.qk_norm_rope_backward(rows_, chunk_.count, 2 * plan_.n_head, plan_.head_size, block.qkv, ldq, block.qk_rstd,
                              rope_cos_, rope_sin_, dqkv_, ldq);
-    return linear_backward(block.c_attn, acts.conv_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
+    return linear_backward(block.parameters->c_attn, block.conv_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
   }
   k_.copy(rows_, C, dqkv_ + 2 * A, ldq, dnormed_, ldc);
   if (plan_.qkv_source == QkvSource::uniform) return;
   for (const long part : {0L, A}) k_.add(rows_, C, dqkv_ + part, ldq, dnormed_, ldc);
 }
 
-void ForwardBackward::attention_block_backward(const BlockParameters& block, const BlockActivations& acts, long layer,
-                                               const Chunk& chunk) {
+void ForwardBackward::attention_block_backward(const BlockPass& block) {
   const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldo = row_stride(A);
-  if (plan_.post_norm) norm_backward(block.ln_1, acts.sum_1, acts.ln_1_stats);
-  const float* const branch = branch_gradient(Place::attention_output, layer, chunk);
-  if (block.c_proj.out > 0)
-    linear_backward(block.c_proj, acts.o, ldo, branch, ldc, do_, ldo, false);
+  if (plan_.post_norm) norm_backward(block.parameters->ln_1, block.sum_1, block.ln_1_stats);
+  const float* const branch = branch_gradient(Place::attention_output, block.layer);
+  if (block.parameters->c_proj.out > 0)
+    linear_backward(block.parameters->c_proj, block.o, ldo, branch, ldc, do_, ldo, false);
   else
     k_.copy(rows_, C, branch, ldc, do_, ldo);
   if (plan_.causal)
-    attention_heads_backward(acts, layer, chunk);
+    attention_heads_backward(block);
   else
-    window_means(chunk, do_, ldo, dqkv_ + 2 * A, row_stride(3 * A));
-  qkv_backward(block, acts, chunk);
-  const float* const dln_1 = convolution_backward(block.conv_1, acts.ln_1);
-  add_sublayer_backward(block.ln_1, acts.x, acts.ln_1_stats, dln_1);
+    window_means(do_, ldo, dqkv_ + 2 * A, row_stride(3 * A));
+  qkv_backward(block);
+  const float* const dln_1 = convolution_backward(block.parameters->conv_1, block.ln_1);
+  add_sublayer_backward(block.parameters->ln_1, block.x, block.ln_1_stats, dln_1);
 }
 
-void ForwardBackward::mlp_block_backward(const BlockParameters& block, const BlockActivations& acts, long layer,
-                                         const Chunk& chunk) {
+void ForwardBackward::mlp_block_backward(const BlockPass& block) {
   if (!plan_.feed_forward) return;
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
-  if (plan_.post_norm) norm_backward(block.ln_2, acts.sum_2, acts.ln_2_stats);
-  const float* const branch = branch_gradient(Place::mlp, layer, chunk);
-  linear_backward(block.mlp_proj, acts.hidden, ldh, branch, ldc, dhidden_, ldh, false);
+  if (plan_.post_norm) norm_backward(block.parameters->ln_2, block.sum_2, block.ln_2_stats);
+  const float* const branch = branch_gradient(Place::mlp, block.layer);
+  linear_backward(block.parameters->mlp_proj, block.hidden, ldh, branch, ldc, dhidden_, ldh, false);
   // The forward pass stored the derivatives of the hidden values by fc and by the gate in these buffers.
   if (plan_.swiglu) {
     k_.copy(rows_, H, dhidden_, ldh, dgate_, ldh);
-    k_.multiply(rows_, H, acts.gate, ldh, dgate_, ldh);
+    k_.multiply(rows_, H, block.gate, ldh, dgate_, ldh);
   }
-  k_.multiply(rows_, H, acts.fc, ldh, dhidden_, ldh);
-  linear_backward(block.c_fc, acts.conv_2, ldc, dhidden_, ldh, dnormed_, ldc, false);
-  if (plan_.swiglu) linear_backward(block.c_gate, acts.conv_2, ldc, dgate_, ldh, dnormed_, ldc, true);
-  const float* const dln_2 = convolution_backward(block.conv_2, acts.ln_2);
-  add_sublayer_backward(block.ln_2, acts.x_mid, acts.ln_2_stats, dln_2);
+  k_.multiply(rows_, H, block.fc, ldh, dhidden_, ldh);
+  linear_backward(block.parameters->c_fc, block.conv_2, ldc, dhidden_, ldh, dnormed_, ldc, false);
+  if (plan_.swiglu) linear_backward(block.parameters->c_gate, block.conv_2, ldc, dgate_, ldh, dnormed_, ldc, true);
+  const float* const dln_2 = convolution_backward(block.parameters->conv_2, block.ln_2);
+  add_sublayer_backward(block.parameters->ln_2, block.x_mid, block.ln_2_stats, dln_2);
 }
 
 // ---- the whole model
 
 /// logits_ contains its gradient (see cross_entropy). dx_ is the gradient of the residual stream; each block adds the
 /// gradient of its branch.
-void ForwardBackward::backward(const Chunk& chunk) {
+void ForwardBackward::backward() {
   const long ld = row_stride(plan_.n_embd);
   linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), dx_, ld, false);
   if (plan_.final_norm) norm_backward(plan_.ln_f, x_last_, ln_f_stats_);
-  for (long layer = plan_.n_layer - 1; layer >= 0; --layer) {
-    const auto at = static_cast<std::size_t>(layer);
-    mlp_block_backward(plan_.blocks[at], acts_[at], layer, chunk);
-    attention_block_backward(plan_.blocks[at], acts_[at], layer, chunk);
+  for (const BlockPass& block : std::views::reverse(blocks_)) {
+    mlp_block_backward(block);
+    attention_block_backward(block);
   }
-  embed_backward(chunk);
+  embed_backward();
   has_gradients_ = true;
 }
 
@@ -197,7 +195,7 @@ double ForwardBackward::run(const BatchSlice& slice, float* losses, float* logit
                      slice.scale * slice.soft_weight, logits_, row_stride(V));
     for (long r = 0; r < rows_; ++r) total += static_cast<double>(losses_[r]);
     if (losses != nullptr) std::copy_n(losses_, rows_, losses + first * slice.windows.T);
-    backward(chunk);
+    backward();
   });
   return total;
 }

@@ -25,22 +25,21 @@ class ForwardBackward : private Forward {
  private:
   void allocate_buffers(BumpAllocator& memory) override;
 
-  void backward(const Chunk& chunk);
-  void embed_backward(const Chunk& chunk);
-  void attention_block_backward(const BlockParameters& block, const BlockActivations& acts, long layer,
-                                const Chunk& chunk);
-  void mlp_block_backward(const BlockParameters& block, const BlockActivations& acts, long layer, const Chunk& chunk);
-  void attention_heads_backward(const BlockActivations& acts, long layer, const Chunk& chunk);
+  void backward();
+  void embed_backward();
+  void attention_block_backward(const BlockPass& block);
+  void mlp_block_backward(const BlockPass& block);
+  void attention_heads_backward(const BlockPass& block);
 
   const float* convolution_backward(const Parameter& weight, const float* x);
-  void qkv_backward(const BlockParameters& block, const BlockActivations& acts, const Chunk& chunk);
+  void qkv_backward(const BlockPass& block);
   void norm_backward(const NormParameters& norm, const float* x, const float* stats);
   void add_norm_backward(const NormParameters& norm, const float* x, const float* stats, const float* dy);
   void add_sublayer_backward(const NormParameters& norm, const float* x, const float* stats, const float* dy);
   void weight_backward(long out, long in, const float* dy, long lddy, const float* x, long ldx, float* dw) const;
   void linear_backward(const LinearParameters& layer, const float* x, long ldx, const float* dy, long lddy, float* dx,
                        long lddx, bool add);
-  const float* branch_gradient(Place place, long layer, const Chunk& chunk) const;
+  const float* branch_gradient(Place place, long layer) const;
 
   float* gradient(const Parameter& p) const { return p.at(gradients_); }
 
