@@ -11,10 +11,9 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr __mmask16 all_lanes = 0xffff;
-
+/// Lanes 0 to count - 1; all or none if there are not so many.
 inline __mmask16 first_lanes(long count) {
-  return count >= lanes ? all_lanes : static_cast<__mmask16>((1U << count) - 1);
+  return static_cast<__mmask16>(count >= lanes ? 0xffff : count > 0 ? (1U << count) - 1 : 0);
 }
 
 using Uint16Vector = std::uint16_t __attribute__((vector_size(lanes * sizeof(std::uint16_t))));
@@ -37,7 +36,7 @@ void to_bf16(long rows, long width, const float* x, long ldx, Bf16* y, long ldy)
 void to_vnni_row(long width, const float* x, const float* below, Bf16* y) {
   const long filled = (width + panel_width - 1) / panel_width * panel_width;
   for (long i = 0; i < filled; i += lanes) {
-    const __mmask16 read = width > i ? first_lanes(width - i) : static_cast<__mmask16>(0);
+    const __mmask16 read = first_lanes(width - i);
     Uint32Vector pairs = rounded(x + i, read);
     if (below != nullptr) pairs |= rounded(below + i, read) << 16;
     _mm512_storeu_si512(y + 2 * i, (__m512i)pairs);
@@ -54,8 +53,7 @@ void pack_transposed(long K, long columns, const float* w, Bf16* to) {
     float pairs[lanes * lanes];  // 16 pairs of each row of W
     for (long n = 0; n < lanes; ++n) {
       const long left = n < columns ? K - k : 0;
-      const __mmask16 low = left > 0 ? first_lanes(left) : static_cast<__mmask16>(0);
-      const __mmask16 high = left > lanes ? first_lanes(left - lanes) : static_cast<__mmask16>(0);
+      const __mmask16 low = first_lanes(left), high = first_lanes(left - lanes);
       const float* const row = w + (n < columns ? n * K + k : 0);
       const auto two =
           (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high, row + lanes), _mm512_maskz_loadu_ps(low, row));
@@ -121,8 +119,7 @@ void matmul_tile(long depth, const Bf16* a, long lda, const Bf16* b, long ldb, f
       b += ldb;
     }
   }
-  const __mmask16 written[2] = {first_lanes(columns),
-                                columns > lanes ? first_lanes(columns - lanes) : static_cast<__mmask16>(0)};
+  const __mmask16 written[2] = {first_lanes(columns), first_lanes(columns - lanes)};
 #pragma GCC unroll 16
   for (int m = 0; m < Rows; ++m)
 #pragma GCC unroll 2

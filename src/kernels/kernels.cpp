@@ -80,12 +80,8 @@ std::vector<const Kernels*> kernels_up_to(InstructionSet widest) {
   return all;
 }
 
-std::vector<const Kernels*> all_kernels() {
-  return kernels_up_to(instruction_set());
-}
-
 const Kernels& kernels() {
-  static const Kernels& widest = *all_kernels().front();
+  static const Kernels& widest = *kernels_up_to(instruction_set()).front();
   return widest;
 }
 

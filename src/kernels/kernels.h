@@ -90,7 +90,5 @@ extern const Bf16Kernels* const bf16_kernels_avx512;  ///< AVX512_BF16
 const Kernels& kernels();
 /// All kernels of this build up to `widest`, which this processor must support; the widest first.
 std::vector<const Kernels*> kernels_up_to(InstructionSet widest);
-/// All kernels up to instruction_set(), the widest first: for tests.
-std::vector<const Kernels*> all_kernels();
 
 }  // namespace chargpt::cpu
