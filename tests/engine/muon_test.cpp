@@ -146,7 +146,7 @@ TEST_CASE("threads change no bit of an update by Muon") {
 
 TEST_CASE("a gradient of zeros moves nothing") {
   TinyArena arena(muon_config(0.1, 0, 0.95, GENERATE(UpdateRule::muon, UpdateRule::muon_rows)));
-  arena.zero_gradients();
+  std::ranges::fill(arena.gradients.all(), 0.0F);
   const ArenaCopy before(arena);
   update(arena, {});
   CHECK(equal(arena.values, before.values));

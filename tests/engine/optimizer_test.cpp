@@ -49,7 +49,7 @@ TEST_CASE("three updates are those of torch.optim.AdamW, with decay and scaled g
 TEST_CASE("an epsilon of 0 leaves weights without a gradient, and padding, as they are") {
   const TrainConfig train{.weight_decay = 0, .adam_eps = 0};
   TinyArena arena(train);
-  arena.zero_gradients();
+  std::ranges::fill(arena.gradients.all(), 0.0F);
   const ArenaCopy before(arena);
   update(arena, update_context(train, 0, 1));
   CHECK(equal(arena.values, before.values));

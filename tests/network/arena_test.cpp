@@ -99,7 +99,7 @@ TEST_CASE("muon takes the matrices that its pattern matches and leaves the rest 
 }
 
 TEST_CASE_METHOD(TinyArena, "the gradient norm is over all groups") {
-  zero_gradients();
+  std::ranges::fill(gradients.all(), 0.0F);
   CHECK(gradient_norm() == 0);
   gradients.data()[groups()[0].begin] = 3;
   gradients.data()[groups()[1].begin] = 4;

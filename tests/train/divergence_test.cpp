@@ -1,6 +1,8 @@
 // Runs that diverge end with a diagnosis.
 #include "train/divergence.h"
 
+#include <algorithm>
+
 #include "failure.h"
 #include "small_run.h"
 
@@ -33,7 +35,7 @@ TEST_CASE("gradient norms are named worst first") {
   SmallRun run(small_config());
   run.trainer.step();
   ParameterArena& arena = run.trainer.arena();
-  arena.zero_gradients();
+  std::ranges::fill(arena.gradients.all(), 0.0F);
   const std::vector<Parameter>& parameters = arena.parameters();
   const auto put = [&](std::size_t index, float a, float b) {
     const std::span<float> gradients = parameters[index].in(arena.gradients.data());

@@ -44,7 +44,7 @@ TEST_CASE("losses and gradients of two ranks are added, and an infinite sum of e
   SecondRank ranks;
   TinyArena arena;
   const auto whole = [&](float gradient, float other_gradient, double other_loss) {
-    arena.zero_gradients();
+    std::ranges::fill(arena.gradients.all(), 0.0F);
     arena.gradients.data()[0] = gradient;
     ranks.added = other_gradient;
     ranks.give<double>({other_loss});
