@@ -129,7 +129,8 @@ TEST_CASE_METHOD(Metrics, "resuming a run whose metrics are gone starts new ones
 }
 
 TEST_CASE("a full disk is an error that names the file") {
-  OutputFile full("/dev/full", OutputFile::Start::append);
-  CHECK(error_of([&] { full.write(std::string_view("row\n")); }) ==
-        Failure{ExitCode::io, "cannot write /dev/full: No space left on device; free some space"});
+  PatientFile full("/dev/full", {});
+  CHECK(error_of([&] { full.write("row\n"); }) ==
+        Failure{ExitCode::io,
+                "cannot write /dev/full: No space left on device; free some space, or choose another folder"});
 }

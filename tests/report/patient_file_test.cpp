@@ -1,5 +1,5 @@
 // Records that outlast a disk that is full for a while.
-#include "report/files/output_file.h"
+#include "report/files/patient_file.h"
 
 #include <sys/resource.h>
 
@@ -37,8 +37,7 @@ class FileSizeLimit {
 
 TEST_CASE_METHOD(TestFolder, "records wait while they cannot be written, and come in order, none twice, none lost") {
   std::vector<std::string> complaints;
-  PatientFile file(path() / "f", OutputFile::Start::fresh,
-                   [&](const std::string& line) { complaints.push_back(line); });
+  PatientFile file(path() / "f", [&](const std::string& line) { complaints.push_back(line); });
   file.write("one\n");
   {
     const FileSizeLimit limit(6);  // "two" breaks off after two of its four bytes
@@ -54,7 +53,7 @@ TEST_CASE_METHOD(TestFolder, "records wait while they cannot be written, and com
 
 TEST_CASE_METHOD(TestFolder, "each new failure is told once") {
   int complaints = 0;
-  PatientFile file(path() / "f", OutputFile::Start::fresh, [&](const std::string&) { ++complaints; });
+  PatientFile file(path() / "f", [&](const std::string&) { ++complaints; });
   for (int time = 1; time <= 2; ++time) {
     {
       const FileSizeLimit nothing_more(read_file(path() / "f").size());
@@ -68,7 +67,7 @@ TEST_CASE_METHOD(TestFolder, "each new failure is told once") {
 }
 
 TEST_CASE_METHOD(TestFolder, "where there is nobody to tell, a failure is an Error") {
-  PatientFile file(path() / "f", OutputFile::Start::fresh, {});
+  PatientFile file(path() / "f", {});
   const FileSizeLimit limit(1);
   CHECK_THROWS_AS(file.write("xy"), Error);
 }

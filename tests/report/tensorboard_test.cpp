@@ -86,7 +86,7 @@ TEST_CASE_METHOD(TestFolder, "two writers in the same second have a file each") 
   const std::vector<std::string> names = entries_of(path());
   CHECK(names.size() == 2);
   for (const std::string& name : names) {
-    CHECK_THAT(name, Catch::StartsWith("events.out.tfevents.1."));
+    CHECK_THAT(name, Catch::StartsWith("events.out.tfevents."));
     CHECK(read_file(path() / name) == version_record);
   }
 }

@@ -106,7 +106,7 @@ MetricsWriter::MetricsWriter(std::filesystem::path path, std::optional<std::int6
                              std::int64_t log_interval, Complaint complain)
     : log_interval_(log_interval),
       step_(resume_step.value_or(0)),
-      file_(cut_back(std::move(path), resume_step), OutputFile::Start::append, std::move(complain)) {}
+      file_(cut_back(std::move(path), resume_step), std::move(complain)) {}
 
 void MetricsWriter::on(const PlanEvent& event) {
   step_ = event.start_step;

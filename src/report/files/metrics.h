@@ -12,7 +12,7 @@
 
 #include "base/files.h"
 #include "report/events.h"
-#include "report/files/output_file.h"
+#include "report/files/patient_file.h"
 
 namespace chargpt {
 

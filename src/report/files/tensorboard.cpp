@@ -4,8 +4,10 @@
 #include <bit>
 #include <chrono>
 #include <cstdlib>
-#include <system_error>
 #include <utility>
+
+#include "base/files.h"
+#include "base/quote.h"
 
 namespace chargpt {
 namespace {
@@ -74,30 +76,21 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+constexpr std::string_view prefix = "events.out.tfevents.";
+
 /// The time in a file's name; 0 in other names.
 std::int64_t time_in(const std::string& name) {
-  constexpr std::string_view prefix = "events.out.tfevents.";
   constexpr std::int64_t most = 9'999'999'999;  // names get one more digit in the year 2286
   const std::int64_t time = name.starts_with(prefix) ? std::strtoll(name.c_str() + prefix.size(), nullptr, 10) : 0;
   return time <= most ? time : 0;
 }
 
-/// TensorBoard reads the files of a run in the order of their names: a new one comes after the existing ones, even if
-/// the clock was set back meanwhile.
-double time_after_all(const std::filesystem::path& run, double wall_time) {
-  std::error_code none;
-  std::int64_t newest = 0;
-  for (std::filesystem::directory_iterator at(run, none), end; !none && at != end; at.increment(none))
-    newest = std::max(newest, time_in(at->path().filename().string()));
-  return static_cast<double>(newest) > wall_time ? static_cast<double>(newest + 1) : wall_time;
-}
-
-std::filesystem::path new_file_in(const std::filesystem::path& run, double wall_time) {
-  const std::string name = "events.out.tfevents." + std::to_string(static_cast<std::int64_t>(wall_time)) + ".chargpt";
-  std::filesystem::path path = run / name;
-  for (int i = 2; std::filesystem::exists(std::filesystem::symlink_status(path)); ++i)
-    path = run / (name + "." + std::to_string(i));
-  return path;
+/// TensorBoard reads the files of a run in the order of their names. So the time in a new name is above those in the
+/// existing names, even within one second or after the clock was set back.
+fs::path new_file_in(const fs::path& run, double wall_time) {
+  auto time = static_cast<std::int64_t>(wall_time);
+  for (const std::string& name : entries_of(run)) time = std::max(time, time_in(name) + 1);
+  return run / line_of(prefix, time, ".chargpt");
 }
 
 }  // namespace
@@ -115,7 +108,7 @@ TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& run, std::opti
                                      std::int64_t log_interval, Clock clock, Complaint complain)
     : log_interval_(log_interval),
       clock_(clock ? std::move(clock) : seconds_since_1970),
-      file_(new_file_in(run, time_after_all(run, clock_())), OutputFile::Start::fresh, std::move(complain)) {
+      file_(new_file_in(run, clock_()), std::move(complain)) {
   file_.write(record(event(clock_(), 0, bytes(3, "brain.Event:2"))));
   if (!resume_step) return;
   const std::string session_start = bytes(7, integer(1, 1));  // SessionLog.status = START

@@ -1,7 +1,6 @@
-// RUN/events.out.tfevents.SECONDS.chargpt (or ".2", … if that name is taken): metrics of a run for TensorBoard,
-// written without its libraries. Format: records of (length u64, masked CRC-32C of the length, a protobuf Event, masked
-// CRC-32C of it), little-endian. Source: TensorFlow, core/lib/io/record_writer, core/util/event.proto,
-// core/framework/summary.proto (field numbers).
+// RUN/events.out.tfevents.SECONDS.chargpt: metrics of a run for TensorBoard, written without its libraries. Format:
+// records of (length u64, masked CRC-32C of the length, a protobuf Event, masked CRC-32C of it), little-endian. Source:
+// TensorFlow, core/lib/io/record_writer, core/util/event.proto, core/framework/summary.proto (field numbers).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 #include <string_view>
 
 #include "report/events.h"
-#include "report/files/output_file.h"
+#include "report/files/patient_file.h"
 
 namespace chargpt {
 
