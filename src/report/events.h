@@ -68,6 +68,7 @@ struct SampleEvent {
 
 struct NoticeEvent {
   std::string line;
+  std::int64_t step = 0;
 };
 
 /// Progress of long work; emitted several times a second, first with part 0.

@@ -56,7 +56,7 @@ class EventEmitter {
   void emit(const Event& event) const {
     for (const auto& listener : listeners_) listener->on(event);
   }
-  void notice(const std::string& line) const { emit(NoticeEvent{line}); }
+  void notice(const std::string& line) const { emit(NoticeEvent{line, progress_.step}); }
   /// Reports that `part` (0 to 1) of `what` is done.
   void work(std::string_view what, double part) const {
     emit(WorkEvent{.what = what, .part = part, .step = progress_.step, .seconds = clock_.seconds()});

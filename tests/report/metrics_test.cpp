@@ -57,7 +57,7 @@ TEST_CASE_METHOD(NewMetrics, "each event is one row, there when the call returns
                        .seconds = 2,
                        .training_seconds = 1.5});
   metrics.on(CheckpointEvent{1, "runs/a/checkpoints/step-00000001", true});
-  metrics.on(NoticeEvent{"a \"quoted\" line"});
+  metrics.on(NoticeEvent{"a \"quoted\" line", 1});
   const std::string all = rows();
   CHECK(
       all.substr(all.find('\n') + 1) ==
@@ -105,11 +105,11 @@ TEST_CASE_METHOD(Metrics, "resuming takes away the rows after the checkpoint and
   {
     MetricsWriter metrics(file);
     for (std::int64_t i = 1; i <= 5; ++i) metrics.on(step(i));
-    metrics.on(NoticeEvent{"after step 5"});
+    metrics.on(NoticeEvent{"after step 5", 5});
   }
   MetricsWriter metrics(file, 3);
   CHECK(steps() == std::vector<std::int64_t>{1, 2, 3});
-  metrics.on(NoticeEvent{"resumed"});
+  metrics.on(NoticeEvent{"resumed", 3});
   metrics.on(step(4));
   CHECK(steps() == std::vector<std::int64_t>{1, 2, 3, 3, 4});
 }

@@ -104,19 +104,15 @@ Ending ending_in_metrics(const std::filesystem::path& run) {
 
 MetricsWriter::MetricsWriter(std::filesystem::path path, std::optional<std::int64_t> resume_step,
                              std::int64_t log_interval, Complaint complain)
-    : log_interval_(log_interval),
-      step_(resume_step.value_or(0)),
-      file_(cut_back(std::move(path), resume_step), std::move(complain)) {}
+    : log_interval_(log_interval), file_(cut_back(std::move(path), resume_step), std::move(complain)) {}
 
 void MetricsWriter::on(const PlanEvent& event) {
-  step_ = event.start_step;
   Row row = {{"kind", "plan"}};
   row.update(to_json(event));
   file_.write(line(row));
 }
 
 void MetricsWriter::on(const StepEvent& event) {
-  step_ = event.step;
   if (event.step != 1 && event.step % log_interval_ != 0 && event.share < 1) return;
   Row row = {{"kind", "train"},      {"step", event.step},           {"loss", event.loss},
              {"lr", event.lr},       {"grad_norm", event.grad_norm}, {"tokens_per_second", event.tokens_per_second},
@@ -126,7 +122,6 @@ void MetricsWriter::on(const StepEvent& event) {
 }
 
 void MetricsWriter::on(const EvalEvent& event) {
-  step_ = event.step;
   Row row = {{"kind", "eval"},
              {"step", event.step},
              {"train_loss", figure(event.train_loss)},
@@ -142,17 +137,15 @@ void MetricsWriter::on(const EvalEvent& event) {
 }
 
 void MetricsWriter::on(const CheckpointEvent& event) {
-  step_ = event.step;
   file_.write(
       line({{"kind", "checkpoint"}, {"step", event.step}, {"path", event.path.string()}, {"best", event.best}}));
 }
 
 void MetricsWriter::on(const NoticeEvent& event) {
-  file_.write(line({{"kind", "notice"}, {"step", step_}, {"line", event.line}}));
+  file_.write(line({{"kind", "notice"}, {"step", event.step}, {"line", event.line}}));
 }
 
 void MetricsWriter::on(const EndEvent& event) {
-  step_ = event.step;
   file_.write(line({{"kind", "end"},
                     {"step", event.step},
                     {"ended", enum_name(event.ended)},

@@ -35,7 +35,6 @@ class MetricsWriter : public Listener {
 
  private:
   std::int64_t log_interval_;
-  std::int64_t step_ = 0;  ///< of the newest event; used for events without a step
   PatientFile file_;
 };
 
