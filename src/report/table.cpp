@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -11,10 +12,11 @@
 namespace chargpt {
 
 struct Table::Column {
+  std::vector<std::string> cells;  ///< the heading, then one of each row
+  bool figures = false;            ///< a cell is a number, and every other one too, or empty
   std::size_t width = 0, least = 0;
-  bool figures = true;  ///< every cell is a number, or empty
-  bool used = false;
-  bool shown = true;
+
+  std::span<const std::string> entries() const { return std::span(cells).subspan(1); }
 };
 
 namespace {
@@ -23,9 +25,13 @@ constexpr std::size_t widest_word = 20;  ///< longer words may be cut
 
 constexpr std::size_t widest_figure = 15;  ///< "1.4961 ± 0.0051", "1 min 50 s"; longer cells wrap between words
 
+bool is_absent(const std::string& cell) {
+  return cell.empty() || cell == missing;
+}
+
 /// Whether a cell starts like a number ("-1.5", "45.2k", "99 %", "±0.01", "≈1.49") or has no value.
 bool is_figure(const std::string& cell) {
-  if (cell.empty() || cell == missing || cell == "nan" || cell == "inf" || cell == "-inf") return true;
+  if (is_absent(cell) || cell == "nan" || cell == "inf" || cell == "-inf") return true;
   const std::size_t i = cell.find_first_not_of("+-<>~±≈");
   return i < cell.size() && std::isdigit(static_cast<unsigned char>(cell[i])) != 0;
 }
@@ -60,34 +66,30 @@ std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
   return lines;
 }
 
-std::string line(const std::vector<std::string>& cells, const std::vector<Table::Column>& columns) {
+std::string line(const std::vector<Table::Column>& columns, std::size_t row) {
   std::vector<std::vector<std::string>> wrapped;
   std::size_t height = 1;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    wrapped.push_back(lines_of(i < cells.size() ? cells[i] : std::string(), columns[i].width));
-    if (columns[i].shown) height = std::max(height, wrapped.back().size());
+  for (const Table::Column& column : columns) {
+    wrapped.push_back(lines_of(column.cells[row], column.width));
+    height = std::max(height, wrapped.back().size());
   }
   std::string out;
-  for (std::size_t row = 0; row < height; ++row) {
+  for (std::size_t part = 0; part < height; ++part) {
     std::string whole;
-    const char* gap = "";
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (!columns[i].shown) continue;
-      const std::string cell = row < wrapped[i].size() ? wrapped[i][row] : std::string();
-      const std::size_t width = display_width(cell);
-      const std::string fill(columns[i].width - std::min(width, columns[i].width), ' ');
-      whole += std::exchange(gap, "  ") + (columns[i].figures ? fill + cell : cell + fill);
+      const std::string cell = part < wrapped[i].size() ? wrapped[i][part] : std::string();
+      const std::string fill(columns[i].width - std::min(display_width(cell), columns[i].width), ' ');
+      whole += (i > 0 ? "  " : "") + (columns[i].figures ? fill + cell : cell + fill);
     }
     out += without_end_spaces(std::move(whole)) + "\n";
   }
   return out;
 }
 
-std::string markdown_line(const std::vector<std::string>& cells, const std::vector<Table::Column>& columns) {
+std::string markdown_line(const std::vector<Table::Column>& columns, std::size_t row) {
   std::string line = "|";
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!columns[i].shown) continue;
-    std::string cell = i < cells.size() ? cells[i] : std::string();
+  for (const Table::Column& column : columns) {
+    std::string cell = column.cells[row];
     for (std::size_t bar = cell.find('|'); bar != std::string::npos; bar = cell.find('|', bar + 2))
       cell.insert(bar, 1, '\\');
     line += " " + cell + " |";
@@ -97,16 +99,13 @@ std::string markdown_line(const std::vector<std::string>& cells, const std::vect
 
 std::size_t whole_width(const std::vector<Table::Column>& columns) {
   std::size_t width = 0;
-  for (const Table::Column& column : columns)
-    if (column.shown) width += (width > 0 ? 2 : 0) + column.width;
+  for (const Table::Column& column : columns) width += (width > 0 ? 2 : 0) + column.width;
   return width;
 }
 
 /// Narrows the widest column that is above its minimum, until all columns fit or none is.
 void shrink(std::vector<Table::Column>& columns, std::size_t limit) {
-  const auto width_to_give = [](const Table::Column& column) {
-    return column.shown && column.width > column.least ? column.width : 0;
-  };
+  const auto width_to_give = [](const Table::Column& column) { return column.width > column.least ? column.width : 0; };
   while (whole_width(columns) > limit) {
     const auto widest = std::ranges::max_element(columns, {}, width_to_give);
     if (width_to_give(*widest) == 0) return;
@@ -130,24 +129,21 @@ void Table::add_remark(std::string text) {
 std::vector<Table::Column> Table::columns() const {
   std::size_t count = headings_.size();
   for (const Row& row : rows_) count = std::max(count, row.cells.size());
-  std::vector<Column> columns(count);
-  const auto measure = [&](std::size_t i, const std::string& cell, bool figure) {
-    columns[i].width = std::max(columns[i].width, display_width(cell));
-    columns[i].least =
-        std::max(columns[i].least, figure ? display_width(cell) : std::min(longest_word(cell), widest_word));
-  };
-  for (std::size_t i = 0; i < headings_.size(); ++i) measure(i, headings_[i], false);
-  for (const Row& row : rows_) {
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const std::string& cell = row.cells[i];
-      measure(i, cell, is_figure(cell) && display_width(cell) <= widest_figure);
-      columns[i].figures = columns[i].figures && is_figure(cell);
-      columns[i].used = columns[i].used || !(cell.empty() || cell == missing);
-    }
-  }
+  std::vector<Column> columns;
   for (std::size_t i = 0; i < count; ++i) {
-    columns[i].figures = columns[i].figures && columns[i].used;
-    columns[i].shown = columns[i].used || i >= headings_.size() || std::ranges::count(optional_, headings_[i]) == 0;
+    Column column{.cells = {i < headings_.size() ? headings_[i] : ""}};
+    for (const Row& row : rows_) column.cells.push_back(i < row.cells.size() ? row.cells[i] : "");
+    const bool used = !std::ranges::all_of(column.entries(), is_absent);
+    if (!used && std::ranges::count(optional_, column.cells[0]) > 0) continue;
+    column.figures = used && std::ranges::all_of(column.entries(), is_figure);
+    for (std::size_t row = 0; row < column.cells.size(); ++row) {
+      const std::string& cell = column.cells[row];
+      const std::size_t width = display_width(cell);
+      const bool stays_whole = row > 0 && is_figure(cell) && width <= widest_figure;
+      column.width = std::max(column.width, width);
+      column.least = std::max(column.least, stays_whole ? width : std::min(longest_word(cell), widest_word));
+    }
+    columns.push_back(std::move(column));
   }
   return columns;
 }
@@ -156,24 +152,23 @@ std::string Table::text(std::size_t limit) const {
   std::vector<Column> columns = this->columns();
   for (const std::string& heading : optional_)
     if (limit > 0 && whole_width(columns) > limit)
-      columns[static_cast<std::size_t>(std::ranges::find(headings_, heading) - headings_.begin())].shown = false;
+      std::erase_if(columns, [&](const Column& column) { return column.cells[0] == heading; });
   if (limit > 0) shrink(columns, limit);
   constexpr std::size_t indent = 4;
-  std::string out = headings_.empty() ? "" : line(headings_, columns);
-  for (const Row& row : rows_) {
-    out += line(row.cells, columns);
-    if (!row.remark.empty()) out += std::string(indent, ' ') + wrapped(row.remark, indent, limit);
+  std::string out = headings_.empty() ? "" : line(columns, 0);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    out += line(columns, i + 1);
+    if (!rows_[i].remark.empty()) out += std::string(indent, ' ') + wrapped(rows_[i].remark, indent, limit);
   }
   return out;
 }
 
 std::string Table::markdown() const {
   const std::vector<Column> columns = this->columns();
-  std::string out = markdown_line(headings_, columns) + "|";
-  for (const Column& column : columns)
-    if (column.shown) out += column.figures ? " ---: |" : " --- |";
+  std::string out = markdown_line(columns, 0) + "|";
+  for (const Column& column : columns) out += column.figures ? " ---: |" : " --- |";
   out += "\n";
-  for (const Row& row : rows_) out += markdown_line(row.cells, columns);
+  for (std::size_t row = 1; row <= rows_.size(); ++row) out += markdown_line(columns, row);
   return out;
 }
 
