@@ -33,7 +33,7 @@ table { border-collapse: collapse; font: 13px/18px ui-monospace, monospace; widt
 .scroll { overflow-x: auto } td { padding: 0 } td.label { padding-right: .6rem; white-space: pre; text-align: right }
 canvas { image-rendering: pixelated; display: block; width: 100%; border: 1px solid var(--line) }
 .columns { display: flex; padding: 0 1px } .columns span { flex: 1; text-align: center; white-space: pre; min-width: 0 }
-svg { max-width: 100%; height: auto; max-height: 24rem }
+.heads { display: flex; flex-wrap: wrap; gap: 1rem }
 )";
 
 // Blue below zero, orange above; the farthest number from zero is opaque.
@@ -79,8 +79,6 @@ constexpr std::string_view with_scripts = "; script-src 'unsafe-inline'";
 
 // ---- the picture of a matrix
 
-constexpr int row_height = 18;  // of a label, in CSS pixels
-
 std::string number(double value) {
   return format_fixed(value, std::abs(value) < 10 ? 3 : 1);
 }
@@ -98,27 +96,36 @@ std::string bytes_of(std::span<const float> values) {
   return bytes;
 }
 
-std::string picture(const WalkStep& step) {
-  const std::int64_t rows = std::ssize(step.rows), columns = std::ssize(step.values) / rows;
-  const std::int64_t width = std::min<std::int64_t>(columns * row_height, 840);  // square cells if there are few
-  const auto [smallest, largest] = std::ranges::minmax(step.values);
+std::string picture(const Matrix& matrix) {
+  const std::int64_t rows = std::ssize(matrix.rows), columns = std::ssize(matrix.values) / rows;
+  const double height = matrix.row_height * static_cast<double>(rows),
+               width = std::min(matrix.row_height * static_cast<double>(columns), 840.0);  // square cells if few
+  const auto [smallest, largest] = std::ranges::minmax(matrix.values);
   const std::string range = number(smallest) + " to " + number(largest);
   std::string html = "<div class=scroll><table>";
-  if (!step.columns.empty()) {
+  if (!matrix.columns.empty()) {
     html += "<tr><td></td><td><div class=columns>";
-    for (const std::string& label : step.columns) html += "<span>" + text_in_markup(label) + "</span>";
+    for (const std::string& label : matrix.columns) html += "<span>" + text_in_markup(label) + "</span>";
     html += "</div></td></tr>";
   }
-  for (std::size_t row = 0; row < step.rows.size(); ++row) {
-    html += "<tr><td class=label>" + text_in_markup(step.rows[row]) + "</td>";
+  for (std::size_t row = 0; row < matrix.rows.size(); ++row) {
+    html += "<tr><td class=label>" + text_in_markup(matrix.rows[row]) + "</td>";
     if (row == 0)
       html += line_of("<td rowspan=", rows, "><canvas role=img aria-label=\"", rows, " by ", columns, " numbers, ",
                       range, "\" width=", columns, " height=", rows, " style=\"width: ", width,
-                      "px; max-width: 100%; height: ", row_height * rows, "px\" data-values=\"",
-                      base64(bytes_of(step.values)), "\"></canvas></td>");
+                      "px; max-width: 100%; height: ", height, "px\" data-values=\"", base64(bytes_of(matrix.values)),
+                      "\"></canvas></td>");
     html += "</tr>";
   }
   return html + "</table></div>\n<p class=soft>" + range + "</p>\n";
+}
+
+/// The attention of each head, side by side.
+std::string pictures_of(const std::vector<Matrix>& heads) {
+  std::string html = "<div class=heads>";
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    html += line_of("<div><p>head ", i + 1, "</p>", picture(heads[i]), "</div>");
+  return heads.empty() ? "" : html + "</div>\n";
 }
 
 }  // namespace
@@ -149,9 +156,9 @@ std::string walk_page(const std::string& title, const std::string& introduction,
     if (step.part != part) body += "<h2>" + text_in_markup(step.part) + "</h2>\n";
     part = step.part;
     body += "<section><h3>" + text_in_markup(step.name) + "</h3>\n<p><code>" + text_in_markup(step.formula) +
-            "</code> <span class=soft>" + text_in_markup(step.sizes) + "</span></p>\n" + picture(step);
+            "</code> <span class=soft>" + text_in_markup(step.sizes) + "</span></p>\n" + picture(step.matrix);
     if (!step.remark.empty()) body += "<p>" + text_in_markup(step.remark) + "</p>\n";
-    body += step.attention + "</section>\n";
+    body += pictures_of(step.heads) + "</section>\n";
   }
   return page_of(title, plain_style, with_scripts, body + walk_script);
 }

@@ -20,15 +20,21 @@ std::string page_html(const nlohmann::ordered_json& data);
 /// A page of one text, coloured by loss, light and dark, without scripts; pointing at a character shows its loss.
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols);
 
+/// A matrix to draw as a picture, one square or less for each number.
+struct Matrix {
+  std::vector<std::string> rows, columns;  ///< labels; `columns` may be empty
+  std::span<const float> values;           ///< (rows, any number of columns)
+  double row_height = 18;                  ///< CSS pixels; for labels at least 18
+};
+
 struct WalkStep {
   std::string part;  ///< "layer 1"; a heading when it changes
   std::string name, formula, sizes, remark;
-  std::vector<std::string> rows, columns;  ///< labels; `columns` may be empty
-  std::span<const float> values;           ///< (rows, any number of columns)
-  std::string attention;                   ///< SVG of the attention weights; empty: none
+  Matrix matrix;
+  std::vector<Matrix> heads = {};  ///< attention weights (T, T) of each head
 };
 
-/// A page of the operations of a model on one window, each with its matrix as a picture; light and dark.
+/// A page of the operations of a model on one window, each with its matrices as pictures; light and dark.
 std::string walk_page(const std::string& title, const std::string& introduction, const std::vector<WalkStep>& steps);
 
 /// Writes the page atomically and replaces an earlier page of this program. Throws Error busy if `path` is another

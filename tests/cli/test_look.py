@@ -153,6 +153,7 @@ class ExplainTest(ProgramTest):
         self.assertIn("a&lt;b, walked through", html)
         self.assertIn("<span>a</span><span>&lt;</span><span>b</span>", html)  # above a score for each
         operations = self.json("explain", "run", "--prompt", "a<b")["operations"]
+        html = re.sub(r"<div class=heads>.*?</section>", "", html, flags=re.DOTALL)  # the same weights, of every row
         pictures = re.findall(r'width=(\d+) height=(\d+) [^>]*data-values="([^"]*)"', html)
         self.assertEqual(len(pictures), len(operations))
         for (width, height, shown), operation in zip(pictures, operations):
@@ -167,10 +168,16 @@ class ExplainTest(ProgramTest):
     def test_a_page_of_all_layers_draws_the_attention_of_each(self):
         self.train("run", "ladder/transformer", 20)
         self.succeed("explain", "run", "--prompt", "the sea", "--page", "walk.html", "--all")
-        pictures = re.findall(r"<svg xmlns.*?</svg>", (self.folder / "walk.html").read_text(), re.DOTALL)
+        drawn = re.findall(r"<div class=heads>.*?</section>", (self.folder / "walk.html").read_text(), re.DOTALL)
         layers = self.json("attention", "run", "--prompt", "the sea")["attention_weights"]
-        self.assertEqual([re.findall(r'opacity="([0-9.]+)"', picture) for picture in pictures],
-                         [[f"{weight:.2f}" for head in layer for row in head for weight in row if weight >= 0.005] for layer in layers])
+        self.assertEqual(len(drawn), len(layers))
+        for html, layer in zip(drawn, layers):
+            pictures = re.findall(r'width=7 height=7 [^>]*data-values="([^"]*)"', html)
+            self.assertEqual(len(pictures), len(layer))
+            for picture, head in zip(pictures, layer):
+                weights = [weight for row in head for weight in row]
+                for byte, weight in zip(base64.b64decode(picture), weights, strict=True):
+                    self.assertAlmostEqual(byte - 128, 127 * weight / max(weights), delta=0.51)
 
     def test_the_last_numbers_are_what_score_reports(self):
         self.train("run", "default", 20)

@@ -9,8 +9,7 @@ TEST_CASE("an infinite number is as strong as the largest finite one, and one th
   const Floats values = {std::numeric_limits<float>::infinity(), 4, -4, 0, std::numeric_limits<float>::quiet_NaN()};
   WalkStep step;
   step.name = "scores";
-  step.rows = {"a"};
-  step.values = values;
+  step.matrix = {.rows = {"a"}, .columns = {}, .values = values};
   // A byte for each: 128 is zero, 1 and 255 are the farthest from it.
   CHECK_THAT(walk_page("title", "introduction", {step}),
              Catch::Contains("data-values=\"" + base64("\xff\xff\x01\x80\xff") + "\""));

@@ -1,4 +1,4 @@
-// Colours by surprise, blocks and pictures of weights, lines of blocks.
+// Colours by surprise, blocks of weights, lines of blocks.
 #include "report/charts/heat_map.h"
 
 #include "test.h"
@@ -31,24 +31,6 @@ TEST_CASE("invisible symbols are shown as signs") {
   CHECK(visible_symbol("\x1b") == "·");
   CHECK(visible_symbol("x") == "x");
   CHECK(visible_symbol("\u0e49") == "◌\u0e49");
-}
-
-TEST_CASE("a picture has a frame for each map, a square for each weight worth showing, and no markup from symbols") {
-  const std::vector<float> weights = {1, 0, 0.4F, 0.6F};
-  const std::vector<std::string> symbols = {"<", "b"};
-  const std::string picture = heat_maps_svg({{"layer 1 head 1", weights}, {"layer 1 head 2", weights}}, symbols, 2);
-  const auto count = [&](const std::string& part) {
-    std::size_t found = 0;
-    for (std::size_t at = 0; (at = picture.find(part, at)) != std::string::npos; ++at) ++found;
-    return found;
-  };
-  CHECK(count("opacity=") == 6);
-  CHECK(count(R"(x="0" y="18" width="18" height="18" opacity="0.40")") == 2);  // of the second row, the first
-  CHECK(count("<rect class=\"frame\"") == 2);
-  CHECK(count("&lt;") == 4);
-  // Three in two columns have two rows: each of two squares, with 28 beside and 42 above and below.
-  const std::string three = heat_maps_svg({{"a", weights}, {"b", weights}, {"c", weights}}, symbols, 2);
-  CHECK(three.find(R"(viewBox="0 0 128 156")") != std::string::npos);
 }
 
 TEST_CASE("the lowest value is the lowest block, and the top is reached at the largest alone") {

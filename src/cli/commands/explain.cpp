@@ -186,11 +186,17 @@ std::string text_of(const Arguments& arguments, const LoadedRun& run, const Prom
   return text;
 }
 
-std::string picture_of_heads(const AttentionWeights& weights, std::int64_t layer, const PromptWindow& window) {
-  std::vector<HeatMap> maps;
-  for (std::int64_t head = 0; head < weights.heads; ++head)
-    maps.push_back({"head " + std::to_string(head + 1), weights.of_head(layer, head)});
-  return heat_maps_svg(maps, window.symbols, std::min<std::int64_t>(4, weights.heads));
+/// The attention weights of each head; small pictures without labels if the window is long.
+std::vector<Matrix> heads_of(const AttentionWeights& weights, std::int64_t layer, const PromptWindow& window) {
+  constexpr std::int64_t most_labelled = 16;
+  std::vector<Matrix> heads;
+  for (std::int64_t head = 0; head < weights.heads; ++head) {
+    const std::span<const float> values = weights.of_head(layer, head);
+    heads.push_back(weights.T <= most_labelled
+                        ? Matrix{window.symbols, window.symbols, values}
+                        : Matrix{std::vector<std::string>(window.symbols.size()), {}, values, 220.0 / weights.T});
+  }
+  return heads;
 }
 
 std::vector<std::string> row_labels(const Operation& operation, const PromptWindow& window) {
@@ -223,13 +229,12 @@ std::string page_of(const Arguments& arguments, const LoadedRun& run, const Prom
                   .formula = operation.formula,
                   .sizes = sizes_text(operation),
                   .remark = {},
-                  .rows = row_labels(operation, window),
-                  .columns = column_labels(operation, window, run.checkpoint.vocabulary),
-                  .values = operation.values,
-                  .attention = {}};
+                  .matrix = {.rows = row_labels(operation, window),
+                             .columns = column_labels(operation, window, run.checkpoint.vocabulary),
+                             .values = operation.values}};
     if (operation.name == weights_name) {
       step.remark = lesson(run.config().model) + " All rows:";
-      step.attention = picture_of_heads(weights, operation.layer, window);
+      step.heads = heads_of(weights, operation.layer, window);
     }
     steps.push_back(std::move(step));
   }

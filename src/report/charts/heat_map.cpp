@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "base/characters.h"
 #include "base/names.h"
@@ -69,40 +68,6 @@ std::string heads_text(std::span<const float> weights, const std::vector<std::st
             symbols[largest] + "\n";
   }
   return text;
-}
-
-std::string heat_maps_svg(const std::vector<HeatMap>& maps, std::span<const std::string> symbols,
-                          std::int64_t columns) {
-  const std::size_t T = symbols.size(), in_a_row = static_cast<std::size_t>(columns);
-  const double cell = std::clamp(220.0 / static_cast<double>(T), 1.0, 18.0), edge = cell * static_cast<double>(T);
-  const bool labelled = cell >= 8;
-  const double margin = labelled ? 16 : 4, width = edge + margin + 12, height = edge + margin + 26;
-  const std::size_t rows = (maps.size() + in_a_row - 1) / in_a_row;
-  std::ostringstream svg;
-  svg << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << width * static_cast<double>(columns) << " "
-      << height * static_cast<double>(rows) << "\" font-family=\"monospace\" font-size=\"10\">\n"
-      << "<style>text { fill: #555; text-anchor: middle } rect { fill: #c2410c } rect.frame { fill: none; stroke: #999 "
-         "}\n"
-      << "@media (prefers-color-scheme: dark) { text { fill: #bbb } rect:not(.frame) { fill: #fb923c } }</style>\n";
-  for (std::size_t i = 0; i < maps.size(); ++i) {
-    const double left = static_cast<double>(i % in_a_row) * width + margin,
-                 top = static_cast<double>(i / in_a_row) * height + margin + 14;
-    svg << "<g transform=\"translate(" << left << " " << top << ")\"><text x=\"" << edge / 2 << "\" y=\""
-        << (labelled ? -16 : -4) << "\">" << text_in_markup(maps[i].title) << "</text>\n";
-    for (std::size_t j = 0; labelled && j < T; ++j) {
-      const double middle = (static_cast<double>(j) + 0.5) * cell;
-      const std::string symbol = text_in_markup(symbols[j]);
-      svg << "<text x=\"" << middle << "\" y=\"-3\">" << symbol << "</text><text x=\"-7\" y=\"" << middle + 3 << "\">"
-          << symbol << "</text>\n";
-    }
-    for (std::size_t j = 0; j < T * T; ++j)
-      if (const float value = maps[i].values[j]; value >= 0.005F)
-        svg << "<rect x=\"" << static_cast<double>(j % T) * cell << "\" y=\"" << static_cast<double>(j / T) * cell
-            << "\" width=\"" << cell << "\" height=\"" << cell << "\" opacity=\"" << format_fixed(value, 2) << "\"/>\n";
-    svg << "<rect class=\"frame\" width=\"" << edge << "\" height=\"" << edge << "\"/></g>\n";
-  }
-  svg << "</svg>\n";
-  return svg.str();
 }
 
 std::string_view block_of(double share) {

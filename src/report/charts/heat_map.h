@@ -1,8 +1,6 @@
-// Charts of numbers: values as blocks in a line of text, weights between 0 and 1 as squares in an SVG, losses as
-// colours of a text. Independent of models.
+// Charts in lines of text: values as blocks, losses as colours. Independent of models.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,15 +18,6 @@ std::string bars(std::span<const float> weights, std::span<const std::string> sy
 
 /// Weights (heads, T) as one line of bars per head, below the last of the T symbols, with the largest weight.
 std::string heads_text(std::span<const float> weights, const std::vector<std::string>& symbols);
-
-/// A square matrix with its title.
-struct HeatMap {
-  std::string title;
-  std::span<const float> values;  ///< (T, T)
-};
-
-/// An SVG document of the maps, `columns` per row. The T symbols label both edges if the squares are large enough.
-std::string heat_maps_svg(const std::vector<HeatMap>& maps, std::span<const std::string> symbols, std::int64_t columns);
 
 /// A block character of height `share` (0 to 1 of a line); a space if near 0.
 std::string_view block_of(double share);
