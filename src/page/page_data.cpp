@@ -108,19 +108,6 @@ Json facts_of(const Checkpoint& checkpoint, const Config& config) {
           {"chargpt", state.program_version}};
 }
 
-Json object_or_empty(const Json& json) {
-  return json.is_object() ? json : Json::object();
-}
-
-Json part_of(const Json& json, const char* key) {
-  return object_or_empty(json.value(key, Json()));
-}
-
-/// The final figures of a run; an empty object if it has none.
-Json figures_of(const fs::path& run) {
-  return object_or_empty(run_fact(run, "figures"));
-}
-
 // ---- the model
 
 /// Nearest half-precision number, ties to even; beyond its range the largest one.
@@ -174,25 +161,22 @@ std::string text_of(const RunState& state, const DataConfig& data) {
 
 Json baseline_data(const fs::path& run) {
   Json levels = Json::array();
-  const Json baselines = part_of(figures_of(run), "baselines"), ngram = part_of(baselines, "ngram");
-  const auto add = [&levels](const Json& of, const char* key, const std::string& name) {
-    if (const Json value = number_or_null(of, key); value.is_number()) levels.push_back({{"name", name}, {"y", value}});
+  const Json baselines = value_at(run_fact(run, "figures"), "/baselines"), order = value_at(baselines, "/ngram/order");
+  const auto add = [&](const char* place, const std::string& name) {
+    if (const Json loss = value_at(baselines, place); loss.is_number()) levels.push_back({{"name", name}, {"y", loss}});
   };
-  const Json order = ngram.value("order", Json());
-  add(ngram, "loss_in_windows", "counted " + (order.is_number_integer() ? order.dump() : "") + "-grams");
-  add(part_of(baselines, "ppmd"), "loss", "PPMd");
-  add(baselines, "bigram", "counted pairs");
+  add("/ngram/loss_in_windows", "counted " + (order.is_number_integer() ? order.dump() : "") + "-grams");
+  add("/ppmd/loss", "PPMd");
+  add("/bigram", "counted pairs");
   return levels;
 }
 
 std::string verdict_data(const fs::path& run, const Json& best_step) {
+  const Json figures = run_fact(run, "figures");
+  if (best_step.is_null() || value_at(figures, "/checkpoint/step") != best_step) return "";  // of another checkpoint
   std::string text;
-  const Json figures = figures_of(run);
-  if (best_step.is_null() || part_of(figures, "checkpoint").value("step", Json()) != best_step)
-    return "";  // of another checkpoint
-  if (const auto lines = figures.find("verdict"); lines != figures.end() && lines->is_array())
-    for (const Json& line : *lines)
-      if (line.is_string()) text += (text.empty() ? "" : " ") + line.get<std::string>();
+  for (const Json& line : value_at(figures, "/verdict"))
+    if (line.is_string()) text += (text.empty() ? "" : " ") + line.get<std::string>();
   return text;
 }
 

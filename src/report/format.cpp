@@ -121,6 +121,11 @@ std::string json_text(const nlohmann::ordered_json& json, int indent, const char
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + end;
 }
 
+nlohmann::ordered_json value_at(const nlohmann::ordered_json& json, const std::string& place) {
+  const Json::json_pointer pointer(place);
+  return json.contains(pointer) ? json.at(pointer) : Json();
+}
+
 nlohmann::ordered_json foreign_json(std::string_view text) {
   using Json = nlohmann::ordered_json;
   if (depth_of(text) > 16) return Json(Json::value_t::discarded);

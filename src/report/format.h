@@ -51,6 +51,9 @@ inline constexpr const char* leaks_label = "leaks: sees its own targets";
 /// path with such bytes does not make the call fail.
 std::string json_text(const nlohmann::ordered_json& json, int indent = 2, const char* end = "\n");
 
+/// The value at `place`, a JSON pointer: "/baselines/ngram/loss"; null if it is absent.
+nlohmann::ordered_json value_at(const nlohmann::ordered_json& json, const std::string& place);
+
 /// Parses untrusted text. Returns a value with is_discarded() if it is not JSON or nests deeper than 16 levels: copying
 /// deep JSON could overflow the stack.
 nlohmann::ordered_json foreign_json(std::string_view text);

@@ -9,9 +9,8 @@
 namespace chargpt {
 
 Cell cell(std::string place, std::function<std::string(const Json&)> shown) {
-  const Json::json_pointer pointer("/" + std::move(place));
-  return [pointer, shown = std::move(shown)](const Json& row) -> std::string {
-    const Json value = row.contains(pointer) ? row.at(pointer) : Json();
+  return [place = "/" + std::move(place), shown = std::move(shown)](const Json& row) -> std::string {
+    const Json value = value_at(row, place);
     const bool none = value.is_null() || (value.is_number_float() && !std::isfinite(value.get<double>()));
     return none ? missing : shown(value);
   };
