@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -14,13 +15,13 @@ namespace {
 
 constexpr double speed_tolerance = 0.1;  ///< relative; allowed difference under max_seconds
 
-/// Mean over the seeds after the first `skipped` that have not failed; nullopt if all failed.
+/// Mean of a figure over the seeds that have not failed; nullopt if all failed.
 template <class Figure>
-std::optional<double> mean_over(const ConfigRuns& runs, Figure SeedRun::*figure, std::size_t skipped = 0) {
+std::optional<double> mean_over(std::span<const SeedRun> seeds, Figure figure) {
   double sum = 0, count = 0;
-  for (const SeedRun& run : std::span(runs.seeds).subspan(skipped)) {
+  for (const SeedRun& run : seeds) {
     if (run.failed()) continue;
-    sum += static_cast<double>(run.*figure);
+    sum += static_cast<double>(std::invoke(figure, run));
     ++count;
   }
   return count > 0 ? std::optional(sum / count) : std::nullopt;
@@ -36,7 +37,7 @@ Json interval_json(const std::optional<Interval>& ci95) {
 }
 
 std::optional<double> tokens_of(const ConfigRuns& runs) {
-  const auto steps = mean_over(runs, &SeedRun::steps);
+  const auto steps = mean_over(runs.seeds, &SeedRun::steps);
   return steps ? std::optional(*steps * static_cast<double>(runs.tokens_per_step)) : std::nullopt;
 }
 
@@ -68,18 +69,12 @@ int tenths_above_zero(const MeanEstimate& difference) {
 
 /// Adds the number of seeds that reached the target, and the mean of their steps and seconds: null unless all did, as
 /// the mean of some would be too low.
-void add_target(Json& json, const ConfigRuns& runs) {
-  double reached = 0, steps = 0, seconds = 0;
-  for (const SeedRun& run : runs.seeds) {
-    if (!run.reached) continue;
-    ++reached;
-    steps += static_cast<double>(run.reached->step);
-    seconds += run.reached->seconds;
-  }
-  const bool all = reached == static_cast<double>(runs.seeds.size());
-  json["seeds_reached"] = static_cast<std::int64_t>(reached);
-  json["steps_to_target"] = all ? Json(steps / reached) : Json();
-  json["seconds_to_target"] = all ? Json(seconds / reached) : Json();
+void add_target(Json& json, std::span<const SeedRun> seeds) {
+  const auto reached = std::ranges::count_if(seeds, [](const SeedRun& run) { return run.reached.has_value(); });
+  const auto mean = [&](auto figure) { return reached == std::ssize(seeds) ? mean_over(seeds, figure) : std::nullopt; };
+  json["seeds_reached"] = reached;
+  json["steps_to_target"] = or_null(mean([](const SeedRun& run) { return run.reached->step; }));
+  json["seconds_to_target"] = or_null(mean([](const SeedRun& run) { return run.reached->seconds; }));
 }
 
 Json result_json(const ConfigResult& result, const Comparison& comparison) {
@@ -89,11 +84,11 @@ Json result_json(const ConfigResult& result, const Comparison& comparison) {
   Json json = {{"config", runs.config},
                {"params", runs.params},
                {"block_size", runs.block_size},
-               {"steps", or_null(mean_over(runs, &SeedRun::steps))},
+               {"steps", or_null(mean_over(runs.seeds, &SeedRun::steps))},
                {"trained_tokens", or_null(tokens)},
                {"passes", tokens && comparison.train_tokens > 0 ? Json(passes(*tokens)) : Json()},
-               {"tokens_per_second", or_null(mean_over(runs, &SeedRun::tokens_per_second))},
-               {"seconds", or_null(mean_over(runs, &SeedRun::seconds))},
+               {"tokens_per_second", or_null(mean_over(runs.seeds, &SeedRun::tokens_per_second))},
+               {"seconds", or_null(mean_over(runs.seeds, &SeedRun::seconds))},
                {"seeds", Json::array()},
                {"mean", result.mean.mean},
                {"ci95", interval_json(result.mean.ci95)},
@@ -102,7 +97,7 @@ Json result_json(const ConfigResult& result, const Comparison& comparison) {
                {"versus_best", difference_json(result.versus_best)}};
   for (const SeedRun& run : runs.seeds) json["seeds"].push_back(seed_json(run, comparison.target.has_value()));
   if (runs.leaks) json["leaks"] = true;
-  if (comparison.target) add_target(json, runs);
+  if (comparison.target) add_target(json, runs.seeds);
   return json;
 }
 
@@ -188,7 +183,7 @@ std::string training_remark(const Json& results) {
 std::string clock_remark(const ConfigRuns& runs) {
   if (!runs.by_clock || runs.seeds.size() < 2 || runs.seeds.front().failed()) return "";
   const double first = runs.seeds.front().tokens_per_second;
-  const double others = mean_over(runs, &SeedRun::tokens_per_second, 1).value_or(first);
+  const double others = mean_over(std::span(runs.seeds).subspan(1), &SeedRun::tokens_per_second).value_or(first);
   if (std::abs(first / others - 1) <= speed_tolerance) return "";
   return fmt::format(
       "{}: its first run, which set the number of steps, trained {} tokens/s and the others {}; the "
@@ -198,7 +193,7 @@ std::string clock_remark(const ConfigRuns& runs) {
 
 /// Seconds that the config's steps take at the mean speed of its seeds; 0 if that is unknown.
 double training_seconds(const ConfigRuns& runs) {
-  const auto tokens = tokens_of(runs), speed = mean_over(runs, &SeedRun::tokens_per_second);
+  const auto tokens = tokens_of(runs), speed = mean_over(runs.seeds, &SeedRun::tokens_per_second);
   return tokens && speed && *speed > 0 ? *tokens / *speed : 0;
 }
 
