@@ -241,12 +241,13 @@ void add_run_remarks(std::vector<std::string>& lines, const ConfigRuns& runs) {
   }
 }
 
-std::string look_remark(const Look& look) {
-  if (look.number == 0)
+std::string look_remark(const Comparison& comparison) {
+  if (comparison.look == 0)
     return "it is unknown how often these runs were compared before: each comparison with more seeds raises "
            "the rate of false positives";
-  if (look.number == 1) return "";
-  return fmt::format("this is look {} at this comparison, so \"is ahead\" needs p ≤ {}", look.number, look.level);
+  if (comparison.look == 1) return "";
+  return fmt::format("this is look {} at this comparison, so \"is ahead\" needs p ≤ {}", comparison.look,
+                     comparison.level());
 }
 
 /// In how many seeds the best has the lower loss.
@@ -259,8 +260,8 @@ std::size_t seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
 
 /// Advice on how many seeds would decide; with numbers only from five seeds on.
 std::string advice(const Comparison& comparison, const MeanEstimate& difference, std::int64_t seeds) {
-  if (comparison.look.number == 0) return "";
-  const double later = level_of_look(comparison.look.number + 1);
+  if (comparison.look == 0) return "";
+  const double later = level_of_look(comparison.look + 1);
   const auto further = seeds_to_decide(difference, seeds, later, comparison.pairs);
   if (seeds < 5) return fmt::format("; more seeds (--seeds) are tested at p ≤ {}", later);
   if (!further) return "; if these losses are typical, not even 1,000 seeds would decide";
@@ -343,8 +344,8 @@ std::string verdict(const Comparison& comparison) {
   if (!difference.p)
     return fmt::format("{}, by {}; one seed cannot rule out chance: train several of each (--seeds)", lower, by);
   const std::string test =
-      fmt::format("p {}{}, level {}", *difference.p < 0.0001 ? "" : "= ", p_text(*difference.p), comparison.look.level);
-  if (*difference.p > comparison.look.level)
+      fmt::format("p {}{}, level {}", *difference.p < 0.0001 ? "" : "= ", p_text(*difference.p), comparison.level());
+  if (*difference.p > comparison.level())
     return fmt::format("{} in {} of {} seeds, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next),
                        best.runs.seeds.size(), by, test, advice(comparison, difference, std::ssize(best.runs.seeds)));
   if (!clock_remarks(results).empty())
@@ -375,14 +376,14 @@ std::vector<std::string> limits(const Comparison& comparison, const Json& rows) 
     lines.push_back(patience_remark(result.runs));
     add_run_remarks(lines, result.runs);
   }
-  const std::string undecided = undecided_text(differences, comparison.look.level);
+  const std::string undecided = undecided_text(differences, comparison.level());
   if (!undecided.empty() && undecided != comparison.results[1].runs.config)  // in the verdict already
     lines.push_back("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided);
   if (jobs > 1)
     lines.push_back(
         fmt::format("times with a *: up to {} runs trained at once; do not compare them with others", jobs));
   if (comparison.results[0].runs.seeds.size() > 1) {
-    lines.push_back(look_remark(comparison.look));
+    lines.push_back(look_remark(comparison));
     if (comparison.pairs > 0)
       lines.push_back("±: 95 % interval over seeds on this text, corrected for " +
                       format_count(comparison.pairs, "pair") + " of configs");
@@ -401,8 +402,8 @@ Report report_of(const Comparison& comparison, const std::optional<LadderTable>&
   json["split"] = comparison.split;
   json["tokens"] = comparison.tokens;
   json["comparisons"] = comparison.pairs;
-  json["look"] = comparison.look.number > 0 ? Json(comparison.look.number) : Json();
-  json["level"] = comparison.look.level;
+  json["look"] = comparison.look > 0 ? Json(comparison.look) : Json();
+  json["level"] = comparison.level();
   if (comparison.target) json["target"] = *comparison.target;
   json["verdict"] = verdict(comparison);
   json["remarks"] = limits(comparison, json["results"]);

@@ -148,10 +148,6 @@ ConfigRuns config_runs(const std::string& name, const Config& config, std::int64
           .by_clock = config.train.max_seconds > 0};
 }
 
-Look look_of(std::int64_t number) {
-  return {.number = number, .level = level_of_look(number)};
-}
-
 std::vector<std::vector<float>> losses_of(const ConfigRuns& runs) {
   std::vector<std::vector<float>> losses;
   for (const SeedRun& run : runs.seeds) losses.push_back(run.losses);

@@ -76,23 +76,19 @@ struct LevelMean {
   std::optional<MeanEstimate> versus_best = {};  ///< minus the best level's, paired by seeds; absent for the best level
 };
 
-/// Each test of the same comparison with more seeds is a look. `number` counts looks from 1; 0: unknown.
-struct Look {
-  std::int64_t number = 1;
-  double level = first_look_level;  ///< "is ahead" needs p at or below it
-};
-Look look_of(std::int64_t number);
-
 struct Comparison {
   std::vector<ConfigResult> results = {};            ///< by rank, then those without a rank in the given order
   std::vector<std::vector<LevelMean>> effects = {};  ///< by varied option, best level first; empty if only one varies
   std::string split = "val";
-  std::int64_t tokens = 0;        ///< scored by each run
-  std::int64_t train_tokens = 0;  ///< 0: unknown
-  std::int64_t pairs = 0;         ///< of ranked configs
-  Look look = {};
+  std::int64_t tokens = 0;              ///< scored by each run
+  std::int64_t train_tokens = 0;        ///< 0: unknown
+  std::int64_t pairs = 0;               ///< of ranked configs
+  std::int64_t look = 1;                ///< tests so far, this one included, each with more seeds; 0: unknown
   std::vector<std::string> notes = {};  ///< other remarks on the verdict
   std::optional<double> target = {};    ///< the loss of --target
+
+  /// "is ahead" needs p at or below it.
+  double level() const { return level_of_look(look); }
 };
 
 /// Ranks the configs. All must have the same seeds in the same order and losses of the same tokens. The best one is

@@ -110,7 +110,7 @@ TEST_CASE("one seed has no interval, and its table no columns for one") {
 
 std::string verdict_of(std::vector<ConfigRuns> configs, std::int64_t look = 1) {
   Comparison comparison = rank_configs(std::move(configs));
-  comparison.look = look_of(look);
+  comparison.look = look;
   return verdict(comparison);
 }
 
@@ -140,9 +140,9 @@ TEST_CASE("a later look needs a lower p, and a comparison whose looks are unknow
   CHECK_THAT(verdict_of(configs, 2), Catch::Contains("may be chance (p = 0.0057, level 0.005)"));
   Comparison comparison = rank_configs(configs);
   CHECK_FALSE(any_has(remarks(comparison), "look"));
-  comparison.look = look_of(3);
+  comparison.look = 3;
   CHECK(any_has(remarks(comparison), "this is look 3 at this comparison, so \"is ahead\" needs p ≤ 0.0025"));
-  comparison.look = look_of(0);
+  comparison.look = 0;
   CHECK(any_has(remarks(comparison), "it is unknown how often these runs were compared before"));
   CHECK(report_of(comparison).json["look"].is_null());
 }

@@ -352,7 +352,7 @@ void compare_configs(const Arguments& arguments) {
   Comparison comparison = ranked(arguments, collector.results(), corpus);
   const std::vector<std::int64_t> looks =
       looks_with(earlier_results(folder.path()), arguments.seeds, !verdict(comparison).empty());
-  comparison.look = look_of(std::ranges::find(looks, arguments.seeds) - looks.begin() + 1);
+  comparison.look = std::ranges::find(looks, arguments.seeds) - looks.begin() + 1;
   std::optional<LadderTable> ladder;  // only for the whole ladder
   if (arguments.presets == std::vector{std::string(ladder_word)} && arguments.varied.empty())
     ladder = ladder_table(comparison, counted_on(corpus, variants.front().options.config.model.block_size));
@@ -405,7 +405,7 @@ void compare_existing(const Arguments& arguments) {
   }
   Comparison comparison = ranked(arguments, group_by_config(std::move(runs), remarks), corpus);
   comparison.notes.insert(comparison.notes.end(), remarks.begin(), remarks.end());
-  comparison.look = look_of(0);
+  comparison.look = 0;
   const Report report = report_of(comparison);
   if (folder) write_file_atomically(folder->path() / "compare.json", json_text(report.json));
   print_report(report, arguments.output);
