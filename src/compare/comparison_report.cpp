@@ -77,8 +77,7 @@ void add_target(Json& json, std::span<const SeedRun> seeds) {
   json["seconds_to_target"] = or_null(mean([](const SeedRun& run) { return run.reached->seconds; }));
 }
 
-Json result_json(const ConfigResult& result, const Comparison& comparison) {
-  const ConfigRuns& runs = result.runs;
+Json result_json(const ConfigRuns& runs, const Comparison& comparison) {
   const std::optional<double> tokens = tokens_of(runs);
   const auto passes = [&comparison](double trained) { return trained / static_cast<double>(comparison.train_tokens); };
   Json json = {{"config", runs.config},
@@ -90,11 +89,11 @@ Json result_json(const ConfigResult& result, const Comparison& comparison) {
                {"tokens_per_second", or_null(mean_over(runs.seeds, &SeedRun::tokens_per_second))},
                {"seconds", or_null(mean_over(runs.seeds, &SeedRun::seconds))},
                {"seeds", Json::array()},
-               {"mean", result.mean.mean},
-               {"ci95", interval_json(result.mean.ci95)},
-               {"spread", or_null(result.mean.deviation)},
-               {"rank", result.rank > 0 ? Json(result.rank) : Json()},
-               {"versus_best", difference_json(result.versus_best)}};
+               {"mean", runs.mean.mean},
+               {"ci95", interval_json(runs.mean.ci95)},
+               {"spread", or_null(runs.mean.deviation)},
+               {"rank", runs.rank > 0 ? Json(runs.rank) : Json()},
+               {"versus_best", difference_json(runs.versus_best)}};
   for (const SeedRun& run : runs.seeds) json["seeds"].push_back(seed_json(run, comparison.target.has_value()));
   if (runs.leaks) json["leaks"] = true;
   if (comparison.target) add_target(json, runs.seeds);
@@ -114,12 +113,12 @@ Json effects_json(const Comparison& comparison) {
 }
 
 /// Length of "quick " if every name starts with that word, as for variants of one config; else 0.
-std::size_t common_beginning(const std::vector<ConfigResult>& results) {
+std::size_t common_beginning(const std::vector<ConfigRuns>& results) {
   if (results.empty()) return 0;
-  const std::string& first = results.front().runs.config;
+  const std::string& first = results.front().config;
   const std::string beginning = first.substr(0, first.find(' ') + 1);
-  const bool all = std::ranges::all_of(
-      results, [&](const ConfigResult& result) { return result.runs.config.starts_with(beginning); });
+  const bool all =
+      std::ranges::all_of(results, [&](const ConfigRuns& result) { return result.config.starts_with(beginning); });
   return all ? beginning.size() : 0;
 }
 
@@ -208,11 +207,11 @@ std::string unequal_time(const ConfigRuns& one, const ConfigRuns& other) {
 }
 
 /// Why max_seconds did not give the best two configs equal conditions: one line per reason.
-std::vector<std::string> clock_remarks(const std::vector<ConfigResult>& results) {
+std::vector<std::string> clock_remarks(const std::vector<ConfigRuns>& results) {
   std::vector<std::string> lines;
-  for (const ConfigResult& result : results)
-    if (result.rank == 1 || result.rank == 2) lines.push_back(clock_remark(result.runs));
-  if (lines.size() == 2) lines.push_back(unequal_time(results[0].runs, results[1].runs));
+  for (const ConfigRuns& result : results)
+    if (result.rank == 1 || result.rank == 2) lines.push_back(clock_remark(result));
+  if (lines.size() == 2) lines.push_back(unequal_time(results[0], results[1]));
   std::erase(lines, "");
   return lines;
 }
@@ -251,10 +250,10 @@ std::string look_remark(const Comparison& comparison) {
 }
 
 /// In how many seeds the best has the lower loss.
-std::size_t seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
+std::size_t seeds_ahead(const ConfigRuns& best, const ConfigRuns& next) {
   std::size_t ahead = 0;
-  for (std::size_t k = 0; k < best.runs.seeds.size(); ++k)
-    ahead += static_cast<std::size_t>(best.runs.seeds[k].loss < next.runs.seeds[k].loss);
+  for (std::size_t k = 0; k < best.seeds.size(); ++k)
+    ahead += static_cast<std::size_t>(best.seeds[k].loss < next.seeds[k].loss);
   return ahead;
 }
 
@@ -287,7 +286,7 @@ Table ranks_table(const Json& results, const Comparison& comparison) {
                                  {"params", cell("params", format_short)},
                                  {"tokens/s", starred(cell("tokens_per_second", format_short))},
                                  {"seconds", starred(fixed("seconds", 1))}};
-  const auto by_clock = [](const ConfigResult& result) { return result.runs.by_clock; };
+  const auto by_clock = [](const ConfigRuns& result) { return result.by_clock; };
   if (!trained_unalike(results) && std::ranges::none_of(comparison.results, by_clock))
     std::erase_if(columns,
                   [](const Column& column) { return column.heading == "steps" || column.heading == "tokens"; });
@@ -333,12 +332,12 @@ std::string undecided_text(const std::vector<NamedDifference>& differences, doub
 }
 
 std::string verdict(const Comparison& comparison) {
-  const std::vector<ConfigResult>& results = comparison.results;
+  const std::vector<ConfigRuns>& results = comparison.results;
   if (results.size() < 2 || results[1].rank == 0) return "";
-  const ConfigResult &best = results[0], &next = results[1];
+  const ConfigRuns &best = results[0], &next = results[1];
   const MeanEstimate& difference = *next.versus_best;
   const std::size_t beginning = common_beginning(results);
-  const std::string name = best.runs.config.substr(beginning), other = next.runs.config.substr(beginning);
+  const std::string name = best.config.substr(beginning), other = next.config.substr(beginning);
   const std::string by = format_fixed(difference.mean, 4), lower = name + " has a lower loss than " + other;
   if (by == "0.0000") return name + " and " + other + " are equal (within 0.0001)";
   if (!difference.p)
@@ -347,7 +346,7 @@ std::string verdict(const Comparison& comparison) {
       fmt::format("p {}{}, level {}", *difference.p < 0.0001 ? "" : "= ", p_text(*difference.p), comparison.level());
   if (*difference.p > comparison.level())
     return fmt::format("{} in {} of {} seeds, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next),
-                       best.runs.seeds.size(), by, test, advice(comparison, difference, std::ssize(best.runs.seeds)));
+                       best.seeds.size(), by, test, advice(comparison, difference, std::ssize(best.seeds)));
   if (!clock_remarks(results).empty())
     return fmt::format(
         "{}, by {} ({}), but max_seconds did not give both equal conditions (below), so neither is called "
@@ -368,21 +367,21 @@ std::vector<std::string> limits(const Comparison& comparison, const Json& rows) 
   for (const std::string& line : clock_remarks(comparison.results)) lines.push_back(line);
   std::int64_t jobs = 1;
   std::vector<NamedDifference> differences;
-  for (const ConfigResult& result : comparison.results) {
-    for (const SeedRun& run : result.runs.seeds) jobs = std::max(jobs, run.jobs);
-    if (result.versus_best) differences.emplace_back(result.runs.config, *result.versus_best);
-    if (result.runs.leaks) lines.push_back(result.runs.config + " " + leaks_label + "; its loss is not ranked");
-    if (result.rank != 1 && result.rank != 2) lines.push_back(clock_remark(result.runs));
-    lines.push_back(patience_remark(result.runs));
-    add_run_remarks(lines, result.runs);
+  for (const ConfigRuns& result : comparison.results) {
+    for (const SeedRun& run : result.seeds) jobs = std::max(jobs, run.jobs);
+    if (result.versus_best) differences.emplace_back(result.config, *result.versus_best);
+    if (result.leaks) lines.push_back(result.config + " " + leaks_label + "; its loss is not ranked");
+    if (result.rank != 1 && result.rank != 2) lines.push_back(clock_remark(result));
+    lines.push_back(patience_remark(result));
+    add_run_remarks(lines, result);
   }
   const std::string undecided = undecided_text(differences, comparison.level());
-  if (!undecided.empty() && undecided != comparison.results[1].runs.config)  // in the verdict already
-    lines.push_back("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided);
+  if (!undecided.empty() && undecided != comparison.results[1].config)  // in the verdict already
+    lines.push_back("not distinguishable from " + comparison.results[0].config + ": " + undecided);
   if (jobs > 1)
     lines.push_back(
         fmt::format("times with a *: up to {} runs trained at once; do not compare them with others", jobs));
-  if (comparison.results[0].runs.seeds.size() > 1) {
+  if (comparison.results[0].seeds.size() > 1) {
     lines.push_back(look_remark(comparison));
     if (comparison.pairs > 0)
       lines.push_back("±: 95 % interval over seeds on this text, corrected for " +
@@ -397,7 +396,7 @@ std::vector<std::string> limits(const Comparison& comparison, const Json& rows) 
 Report report_of(const Comparison& comparison, const std::optional<LadderTable>& ladder) {
   Report report(Json{{"results", Json::array()}});
   Json& json = report.json;
-  for (const ConfigResult& result : comparison.results) json["results"].push_back(result_json(result, comparison));
+  for (const ConfigRuns& result : comparison.results) json["results"].push_back(result_json(result, comparison));
   if (!comparison.effects.empty()) json["effects"] = effects_json(comparison);
   json["split"] = comparison.split;
   json["tokens"] = comparison.tokens;

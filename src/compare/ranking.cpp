@@ -92,22 +92,22 @@ std::string members(const std::string& name, const Group& group) {
 }
 
 /// Mean loss, for each seed, over the configs with value `level` of the varied option at index `option`.
-std::vector<double> means_of_level(const std::vector<ConfigResult>& results, std::size_t option,
+std::vector<double> means_of_level(const std::vector<ConfigRuns>& results, std::size_t option,
                                    const std::string& level) {
-  std::vector<double> means(results.front().runs.seeds.size());
+  std::vector<double> means(results.front().seeds.size());
   double configs = 0;
-  for (const ConfigResult& result : results) {
-    if (result.runs.levels[option] != level) continue;
+  for (const ConfigRuns& result : results) {
+    if (result.levels[option] != level) continue;
     ++configs;
-    for (std::size_t k = 0; k < means.size(); ++k) means[k] += (result.runs.seeds[k].loss - means[k]) / configs;
+    for (std::size_t k = 0; k < means.size(); ++k) means[k] += (result.seeds[k].loss - means[k]) / configs;
   }
   return means;
 }
 
-std::vector<LevelMean> effect_of(const std::vector<ConfigResult>& results, std::size_t option, std::int64_t pairs) {
+std::vector<LevelMean> effect_of(const std::vector<ConfigRuns>& results, std::size_t option, std::int64_t pairs) {
   std::map<std::string, std::vector<double>> means;
-  for (const ConfigResult& result : results)
-    means.emplace(result.runs.levels[option], means_of_level(results, option, result.runs.levels[option]));
+  for (const ConfigRuns& result : results)
+    means.emplace(result.levels[option], means_of_level(results, option, result.levels[option]));
   std::vector<LevelMean> effect;
   for (const auto& [level, of_seeds] : means) effect.push_back({level, mean_of_seeds(of_seeds).mean});
   std::ranges::sort(effect, {}, &LevelMean::mean);
@@ -120,15 +120,15 @@ std::vector<LevelMean> effect_of(const std::vector<ConfigResult>& results, std::
   return effect;
 }
 
-std::int64_t pairs_of_levels(const std::vector<ConfigResult>& results, std::size_t option) {
+std::int64_t pairs_of_levels(const std::vector<ConfigRuns>& results, std::size_t option) {
   std::set<std::string> levels;
-  for (const ConfigResult& result : results) levels.insert(result.runs.levels[option]);
+  for (const ConfigRuns& result : results) levels.insert(result.levels[option]);
   return std::ssize(levels) * (std::ssize(levels) - 1) / 2;
 }
 
 /// Empty if fewer than two options vary or a config cannot be ranked.
-std::vector<std::vector<LevelMean>> main_effects(const std::vector<ConfigResult>& results) {
-  const std::size_t options = results.empty() ? 0 : results.front().runs.levels.size();
+std::vector<std::vector<LevelMean>> main_effects(const std::vector<ConfigRuns>& results) {
+  const std::size_t options = results.empty() ? 0 : results.front().levels.size();
   if (options < 2 || !std::ranges::all_of(results, can_be_ranked)) return {};
   std::int64_t pairs = 0;
   for (std::size_t option = 0; option < options; ++option) pairs += pairs_of_levels(results, option);
@@ -154,34 +154,30 @@ std::vector<std::vector<float>> losses_of(const ConfigRuns& runs) {
   return losses;
 }
 
-bool can_be_ranked(const ConfigResult& result) {
-  return !result.runs.leaks && std::isfinite(result.mean.mean);
+bool can_be_ranked(const ConfigRuns& runs) {
+  return !runs.leaks && std::isfinite(runs.mean.mean);
 }
 
 Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text) {
-  Comparison comparison;
-  std::vector<ConfigResult>& results = comparison.results;
-  for (ConfigRuns& runs : configs) {
+  Comparison comparison{.results = std::move(configs)};
+  std::vector<ConfigRuns>& results = comparison.results;
+  for (ConfigRuns& runs : results) {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    ConfigResult& result = results.emplace_back();
     const bool failed = std::ranges::any_of(runs.seeds, &SeedRun::failed);
-    result.mean = failed ? MeanEstimate{.mean = none} : mean_over_seeds(losses_of(runs));
-    result.runs = std::move(runs);
+    runs.mean = failed ? MeanEstimate{.mean = none} : mean_over_seeds(losses_of(runs));
   }
   const auto end_of_ranked = std::stable_partition(results.begin(), results.end(), can_be_ranked);
   std::stable_sort(results.begin(), end_of_ranked,
-                   [](const ConfigResult& a, const ConfigResult& b) { return a.mean.mean < b.mean.mean; });
+                   [](const ConfigRuns& a, const ConfigRuns& b) { return a.mean.mean < b.mean.mean; });
   const std::int64_t ranked = end_of_ranked - results.begin();
   comparison.pairs = ranked * (ranked - 1) / 2;
   for (auto result = results.begin(); result != end_of_ranked; ++result) {
     result->rank = result - results.begin() + 1;
     if (result->rank > 1)
-      result->versus_best =
-          paired_difference(losses_of(result->runs), losses_of(results[0].runs), comparison.pairs, text);
+      result->versus_best = paired_difference(losses_of(*result), losses_of(results[0]), comparison.pairs, text);
   }
-  for (const ConfigResult& result : results)
-    for (const SeedRun& run : result.runs.seeds)
-      comparison.tokens = std::max(comparison.tokens, std::ssize(run.losses));
+  for (const ConfigRuns& result : results)
+    for (const SeedRun& run : result.seeds) comparison.tokens = std::max(comparison.tokens, std::ssize(run.losses));
   comparison.effects = main_effects(results);
   return comparison;
 }
@@ -202,8 +198,8 @@ std::optional<ReachedTarget> reached_by(const SeedRun& run, double target) {
 
 void find_target(Comparison& comparison, double target) {
   comparison.target = target;
-  for (ConfigResult& result : comparison.results)
-    for (SeedRun& run : result.runs.seeds)
+  for (ConfigRuns& result : comparison.results)
+    for (SeedRun& run : result.seeds)
       if (!run.failed()) run.reached = reached_by(run, target);
 }
 

@@ -43,7 +43,7 @@ struct SeedRun {
   bool failed() const { return !failure.empty(); }
 };
 
-/// One config with all its seeds.
+/// One config with all its seeds, and their statistics.
 struct ConfigRuns {
   std::string config;
   std::int64_t params = 0, block_size = 0, tokens_per_step = 0;
@@ -51,21 +51,19 @@ struct ConfigRuns {
   bool by_clock = false;                 ///< limited by train.max_seconds
   std::vector<std::string> levels = {};  ///< of each varied option: "n_head=2"
   std::vector<SeedRun> seeds = {};
+
+  // Set by rank_configs():
+  MeanEstimate mean = {};                        ///< NaN if a seed failed
+  std::int64_t rank = 0;                         ///< 1 is the lowest mean; 0: not ranked (leaks, or a seed failed)
+  std::optional<MeanEstimate> versus_best = {};  ///< its loss minus that of rank 1, paired, with a joint 95 % interval
+                                                 ///< over all pairs; absent for ranks 0 and 1
 };
 
 /// Makes a ConfigRuns without runs.
 ConfigRuns config_runs(const std::string& name, const Config& config, std::int64_t params);
 
-struct ConfigResult {
-  ConfigRuns runs;
-  MeanEstimate mean;                        ///< of this config; NaN if a seed failed
-  std::int64_t rank = 0;                    ///< 1 is the lowest mean; 0: not ranked (leaks, or a seed failed)
-  std::optional<MeanEstimate> versus_best;  ///< its loss minus that of rank 1, paired, with a joint 95 % interval over
-                                            ///< all pairs; absent for ranks 0 and 1
-};
-
 /// False if the config leaks or one of its seeds failed.
-bool can_be_ranked(const ConfigResult& result);
+bool can_be_ranked(const ConfigRuns& runs);
 /// The losses of all tokens, for each seed.
 std::vector<std::vector<float>> losses_of(const ConfigRuns& runs);
 
@@ -77,7 +75,7 @@ struct LevelMean {
 };
 
 struct Comparison {
-  std::vector<ConfigResult> results = {};            ///< by rank, then those without a rank in the given order
+  std::vector<ConfigRuns> results = {};              ///< by rank, then those without a rank in the given order
   std::vector<std::vector<LevelMean>> effects = {};  ///< by varied option, best level first; empty if only one varies
   std::string split = "val";
   std::int64_t tokens = 0;              ///< scored by each run

@@ -22,7 +22,7 @@ ConfigRuns config_of(const std::string& name, std::vector<float> bases) {
 
 std::vector<std::string> names(const Comparison& comparison) {
   std::vector<std::string> all;
-  for (const ConfigResult& result : comparison.results) all.push_back(result.runs.config);
+  for (const ConfigRuns& result : comparison.results) all.push_back(result.config);
   return all;
 }
 
@@ -40,12 +40,12 @@ TEST_CASE("the lowest mean is ranked first and the others are measured against i
   const Comparison comparison =
       rank_configs({config_of("worse", {2.0f, 2.25f, 2.5f}), config_of("better", {1.5f, 1.75f, 2.0f})});
   CHECK(names(comparison) == std::vector<std::string>{"better", "worse"});
-  const ConfigResult& best = comparison.results[0];
+  const ConfigRuns& best = comparison.results[0];
   CHECK(best.rank == 1);
   CHECK_FALSE(best.versus_best);
   CHECK(best.mean.mean == Approx(1.75));
   CHECK(*best.mean.deviation == Approx(0.25));
-  const ConfigResult& second = comparison.results[1];
+  const ConfigRuns& second = comparison.results[1];
   CHECK(second.rank == 2);
   CHECK(second.versus_best->mean == Approx(0.5));  // the same in every seed and everywhere in the text
   CHECK(second.versus_best->ci95->low == Approx(0.5));

@@ -22,9 +22,9 @@ std::optional<ReachedTarget> reached(const std::string& metrics) {
   const TestFolder folder;
   write_file_atomically(folder.path() / "metrics.jsonl", metrics);
   Comparison comparison;
-  comparison.results.emplace_back().runs.seeds.emplace_back().run = folder.path();
+  comparison.results.emplace_back().seeds.emplace_back().run = folder.path();
   find_target(comparison, 2);
-  return comparison.results[0].runs.seeds[0].reached;
+  return comparison.results[0].seeds[0].reached;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ TEST_CASE("a run that never reaches the target, or whose line is still being wri
 TEST_CASE_METHOD(TestFolder, "a run that failed has not reached the target, whatever it was evaluated at before") {
   write("metrics.jsonl", rows);
   Comparison comparison;
-  SeedRun& run = comparison.results.emplace_back().runs.seeds.emplace_back();
+  SeedRun& run = comparison.results.emplace_back().seeds.emplace_back();
   run.run = path();
   run.failure = "training diverged";
   find_target(comparison, 2);
@@ -63,7 +63,7 @@ TEST_CASE("an evaluation of a part of the windows and a line that is no row are 
 
 TEST_CASE("steps and seconds to the target are means over the seeds") {
   Comparison comparison{.target = 2};
-  ConfigRuns& runs = comparison.results.emplace_back().runs;
+  ConfigRuns& runs = comparison.results.emplace_back();
   runs.config = "a";
   runs.seeds = {{.seed = 1, .reached = ReachedTarget{10, 3}}, {.seed = 2, .reached = ReachedTarget{20, 6}}};
   CHECK(part_text(report_of(comparison).parts().back(), 0) ==
