@@ -206,16 +206,6 @@ std::string unequal_time(const ConfigRuns& one, const ConfigRuns& other) {
                      other.config);
 }
 
-/// Why max_seconds did not give the best two configs equal conditions: one line per reason.
-std::vector<std::string> clock_remarks(const std::vector<ConfigRuns>& results) {
-  std::vector<std::string> lines;
-  for (const ConfigRuns& result : results)
-    if (result.rank == 1 || result.rank == 2) lines.push_back(clock_remark(result));
-  if (lines.size() == 2) lines.push_back(unequal_time(results[0], results[1]));
-  std::erase(lines, "");
-  return lines;
-}
-
 /// "default: 2 of 3 seeds stopped early by patience": such runs did not complete their schedule.
 std::string patience_remark(const ConfigRuns& runs) {
   const auto count = std::ranges::count(runs.seeds, Ending::patience, &SeedRun::ended);
@@ -347,7 +337,7 @@ std::string verdict(const Comparison& comparison) {
   if (*difference.p > comparison.level())
     return fmt::format("{} in {} of {} seeds, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next),
                        best.seeds.size(), by, test, advice(comparison, difference, std::ssize(best.seeds)));
-  if (!clock_remarks(results).empty())
+  if (!clock_remark(best).empty() || !clock_remark(next).empty() || !unequal_time(best, next).empty())
     return fmt::format(
         "{}, by {} ({}), but max_seconds did not give both equal conditions (below), so neither is called "
         "ahead",
@@ -364,14 +354,14 @@ std::vector<std::string> limits(const Comparison& comparison, const Json& rows) 
   std::vector<std::string> lines = comparison.notes;
   if (comparison.results.empty()) return lines;
   lines.push_back(training_remark(rows));
-  for (const std::string& line : clock_remarks(comparison.results)) lines.push_back(line);
+  if (comparison.pairs > 0) lines.push_back(unequal_time(comparison.results[0], comparison.results[1]));
   std::int64_t jobs = 1;
   std::vector<NamedDifference> differences;
   for (const ConfigRuns& result : comparison.results) {
     for (const SeedRun& run : result.seeds) jobs = std::max(jobs, run.jobs);
     if (result.versus_best) differences.emplace_back(result.config, *result.versus_best);
     if (result.leaks) lines.push_back(result.config + " " + leaks_label + "; its loss is not ranked");
-    if (result.rank != 1 && result.rank != 2) lines.push_back(clock_remark(result));
+    lines.push_back(clock_remark(result));
     lines.push_back(patience_remark(result));
     add_run_remarks(lines, result);
   }
