@@ -58,19 +58,14 @@ std::set<std::int64_t> common_seeds(const std::vector<Group>& groups) {
 /// Keeps the common seeds of every group or, without any, the first ones: all groups then have equally many.
 void keep_what_pairs(std::vector<Group>& groups, std::vector<std::string>& remarks) {
   const std::set<std::int64_t> common = common_seeds(groups);
-  std::size_t fewest = groups.front().size();
-  for (const Group& group : groups) fewest = std::min(fewest, group.size());
+  const auto is_common = [&common](const TrainedRun& run) { return common.contains(run.seed.seed); };
+  const std::ptrdiff_t fewest = std::ssize(*std::ranges::min_element(groups, {}, &Group::size));
   std::vector<std::string> left_out;
   for (Group& group : groups) {
-    Group kept;
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      const bool pairs = common.empty() ? i < fewest : common.contains(group[i].seed.seed);
-      if (pairs)
-        kept.push_back(std::move(group[i]));
-      else
-        left_out.push_back(group[i].name);
-    }
-    group = std::move(kept);
+    const auto others = common.empty() ? std::ranges::subrange(group.begin() + fewest, group.end())
+                                       : std::ranges::stable_partition(group, is_common);
+    for (const TrainedRun& run : others) left_out.push_back(run.name);
+    group.erase(others.begin(), others.end());
   }
   if (!left_out.empty())
     remarks.push_back("left out, because not every config has a run with the same seed: " + joined(left_out, ", "));
