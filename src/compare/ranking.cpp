@@ -86,49 +86,46 @@ std::string members(const std::string& name, const Group& group) {
   return name + ": " + joined(runs, ", ");
 }
 
-/// Mean loss, for each seed, over the configs with value `level` of the varied option at index `option`.
-std::vector<double> means_of_level(const std::vector<ConfigRuns>& results, std::size_t option,
-                                   const std::string& level) {
-  std::vector<double> means(results.front().seeds.size());
-  double configs = 0;
-  for (const ConfigRuns& result : results) {
-    if (result.levels[option] != level) continue;
-    ++configs;
-    for (std::size_t k = 0; k < means.size(); ++k) means[k] += (result.seeds[k].loss - means[k]) / configs;
+/// Losses of each seed by the value of a varied option: means over the configs with that value.
+using LossesByLevel = std::map<std::string, std::vector<double>>;
+
+LossesByLevel losses_by_level(const std::vector<ConfigRuns>& results, std::size_t option) {
+  LossesByLevel means;
+  std::map<std::string, double> configs;
+  for (const ConfigRuns& runs : results) {
+    const std::string& level = runs.levels[option];
+    std::vector<double>& mean = means.try_emplace(level, runs.seeds.size()).first->second;
+    const double count = ++configs[level];
+    for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += (runs.seeds[k].loss - mean[k]) / count;
   }
   return means;
 }
 
-std::vector<LevelMean> effect_of(const std::vector<ConfigRuns>& results, std::size_t option, std::int64_t pairs) {
-  std::map<std::string, std::vector<double>> means;
-  for (const ConfigRuns& result : results)
-    means.emplace(result.levels[option], means_of_level(results, option, result.levels[option]));
+std::vector<LevelMean> effect_of(const LossesByLevel& losses, std::int64_t pairs) {
   std::vector<LevelMean> effect;
-  for (const auto& [level, of_seeds] : means) effect.push_back({level, mean_of_seeds(of_seeds).mean});
+  for (const auto& [level, of_seeds] : losses) effect.push_back({level, mean_of_seeds(of_seeds).mean});
   std::ranges::sort(effect, {}, &LevelMean::mean);
-  const std::vector<double>& best = means.at(effect.front().level);
+  const std::vector<double>& best = losses.at(effect.front().level);
   for (std::size_t i = 1; i < effect.size(); ++i) {
-    std::vector<double> difference = means.at(effect[i].level);
+    std::vector<double> difference = losses.at(effect[i].level);
     for (std::size_t k = 0; k < best.size(); ++k) difference[k] -= best[k];
     effect[i].versus_best = mean_of_seeds(difference, pairs);
   }
   return effect;
 }
 
-std::int64_t pairs_of_levels(const std::vector<ConfigRuns>& results, std::size_t option) {
-  std::set<std::string> levels;
-  for (const ConfigRuns& result : results) levels.insert(result.levels[option]);
-  return std::ssize(levels) * (std::ssize(levels) - 1) / 2;
-}
-
 /// Empty if fewer than two options vary or a config cannot be ranked.
 std::vector<std::vector<LevelMean>> main_effects(const std::vector<ConfigRuns>& results) {
   const std::size_t options = results.empty() ? 0 : results.front().levels.size();
   if (options < 2 || !std::ranges::all_of(results, can_be_ranked)) return {};
-  std::int64_t pairs = 0;
-  for (std::size_t option = 0; option < options; ++option) pairs += pairs_of_levels(results, option);
+  std::vector<LossesByLevel> losses;
+  std::int64_t pairs = 0;  // of values of one option
+  for (std::size_t option = 0; option < options; ++option) {
+    losses.push_back(losses_by_level(results, option));
+    pairs += std::ssize(losses.back()) * (std::ssize(losses.back()) - 1) / 2;
+  }
   std::vector<std::vector<LevelMean>> effects;
-  for (std::size_t option = 0; option < options; ++option) effects.push_back(effect_of(results, option, pairs));
+  for (const LossesByLevel& of_option : losses) effects.push_back(effect_of(of_option, pairs));
   return effects;
 }
 
