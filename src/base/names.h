@@ -1,6 +1,7 @@
 // Names: enumerations with spellings, the nearest known name to a mistyped one, and lists of names.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -24,41 +25,34 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
 /// "a, b, c and 4 more": the first `most` names and the number of the others.
 std::string some_of(const std::vector<std::string>& names, std::size_t most = 3);
 
-/// Specialised by CHARGPT_ENUM: the spellings of E in the order of its values.
+/// Specialised by CHARGPT_ENUM: `list` has the spellings of E in the order of its values, "layernorm, rmsnorm, none".
 template <class E>
 struct EnumNames;
 
 template <class E>
+const std::vector<std::string>& enum_names() {
+  static const std::vector<std::string> names = split(EnumNames<E>::list, ", ");
+  return names;
+}
+
+template <class E>
 std::string_view enum_name(E value) {
-  return EnumNames<E>::names[static_cast<std::size_t>(value)];
+  return enum_names<E>()[static_cast<std::size_t>(value)];
 }
 
 template <class E>
 std::optional<E> enum_value(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(EnumNames<E>::names); ++i)
-    if (EnumNames<E>::names[i] == name) return static_cast<E>(i);
-  return std::nullopt;
+  const auto found = std::ranges::find(enum_names<E>(), name);
+  return found == enum_names<E>().end() ? std::nullopt : std::optional(static_cast<E>(found - enum_names<E>().begin()));
 }
 
 }  // namespace chargpt
 
-#define CHARGPT_ENUM_STRING_1(a) #a
-#define CHARGPT_ENUM_STRING_2(a, ...) #a, CHARGPT_ENUM_STRING_1(__VA_ARGS__)
-#define CHARGPT_ENUM_STRING_3(a, ...) #a, CHARGPT_ENUM_STRING_2(__VA_ARGS__)
-#define CHARGPT_ENUM_STRING_4(a, ...) #a, CHARGPT_ENUM_STRING_3(__VA_ARGS__)
-#define CHARGPT_ENUM_STRING_5(a, ...) #a, CHARGPT_ENUM_STRING_4(__VA_ARGS__)
-#define CHARGPT_ENUM_STRING_6(a, ...) #a, CHARGPT_ENUM_STRING_5(__VA_ARGS__)
-#define CHARGPT_ENUM_PICK(_1, _2, _3, _4, _5, _6, NAME, ...) NAME
-#define CHARGPT_ENUM_STRINGS(...)                                                                     \
-  CHARGPT_ENUM_PICK(__VA_ARGS__, CHARGPT_ENUM_STRING_6, CHARGPT_ENUM_STRING_5, CHARGPT_ENUM_STRING_4, \
-                    CHARGPT_ENUM_STRING_3, CHARGPT_ENUM_STRING_2, CHARGPT_ENUM_STRING_1, _)           \
-  (__VA_ARGS__)
-
 /// CHARGPT_ENUM(Norm, layernorm, rmsnorm, none) defines an enum class with spellings for enum_name() and enum_value().
-/// Use it in namespace chargpt; it takes at most 6 values.
-#define CHARGPT_ENUM(Name, ...)                                                      \
-  enum class Name { __VA_ARGS__ };                                                   \
-  template <>                                                                        \
-  struct EnumNames<Name> {                                                           \
-    static constexpr std::string_view names[] = {CHARGPT_ENUM_STRINGS(__VA_ARGS__)}; \
+/// Use it in namespace chargpt.
+#define CHARGPT_ENUM(Name, ...)                            \
+  enum class Name { __VA_ARGS__ };                         \
+  template <>                                              \
+  struct EnumNames<Name> {                                 \
+    static constexpr std::string_view list = #__VA_ARGS__; \
   }

@@ -84,7 +84,7 @@ class ConfigArguments {
 
 template <>
 struct EnumNames<Context> {
-  static constexpr std::string_view names[] = {"auto", "full", "half", "slide"};
+  static constexpr std::string_view list = "auto, full, half, slide";
 };
 void add_context_option(Options& options, Context& context);
 void add_counts_option(Options& options, bool& counts);

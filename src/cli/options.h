@@ -123,9 +123,8 @@ class Options {
   /// Adds an option for an enumeration, by the names of its values; the value at declaration is the default.
   template <class E>
   Option& choice(const std::string& name, E& value, const std::string& help) {
-    const std::vector<std::string> names(std::begin(EnumNames<E>::names), std::end(EnumNames<E>::names));
     const auto set = [&value](const std::string& given) { value = *enum_value<E>(given); };
-    return choice(name, names, std::string(enum_name(value)), set, help);
+    return choice(name, enum_names<E>(), std::string(enum_name(value)), set, help);
   }
 
   const std::string& command() const { return command_; }

@@ -40,7 +40,7 @@ struct Kind<OptionalNumber> : Kind<double> {
 template <class E>
 requires std::is_enum_v<E>
 struct Kind<E> {
-  static Json schema(const Range&) { return {{"enum", EnumNames<E>::names}}; }
+  static Json schema(const Range&) { return {{"enum", enum_names<E>()}}; }
   static Json write(E value) { return enum_name(value); }
   static E read(const Given& json) { return enum_value<E>(json.get_ref<const std::string&>()).value(); }
 };

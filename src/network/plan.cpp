@@ -15,7 +15,7 @@ namespace {
 ActivationKind activation_of(Activation activation) {
   using enum ActivationKind;
   constexpr std::array kinds = {gelu, gelu_tanh, relu, relu2, silu};  // for swiglu, the activation of its gate
-  static_assert(kinds.size() == std::size(EnumNames<Activation>::names));
+  static_assert(kinds.size() == std::size_t{1} + static_cast<std::size_t>(Activation::swiglu));
   return kinds[static_cast<std::size_t>(activation)];
 }
 
