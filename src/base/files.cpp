@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +65,12 @@ void sync_descriptor(const Descriptor& file, const std::filesystem::path& path) 
   if (::fsync(file.number()) != 0 && errno != EINVAL) fail_on("save", path, errno);
 }
 
+/// Waits for bytes to read or the end of the file; false if neither came in that time. Milliseconds -1: no limit.
+bool is_ready(const Descriptor& file, int milliseconds) {
+  struct pollfd waiting = {.fd = file.number(), .events = POLLIN, .revents = 0};
+  return ::poll(&waiting, 1, milliseconds) > 0;
+}
+
 using namespace std::literals;
 
 constexpr auto unpack = "unpack it to plain text"sv;
@@ -118,7 +125,7 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
   if (file.number() < 0) fail_to_open(path, errno);
   if (S_ISDIR(status_of(file, path).st_mode))
     throw Error(ExitCode::io, "cannot read ", path, ": it is a folder; name a file");
-  return read_open_file(file, max_bytes, path);
+  return read_to_end(file, path, max_bytes);
 }
 
 // O_NONBLOCK: opening a pipe would otherwise wait for a writer before its type could be checked.
@@ -143,8 +150,17 @@ std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std:
   while (true) {
     const ssize_t count = ::read(file.number(), buffer.data(), buffer.size());
     if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) fail_on("read", shown, errno);
+    if (errno == EAGAIN)
+      is_ready(file, /*milliseconds=*/-1);
+    else if (errno != EINTR)
+      fail_on("read", shown, errno);
   }
+}
+
+std::size_t read_fully(const Descriptor& file, std::span<char> buffer, const std::filesystem::path& shown) {
+  std::size_t done = 0;
+  while (const std::size_t count = read_some(file, buffer.subspan(done), shown)) done += count;
+  return done;
 }
 
 Descriptor open_folder(const std::filesystem::path& path) {
@@ -161,25 +177,29 @@ bool is_at(const std::filesystem::path& path, const Descriptor& opened) {
   return own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
-// Reads in pieces, because a reported size may be wrong (pipes, growing files, /proc). It only reserves memory.
-std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, const std::filesystem::path& shown) {
-  const auto refuse_size = [&] {
-    throw Error(ExitCode::data, shown, " is larger than ", max_bytes, " bytes, the limit here");
-  };
-  const std::uint64_t size = file_size(file, shown);
-  if (size > max_bytes) refuse_size();
+// Reads in pieces, because a reported size may be wrong (pipes, growing files, /proc). It only reserves memory, at most
+// 4 GB, because a sparse file can claim any size.
+std::string read_to_end(const Descriptor& file, const std::filesystem::path& shown, std::uint64_t max_bytes,
+                        const std::string& reason, const Heartbeat& heartbeat) {
+  const std::uint64_t expected = file_size(file, shown);
   std::string bytes;
-  bytes.reserve(size);
+  bytes.reserve(std::min({expected, max_bytes, std::uint64_t{4} << 30}));
   std::array<char, 1 << 16> piece;
-  while (const std::size_t count = read_some(file, piece, shown)) {
-    if (count > max_bytes - bytes.size()) refuse_size();
+  for (bool ended = false; !ended;) {
+    const bool ready = is_ready(file, /*milliseconds=*/100);
+    const std::size_t count = ready ? read_some(file, piece, shown) : 0;
+    ended = ready && count == 0;
+    if (count > max_bytes - bytes.size())
+      throw Error(ExitCode::data, shown, " is larger than ", max_bytes, " bytes, ", reason);
     bytes.append(piece.data(), count);
+    beat(heartbeat, static_cast<std::int64_t>(std::min(bytes.size(), expected)),
+         static_cast<std::int64_t>(std::max<std::uint64_t>(expected, 1)));
   }
   return bytes;
 }
 
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes, Links links) {
-  return read_open_file(open_regular_file(path, links), max_bytes, path);
+  return read_to_end(open_regular_file(path, links), path, max_bytes);
 }
 
 FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most, Links links) {
@@ -189,9 +209,7 @@ FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset
   if (offset >= stretch.size) return stretch;
   if (::lseek(file.number(), static_cast<off_t>(offset), SEEK_SET) < 0) fail_on("read", path, errno);
   stretch.bytes.resize(std::min(most, stretch.size - offset));
-  std::size_t done = 0;
-  while (const std::size_t count = read_some(file, std::span(stretch.bytes).subspan(done), path)) done += count;
-  stretch.bytes.resize(done);
+  stretch.bytes.resize(read_fully(file, stretch.bytes, path));
   return stretch;
 }
 

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/heartbeat.h"
+
 namespace chargpt {
 
 namespace fs = std::filesystem;
@@ -47,15 +49,20 @@ std::string read_regular_file(const fs::path& path, std::uint64_t max_bytes = UI
 /// Opens a regular file. Errors and `links` as read_regular_file.
 Descriptor open_regular_file(const fs::path& path, Links links = Links::refuse);
 std::uint64_t file_size(const Descriptor& file, const fs::path& shown);
-/// Reads at most buffer.size() bytes; returns 0 at the end of the file. `shown`: the path in messages. Errors: io.
+/// Reads at most buffer.size() bytes, and waits for the first; returns 0 at the end of the file. `shown`: the path in
+/// messages. Errors: io.
 std::size_t read_some(const Descriptor& file, std::span<char> buffer, const fs::path& shown);
+/// Fills the buffer; returns fewer bytes than its size only at the end of the file. Errors: io.
+std::size_t read_fully(const Descriptor& file, std::span<char> buffer, const fs::path& shown);
+/// Reads from the descriptor's position to the end of a file or pipe. `heartbeat`: also called while a pipe has no
+/// bytes. Errors: io; data above max_bytes, with the reason of the limit.
+std::string read_to_end(const Descriptor& file, const fs::path& shown, std::uint64_t max_bytes = UINT64_MAX,
+                        const std::string& reason = "the limit here", const Heartbeat& heartbeat = {});
 /// Whether `path` still leads to the opened file or folder, which may have been renamed or removed. True if the disk
 /// does not answer.
 bool is_at(const fs::path& path, const Descriptor& opened);
 /// Opens a folder. Errors: io.
 Descriptor open_folder(const fs::path& path);
-/// Reads from the descriptor's position to the end of the file. Errors: io; data above max_bytes.
-std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, const fs::path& shown);
 
 /// A part of a file that may be growing. A changed `identity` (inode) means that another file has taken the name.
 struct FileStretch {

@@ -1,32 +1,12 @@
 #include "cli/standard_input.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
 #include "text/text_bytes.h"
 
 namespace chargpt {
-namespace {
-
-/// Reads the next bytes, and waits for them even if standard input does not block. Returns 0 at its end.
-std::size_t read_some(std::array<char, 1 << 16>& piece) {
-  while (true) {
-    const ssize_t count = ::read(STDIN_FILENO, piece.data(), piece.size());
-    if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EAGAIN && errno != EINTR)
-      throw Error(ExitCode::io, "cannot read standard input: ", std::generic_category().message(errno));
-    struct pollfd waiting = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    if (errno == EAGAIN) ::poll(&waiting, 1, /*milliseconds=*/-1);
-  }
-}
-
-}  // namespace
 
 std::string read_standard_input() {
   return std::string(without_byte_order_mark(standard_input_bytes(most_prompt_bytes)));
@@ -43,7 +23,7 @@ bool StandardInputLines::next(std::string& line) {
     }
     if (ended_) break;
     searched = pending_.size();
-    const std::size_t count = read_some(piece);
+    const std::size_t count = read_some(input_, piece, "standard input");
     ended_ = count == 0;
     if (count > most_prompt_bytes - pending_.size())
       throw Error(ExitCode::data, "a line of standard input is larger than ", most_prompt_bytes, " bytes, the limit");

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "text/text_bytes.h"
+
 namespace chargpt {
 
 /// Reads all input, without a byte order mark. Throws Error data above the limit of --prompt-file, io if reading fails.
@@ -17,6 +19,7 @@ class StandardInputLines {
   bool next(std::string& line);
 
  private:
+  Descriptor input_ = standard_input();
   std::string pending_;  ///< read but not returned
   bool ended_ = false;
 };

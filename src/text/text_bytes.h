@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/files.h"
 #include "base/heartbeat.h"
 #include "text/text_listing.h"
 
@@ -27,6 +28,9 @@ TextBytes text_in_memory(std::string name, std::string_view all);
 /// later calls return it again. `heartbeat`: also called while a pipe has no bytes. Errors: missing; io; data above the
 /// limit.
 TextBytes read_text(const TextFile& file, const Heartbeat& heartbeat);
+
+/// Another descriptor of standard input. Errors: io.
+Descriptor standard_input();
 
 /// Reads all of standard input. Errors: io; data above `most` bytes.
 std::string standard_input_bytes(std::uint64_t most, const Heartbeat& heartbeat = {});
