@@ -1,9 +1,8 @@
 #include "base/quote.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdarg>
-#include <cstdio>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -15,12 +14,8 @@ std::string escaped(std::string_view bytes) {
   if (bytes == "\n") return "\\n";
   if (bytes == "\r") return "\\r";
   if (bytes == "\t") return "\\t";
-  constexpr std::string_view digits = "0123456789ABCDEF";
   std::string out;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-  }
+  for (const unsigned char byte : bytes) out += fmt::format("\\x{:02X}", byte);
   return out;
 }
 
@@ -76,17 +71,8 @@ std::string printable_path(const std::filesystem::path& path) {
   return printable(path.native(), 400);
 }
 
-std::string formatted(const char* form, ...) {
-  std::array<char, 400> text{};
-  std::va_list numbers;
-  va_start(numbers, form);
-  std::vsnprintf(text.data(), text.size(), form, numbers);
-  va_end(numbers);
-  return text.data();
-}
-
 std::string short_number(double number) {
-  return formatted("%g", number);
+  return fmt::format("{:g}", number);
 }
 
 }  // namespace chargpt

@@ -1,6 +1,7 @@
 #include "run/checkpoint.h"
 
-#include <cinttypes>
+#include <spdlog/fmt/fmt.h>
+
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -123,7 +124,7 @@ std::map<std::string, std::string> metadata_of(const CheckpointToSave& checkpoin
 }  // namespace
 
 std::string checkpoint_name(std::int64_t step) {
-  return formatted("step-%08" PRId64, step);
+  return fmt::format("step-{:08}", step);
 }
 
 std::optional<std::int64_t> step_of(std::string_view name, std::string_view extension) {

@@ -1,7 +1,8 @@
 #include "run/strict_json.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cinttypes>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -90,7 +91,7 @@ nlohmann::ordered_json json_real(double value) {
 }
 
 std::string json_hex(std::uint64_t value) {
-  return formatted("%016" PRIx64, value);
+  return fmt::format("{:016x}", value);
 }
 
 }  // namespace chargpt
