@@ -88,13 +88,6 @@ Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
   return samples;
 }
 
-/// Removes the folders of texts and teachers, whose names are private.
-Config without_folders(Config config) {
-  config.data.text = names_of_paths(config.data.text);
-  for (std::string& teacher : config.train.teacher) teacher = name_of_path(teacher);
-  return config;
-}
-
 Json facts_of(const Checkpoint& checkpoint, const Config& config) {
   const RunState& state = checkpoint.state;
   return {{"config", config.name},

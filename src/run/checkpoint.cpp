@@ -108,20 +108,21 @@ void append(std::span<const TensorView> tensors, std::string_view prefix, std::v
   }
 }
 
-/// Removes folders from paths: they are private, so a checkpoint has only file names.
-ResolvedConfig without_folders(ResolvedConfig config) {
-  config.config.data.text = names_of_paths(config.config.data.text);
-  config.config.train.teacher = names_of_paths(config.config.train.teacher);
-  return config;
-}
-
 std::map<std::string, std::string> metadata_of(const CheckpointToSave& checkpoint) {
-  return {{"config", json_text(to_json(without_folders(checkpoint.config)), -1, "")},
+  ResolvedConfig config = checkpoint.config;
+  config.config = without_folders(std::move(config.config));
+  return {{"config", json_text(to_json(config), -1, "")},
           {"vocabulary", json_text(checkpoint.vocabulary.to_json(), -1, "")},
           {"state", json_text(to_json(checkpoint.state), -1, "")}};
 }
 
 }  // namespace
+Config without_folders(Config config) {
+  config.data.text = names_of_paths(config.data.text);
+  config.train.teacher = names_of_paths(config.train.teacher);
+  return config;
+}
+
 
 std::string checkpoint_name(std::int64_t step) {
   return fmt::format("step-{:08}", step);

@@ -43,6 +43,9 @@ struct CheckpointToSave {
   std::span<const TensorView> averaged = {};  ///< empty if none are averaged
 };
 
+/// Removes the folders of texts and teachers, which are private.
+Config without_folders(Config config);
+
 /// The name of a step's checkpoint: 2000 -> "step-00002000".
 std::string checkpoint_name(std::int64_t step);
 /// The step in a name such as "step-00002000.safetensors" with that extension; nullopt for any other name.
