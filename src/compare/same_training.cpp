@@ -49,10 +49,9 @@ Losses losses_to_repeat(const fs::path& run, std::int64_t last) {
 }
 
 bool same_tensors(const Checkpoint& one, const Checkpoint& other) {
-  return std::ranges::equal(one.file.tensors().all(), other.file.tensors().all(),
-                            [](const TensorView& a, const TensorView& b) {
-                              return a.name == b.name && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
-                            });
+  return std::ranges::equal(one.file.tensors, other.file.tensors, [](const TensorView& a, const TensorView& b) {
+    return a.name == b.name && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
+  });
 }
 
 bool same_bits(const Difference& loss) {

@@ -137,33 +137,30 @@ std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors) {
 }
 
 ForeignTensors::ForeignTensors(const std::filesystem::path& path, std::string prefix)
-    : file_(path), source_(printable_path(path)), prefix_(std::move(prefix)) {}
+    : file_(read_safetensors(path)), prefix_(std::move(prefix)) {}
 
 const TensorView* ForeignTensors::find(const std::string& name) const {
-  if (const TensorView* const found = file_.tensors().find(name)) return found;
+  if (const TensorView* const found = find_tensor(file_.tensors, name)) return found;
   // A bare model, without its head, has names without the prefix.
-  return name.starts_with(prefix_) ? file_.tensors().find(name.substr(prefix_.size())) : nullptr;
+  return name.starts_with(prefix_) ? find_tensor(file_.tensors, name.substr(prefix_.size())) : nullptr;
 }
 
 OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::int64_t>& shape,
                                const std::string& ours) {
   const TensorView* const found = find(name);
-  if (found == nullptr) throw Error(ExitCode::data, source_, " has no tensor ", name, ", which config.json requires");
+  if (found == nullptr) throw Error(ExitCode::data, source(), " has no tensor ", name, ", which config.json requires");
   if (found->shape != shape)
-    throw Error(ExitCode::data, source_, ": tensor ", name, " has shape ", printable(shape_text(found->shape)),
+    throw Error(ExitCode::data, source(), ": tensor ", name, " has shape ", printable(shape_text(found->shape)),
                 ", but config.json requires ", shape_text(shape));
   if (found->dtype != "F32" && found->dtype != "F16" && found->dtype != "BF16")
-    throw Error(ExitCode::data, source_, ": tensor ", name, " is of type ", printable(found->dtype, 20),
+    throw Error(ExitCode::data, source(), ": tensor ", name, " is of type ", printable(found->dtype, 20),
                 "; chargpt reads F32, F16 and BF16");
   asked_.insert(found->name);
   OwnTensor tensor = float_tensor(ours, shape);
   if (found->dtype == "F32") std::ranges::copy(found->bytes, tensor.bytes.begin());
   if (found->dtype == "F16") convert(found->bytes, floats(tensor), from_half);
   if (found->dtype == "BF16") convert(found->bytes, floats(tensor), from_bfloat16);
-  if (const auto bad = std::ranges::find_if(floats(tensor), [](float value) { return !std::isfinite(value); });
-      bad != floats(tensor).end())
-    throw Error(ExitCode::diverged, source_, ": tensor ", name, " contains ", std::isnan(*bad) ? "NaN" : "infinity",
-                ", so the model cannot be used");
+  expect_finite(floats(tensor), source(), name);
   return tensor;
 }
 
@@ -172,7 +169,7 @@ void ForeignTensors::ignore(const std::string& name) {
 }
 
 void ForeignTensors::expect_no_more() const {
-  chargpt::expect_no_more(file_.tensors(), source_, asked_);
+  chargpt::expect_no_more(file_.tensors, source(), asked_);
 }
 
 bool all_equal(const OwnTensor& tensor, float value) {

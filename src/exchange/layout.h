@@ -58,7 +58,7 @@ std::vector<OwnTensor> tensors_as_theirs(const InferenceModel& model, const std:
 
 class ForeignTensors {
  public:
-  /// Opens the file; errors as SafetensorsFile. `prefix`: the start of tensor names, which the file may omit.
+  /// Opens the file; errors as read_safetensors(). `prefix`: the start of tensor names, which the file may omit.
   explicit ForeignTensors(const std::filesystem::path& path, std::string prefix = "");
 
   bool has(const std::string& name) const { return find(name) != nullptr; }
@@ -69,12 +69,12 @@ class ForeignTensors {
   void ignore(const std::string& name);
   /// Call after the last read. Throws Error data if the file has another tensor.
   void expect_no_more() const;
-  const std::string& source() const { return source_; }
+  const std::string& source() const { return file_.source; }
 
  private:
   const TensorView* find(const std::string& name) const;
   SafetensorsFile file_;
-  std::string source_, prefix_;
+  std::string prefix_;
   std::set<std::string> asked_;
 };
 

@@ -24,8 +24,7 @@ constexpr std::string_view averaged_prefix = "averaged.";
 constexpr const char* shares_name = "clock.shares";
 
 RunState state_in(const SafetensorsFile& file, const fs::path& path) {
-  const std::string source = printable_path(path);
-  const RunState state = run_state_from_json(own_json(file, "state", source), source + ": state");
+  const RunState state = run_state_from_json(own_json(file, "state"), file.source + ": state");
   const auto named = step_of(path.filename().string(), checkpoint_extension);
   if (named && *named != state.step)
     throw Error(ExitCode::data, path, " is of step ", state.step, ", which is not the step of its name");
@@ -48,7 +47,7 @@ void check(const Checkpoint& checkpoint) {
     if (!(seconds >= 0 && std::isfinite(seconds)))
       throw Error(ExitCode::data, checkpoint.path, ": the run cannot have taken ", seconds, " s");
   if (checkpoint.config.config.train.max_seconds > 0 && state.step > 0 &&
-      checkpoint.file.tensors().find(shares_name) == nullptr)
+      find_tensor(checkpoint.file.tensors, shares_name) == nullptr)
     throw Error(ExitCode::data, checkpoint.path, ": ", shares_name, " is missing, and train.max_seconds is set");
   if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
     throw Error(ExitCode::data, checkpoint.path, ": start_symbol ", checkpoint.state.start_symbol,
@@ -61,8 +60,8 @@ void check(const Checkpoint& checkpoint) {
 
 /// The shares of time before each update. Error data unless there is one for each update, from 0 to 1.
 std::vector<float> shares_in(const Checkpoint& checkpoint) {
-  const TensorView& tensor = expect_tensor(checkpoint.file.tensors(), printable_path(checkpoint.path), shares_name,
-                                           "F32", {checkpoint.state.step});
+  const TensorView& tensor =
+      expect_tensor(checkpoint.file.tensors, checkpoint.file.source, shares_name, "F32", {checkpoint.state.step});
   std::vector<float> shares(static_cast<std::size_t>(checkpoint.state.step));
   std::memcpy(shares.data(), tensor.bytes.data(), tensor.bytes.size());
   for (const float share : shares)
@@ -73,8 +72,8 @@ std::vector<float> shares_in(const Checkpoint& checkpoint) {
 
 /// Distributes the tensors by the prefix of their names, and removes the prefix.
 void sort_tensors(Checkpoint& checkpoint) {
-  if (checkpoint.file.tensors().find(shares_name) != nullptr) checkpoint.state.shares = shares_in(checkpoint);
-  for (TensorView tensor : checkpoint.file.tensors().all()) {
+  if (find_tensor(checkpoint.file.tensors, shares_name) != nullptr) checkpoint.state.shares = shares_in(checkpoint);
+  for (TensorView tensor : checkpoint.file.tensors) {
     if (tensor.name == shares_name) continue;
     Tensors* part = &checkpoint.model;
     for (const auto& [prefix, own] :
@@ -84,17 +83,17 @@ void sort_tensors(Checkpoint& checkpoint) {
       part = own;
       break;
     }
-    part->add(std::move(tensor));
+    part->push_back(std::move(tensor));
   }
 }
 
-Checkpoint checkpoint_of(SafetensorsFile file, const fs::path& path, FilePart part) {
-  const std::string source = printable_path(path);
-  check_own(file, part, source);
-  RunState state = state_in(file, path);
-  Vocabulary vocabulary = Vocabulary::from_json(own_json(file, "vocabulary", source), source + ": vocabulary");
-  ResolvedConfig config = config_in(own_text(file, "config", source), source + ": config");
-  Checkpoint checkpoint{path, std::move(state), std::move(vocabulary), std::move(config), std::move(file), {}};
+Checkpoint checkpoint_of(SafetensorsFile file, const fs::path& path) {
+  check_own(file);
+  Checkpoint checkpoint{.path = path,
+                        .state = state_in(file, path),
+                        .vocabulary = Vocabulary::from_json(own_json(file, "vocabulary"), file.source + ": vocabulary"),
+                        .config = config_in(own_text(file, "config"), file.source + ": config"),
+                        .file = std::move(file)};
   check(checkpoint);
   sort_tensors(checkpoint);
   return checkpoint;
@@ -117,12 +116,12 @@ std::map<std::string, std::string> metadata_of(const CheckpointToSave& checkpoin
 }
 
 }  // namespace
+
 Config without_folders(Config config) {
   config.data.text = names_of_paths(config.data.text);
   config.train.teacher = names_of_paths(config.train.teacher);
   return config;
 }
-
 
 std::string checkpoint_name(std::int64_t step) {
   return fmt::format("step-{:08}", step);
@@ -148,17 +147,16 @@ void write_checkpoint(const fs::path& path, const CheckpointToSave& checkpoint) 
 }
 
 Checkpoint read_checkpoint(const fs::path& path, bool with_optimizer) {
-  const FilePart part = with_optimizer ? FilePart::all : FilePart::weights;
-  return checkpoint_of(SafetensorsFile(path, part), path, part);
+  return checkpoint_of(read_safetensors(path, with_optimizer ? FilePart::all : FilePart::weights), path);
 }
 
 Checkpoint read_checkpoint(std::span<const std::byte> bytes, const fs::path& path) {
-  return checkpoint_of(SafetensorsFile(bytes, printable_path(path)), path, FilePart::all);
+  return checkpoint_of(parse_safetensors(bytes, printable_path(path)), path);
 }
 
 RunState read_state(const fs::path& path) {
-  const SafetensorsFile file(path, FilePart::header, Links::refuse);
-  check_own(file, FilePart::header, printable_path(path));
+  const SafetensorsFile file = read_safetensors(path, FilePart::header, Links::refuse);
+  check_own(file);
   return state_in(file, path);
 }
 

@@ -81,19 +81,19 @@ TextListing listing_in(const nlohmann::json& texts, const std::string& source) {
 }
 
 /// The ids in the file. Error data unless the vocabulary contains all of them.
-TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary, const std::string& source) {
-  const TensorView* const ids = file.tensors().find("ids");
+TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary) {
+  const TensorView* const ids = find_tensor(file.tensors, "ids");
   const int width = ids == nullptr ? 0 : ids->dtype == "U8" ? 1 : ids->dtype == "U16" ? 2 : ids->dtype == "U32" ? 4 : 0;
   if (width == 0 || ids->shape.size() != 1 || ids->shape[0] < 1)
-    throw Error(ExitCode::data, source, " has no tensor ids of U8, U16 or U32 in one dimension");
+    throw Error(ExitCode::data, file.source, " has no tensor ids of U8, U16 or U32 in one dimension");
   if (reinterpret_cast<std::uintptr_t>(ids->bytes.data()) % static_cast<std::uintptr_t>(width) != 0)
-    throw Error(ExitCode::data, source, ": its ids do not begin at a multiple of their size");
+    throw Error(ExitCode::data, file.source, ": its ids do not begin at a multiple of their size");
   const TokenView tokens(ids->bytes.data(), width, ids->shape[0],
                          vocabulary.document() >= 0 ? vocabulary.document() : TokenView::no_document);
   std::int64_t largest = 0;
   tokens.each_run([&](std::span<const std::int64_t> run) { largest = std::max(largest, std::ranges::max(run)); });
   if (largest >= vocabulary.size())
-    throw Error(ExitCode::data, source, ": id ", largest, " is not one of the ", vocabulary.size(), " symbols");
+    throw Error(ExitCode::data, file.source, ": id ", largest, " is not one of the ", vocabulary.size(), " symbols");
   return tokens;
 }
 
@@ -176,21 +176,19 @@ std::string keep_text(const fs::path& run, const Corpus& corpus, Keep keep) {
 std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
   const fs::path path = run / kept_text_name;
   if (type_at(path) == fs::file_type::not_found) return std::nullopt;
-  const auto file = std::make_shared<const SafetensorsFile>(path, FilePart::all, Links::refuse);
-  const std::string source = printable_path(path);
-  check_own(*file, FilePart::all, source);
-  const auto metadata = [&](const char* name) { return own_json(*file, name, source); };
-  CorpusParts parts{.vocabulary = Vocabulary::from_json(metadata("vocabulary"), source + ": vocabulary")};
-  parts.tokens = tokens_in(*file, parts.vocabulary, source);
-  parts.owner = file;
-  parts.listing = listing_in(metadata("texts"), source + ": texts");
+  const SafetensorsFile file = read_safetensors(path, FilePart::all, Links::refuse);
+  check_own(file);
+  CorpusParts parts{.vocabulary = Vocabulary::from_json(own_json(file, "vocabulary"), file.source + ": vocabulary")};
+  parts.tokens = tokens_in(file, parts.vocabulary);
+  parts.owner = file.owner;
+  parts.listing = listing_in(own_json(file, "texts"), file.source + ": texts");
   if (parts.vocabulary.document() < 0) {
     parts.splits = splits_by_position(parts.tokens.size(), data);
     return Corpus(std::move(parts), data);
   }
-  if (metadata("split_by") != nlohmann::json(split_options(data))) return std::nullopt;
-  const nlohmann::json splits = metadata("splits");
-  parts.splits = splits_in(StrictObject(splits, source + ": splits"), parts.tokens.size());
+  if (own_json(file, "split_by") != nlohmann::json(split_options(data))) return std::nullopt;
+  const nlohmann::json splits = own_json(file, "splits");
+  parts.splits = splits_in(StrictObject(splits, file.source + ": splits"), parts.tokens.size());
   const std::vector<std::int64_t> ends = ends_of_documents(parts.tokens);
   const IdRange val = parts.splits.val;
   parts.documents = std::ssize(ends);

@@ -21,12 +21,6 @@
 
 namespace chargpt {
 
-/// A tensor as the header describes it.
-struct SafetensorsFile::Entry {
-  TensorView tensor;
-  std::uint64_t begin = 0, end = 0;  ///< of its bytes in the data section
-};
-
 namespace {
 
 constexpr std::size_t size_field = 8, max_tensor_rank = 16;
@@ -34,6 +28,9 @@ constexpr std::size_t size_field = 8, max_tensor_rank = 16;
 constexpr std::uint64_t max_header_bytes = 10'000'000;
 constexpr const char *metadata_key = "__metadata__", *format_key = "chargpt";
 constexpr std::int64_t current_format = 1;
+
+/// The tensors that a header describes, by begin and end of their bytes in the data section.
+using Layout = std::multimap<std::pair<std::uint64_t, std::uint64_t>, TensorView>;
 
 struct ElementType {
   std::string_view name;
@@ -83,11 +80,8 @@ std::size_t header_bytes(std::string_view start, std::uint64_t file_bytes, const
 void read_more(const Descriptor& file, std::uint64_t count, const std::filesystem::path& path, std::string& bytes) {
   const std::size_t begin = bytes.size();
   bytes.resize(begin + count);
-  for (std::size_t at = begin; at < bytes.size();) {
-    const std::size_t got = read_some(file, std::span(bytes).subspan(at), path);
-    if (got == 0) throw Error(ExitCode::data, path, " was cut short while it was read");
-    at += got;
-  }
+  if (read_fully(file, std::span(bytes).subspan(begin), path) < count)
+    throw Error(ExitCode::data, path, " was cut short while it was read");
 }
 
 constexpr std::string_view zeros = "00000000";  // in place of a checksum while sums are computed
@@ -116,74 +110,11 @@ std::vector<std::pair<std::string, std::string>> sums_of(std::string start, std:
   return {{sum_of_read, fmt::format("{:08x}", read)}, {sum_of_all, fmt::format("{:08x}", all)}};
 }
 
-}  // namespace
-
-void Tensors::add(TensorView tensor) {
-  indices_[tensor.name] = all_.size();
-  all_.push_back(std::move(tensor));
-}
-
-const TensorView* Tensors::find(const std::string& name) const {
-  const auto found = indices_.find(name);
-  return found == indices_.end() ? nullptr : &all_[found->second];
-}
-
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path, FilePart part, Links links) {
-  const Descriptor file = open_regular_file(path, links);
-  const std::uint64_t file_bytes = file_size(file, path);
-  const std::string source = printable_path(path);
-  auto bytes = std::make_unique<std::string>();
-  read_more(file, std::min<std::uint64_t>(size_field, file_bytes), path, *bytes);
-  read_more(file, header_bytes(*bytes, file_bytes, source), path, *bytes);
-  const std::size_t start = bytes->size();
-  std::vector<Entry> entries = parse(*bytes, file_bytes - start, source);
-  const auto unread = std::ranges::find_if(entries, [part](const Entry& entry) {
-    return part == FilePart::header || (part == FilePart::weights && entry.tensor.name.starts_with(optimizer_prefix));
-  });
-  read_more(file, unread == entries.end() ? file_bytes - start : unread->begin, path, *bytes);
-  own_ = std::move(bytes);
-  take(*own_, start, std::move(entries));
-}
-
-SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::string& source) {
-  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const std::size_t start = size_field + header_bytes(all, all.size(), source);
-  take(all, start, parse(all.substr(0, start), all.size() - start, source));
-}
-
-/// Requires unique names, exactly the fields dtype, shape and data_offsets, and at most one __metadata__ of strings.
-/// Returns the tensors in the order of their bytes.
-std::vector<SafetensorsFile::Entry> SafetensorsFile::parse(std::string_view start, std::uint64_t data_bytes,
-                                                           const std::string& source) {
-  const std::string header = source + ": the header";
-  const std::string_view json = start.substr(size_field);
-  // The format wants '{' first; the parser would skip white space.
-  if (!json.starts_with('{')) throw Error(ExitCode::data, header, " is not a JSON object");
-  std::vector<Entry> entries;
-  const nlohmann::json all = parse_strict_json(json, header);
-  for (const auto& [name, value] : all.items()) {
-    const StrictObject fields(value, header + "'s '" + printable(name) + "'");
-    if (name == metadata_key) {
-      for (const auto& [key, text] : value.items()) metadata_[key] = fields.text(key);
-      continue;
-    }
-    const std::vector<std::int64_t> offsets = fields.sizes("data_offsets", 2, 2);
-    entries.push_back({{name, fields.text("dtype"), fields.sizes("shape", 0, max_tensor_rank), {}},
-                       static_cast<std::uint64_t>(offsets[0]),
-                       static_cast<std::uint64_t>(offsets[1])});
-    if (value.size() != 3)
-      throw Error(ExitCode::data, fields.source(), " has other fields than dtype, shape and data_offsets");
-  }
-  std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
-  check_layout(entries, data_bytes, source);
-  return entries;
-}
-
 /// The tensors must fill the data without gap or overlap, and each must be as long as its shape says.
-void SafetensorsFile::check_layout(std::span<const Entry> entries, std::uint64_t data_bytes,
-                                   const std::string& source) {
+void check_layout(const Layout& layout, std::uint64_t data_bytes, const std::string& source) {
   std::uint64_t place = 0;
-  for (const auto& [tensor, begin, end] : entries) {
+  for (const auto& [offsets, tensor] : layout) {
+    const auto [begin, end] = offsets;
     const auto where = [&, &name = tensor.name] { return source + ": tensor '" + printable(name) + "' "; };
     if (type_of(tensor.dtype) == std::end(element_types))
       throw Error(ExitCode::data, where(), "has the unknown dtype '", printable(tensor.dtype, 20), "'");
@@ -198,15 +129,94 @@ void SafetensorsFile::check_layout(std::span<const Entry> entries, std::uint64_t
     throw Error(ExitCode::data, source, ": ", data_bytes - place, " bytes after the last tensor");
 }
 
-/// Keeps the tensors within `bytes`; the first `start` bytes precede the data.
-void SafetensorsFile::take(std::string_view bytes, std::size_t start, std::vector<Entry> entries) {
-  bytes_ = bytes;
-  header_ = bytes.substr(size_field, start - size_field);
-  for (auto& [tensor, begin, end] : entries) {
-    if (end > bytes.size() - start) return;
-    tensor.bytes = as_bytes(bytes.substr(start + begin, end - begin));
-    tensors_.add(std::move(tensor));
+/// Parses the header and stores its metadata in `file`. Requires unique names, exactly the fields dtype, shape and
+/// data_offsets, and at most one __metadata__ of strings. `start`: the size of the header and the header.
+Layout parse_header(std::string_view start, std::uint64_t data_bytes, SafetensorsFile& file) {
+  const std::string header = file.source + ": the header";
+  const std::string_view json = start.substr(size_field);
+  // The format wants '{' first; the parser would skip white space.
+  if (!json.starts_with('{')) throw Error(ExitCode::data, header, " is not a JSON object");
+  Layout layout;
+  const nlohmann::json all = parse_strict_json(json, header);
+  for (const auto& [name, value] : all.items()) {
+    const StrictObject fields(value, header + "'s '" + printable(name) + "'");
+    if (name == metadata_key) {
+      for (const auto& [key, text] : value.items()) file.metadata[key] = fields.text(key);
+      continue;
+    }
+    const std::vector<std::int64_t> offsets = fields.sizes("data_offsets", 2, 2);
+    layout.insert(
+        {{offsets[0], offsets[1]}, {name, fields.text("dtype"), fields.sizes("shape", 0, max_tensor_rank), {}}});
+    if (value.size() != 3)
+      throw Error(ExitCode::data, fields.source(), " has other fields than dtype, shape and data_offsets");
   }
+  check_layout(layout, data_bytes, file.source);
+  return layout;
+}
+
+/// Stores the bytes that were read, the first `start` of which precede the data, and the tensors within them.
+void take(std::string_view bytes, std::size_t start, Layout layout, SafetensorsFile& file) {
+  file.bytes = bytes;
+  file.start = bytes.substr(0, start);
+  for (auto& [offsets, tensor] : layout) {
+    if (offsets.second > bytes.size() - start) return;
+    tensor.bytes = as_bytes(bytes.substr(start + offsets.first, offsets.second - offsets.first));
+    file.tensors.push_back(std::move(tensor));
+  }
+}
+
+/// The header size and header, padded to a multiple of 8 bytes.
+std::string safetensors_header(std::span<const TensorView> tensors,
+                               const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json header;
+  header[metadata_key] = {{"format", "pt"}};
+  for (const auto& [key, value] : metadata) header[metadata_key][key] = value;
+  std::uint64_t begin = 0;
+  for (const TensorView& tensor : tensors) {
+    if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.bytes.size() || header.contains(tensor.name))
+      throw Error(ExitCode::internal, "tensor '", tensor.name, "' of dtype ", tensor.dtype, " with ",
+                  tensor.bytes.size(), " bytes cannot be written");
+    const std::uint64_t end = begin + tensor.bytes.size();
+    header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    begin = end;
+  }
+  std::string text = json_text(header, -1, "");
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  std::string size;
+  for (std::size_t i = 0; i < size_field; ++i) size += static_cast<char>(text.size() >> (8 * i) & 0xFFU);
+  return size + text;
+}
+
+}  // namespace
+
+const TensorView* find_tensor(const Tensors& tensors, std::string_view name) {
+  const auto found = std::ranges::find(tensors, name, &TensorView::name);
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+SafetensorsFile read_safetensors(const std::filesystem::path& path, FilePart part, Links links) {
+  const Descriptor opened = open_regular_file(path, links);
+  const std::uint64_t file_bytes = file_size(opened, path);
+  const auto bytes = std::make_shared<std::string>();
+  SafetensorsFile file{.source = printable_path(path), .part = part, .owner = bytes};
+  read_more(opened, std::min<std::uint64_t>(size_field, file_bytes), path, *bytes);
+  read_more(opened, header_bytes(*bytes, file_bytes, file.source), path, *bytes);
+  const std::size_t start = bytes->size();
+  Layout layout = parse_header(*bytes, file_bytes - start, file);
+  const auto unread = std::ranges::find_if(layout, [part](const auto& entry) {
+    return part == FilePart::header || (part == FilePart::weights && entry.second.name.starts_with(optimizer_prefix));
+  });
+  read_more(opened, unread == layout.end() ? file_bytes - start : unread->first.first, path, *bytes);
+  take(*bytes, start, std::move(layout), file);
+  return file;
+}
+
+SafetensorsFile parse_safetensors(std::span<const std::byte> bytes, const std::string& source) {
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t start = size_field + header_bytes(all, all.size(), source);
+  SafetensorsFile file{.source = source};
+  take(all, start, parse_header(all.substr(0, start), all.size() - start, file), file);
+  return file;
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -217,7 +227,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 const TensorView& expect_tensor(const Tensors& file, const std::string& source, const std::string& name,
                                 const std::string& dtype, const std::vector<std::int64_t>& shape) {
-  const TensorView* found = file.find(name);
+  const TensorView* found = find_tensor(file, name);
   const std::string expected = dtype + " " + shape_text(shape);
   if (!found)
     throw Error(ExitCode::data, source, " has no tensor ", name, " (", expected, "); it belongs to another model");
@@ -240,7 +250,7 @@ void expect_finite(std::span<const float> weights, const std::string& source, co
 }
 
 void expect_no_more(const Tensors& file, const std::string& source, const std::set<std::string>& expected) {
-  for (const TensorView& tensor : file.all())
+  for (const TensorView& tensor : file)
     if (!expected.contains(tensor.name))
       throw Error(ExitCode::data, source, " has a tensor that this model lacks: ", tensor.name,
                   "; it belongs to another model");
@@ -255,27 +265,6 @@ std::vector<TensorView> reference_order(std::span<const TensorView> tensors) {
   return order;
 }
 
-std::string safetensors_header(std::span<const TensorView> tensors,
-                               const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json header;
-  header[metadata_key] = {{"format", "pt"}};
-  for (const auto& [key, value] : metadata) header[metadata_key][key] = value;
-  std::uint64_t begin = 0;
-  for (const TensorView& tensor : tensors) {
-    if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.bytes.size() || header.contains(tensor.name))
-      throw Error(ExitCode::internal, "tensor '", tensor.name, "' of dtype ", tensor.dtype, " with ",
-                  tensor.bytes.size(), " bytes cannot be written");
-    const std::uint64_t end = begin + tensor.bytes.size();
-    header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
-    begin = end;
-  }
-  std::string text = json_text(header, -1, "");
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  std::string size;
-  for (std::size_t i = 0; i < size_field; ++i) size += static_cast<char>(text.size() >> (8 * i) & 0xFFU);
-  return size + text;
-}
-
 std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata) {
   metadata.try_emplace(format_key, std::to_string(current_format));
   for (const char* name : {sum_of_read, sum_of_all}) metadata[name] = zeros;
@@ -284,31 +273,30 @@ std::string checked_header(std::span<const TensorView> tensors, std::map<std::st
   return header;
 }
 
-void check_own(const SafetensorsFile& file, FilePart read, const std::string& source) {
-  const std::string& format = own_text(file, format_key, source);
+void check_own(const SafetensorsFile& file) {
+  const std::string& format = own_text(file, format_key);
   const std::int64_t version = whole_number(format).value_or(0);
   if (version > current_format)
-    throw NewerFormat(ExitCode::data, source, ": format ", version, ", made by a newer chargpt; this one reads format ",
-                      current_format);
-  if (version < 1) throw Error(ExitCode::data, source, ": unknown format '", printable(format, 20), "'");
-  if (read == FilePart::header) return;
-  const std::string_view start = file.bytes().substr(0, size_field + file.header().size());
-  for (const auto& [name, digits] : sums_of(std::string(start), file.tensors().all()))
-    if (const std::string& said = own_text(file, name, source);
-        said != digits && (name == sum_of_read || read == FilePart::all))
-      throw Error(ExitCode::data, source, " is damaged: its checksum ", name, " is ", digits, ", and the file says ",
-                  printable(said, 20));
+    throw NewerFormat(ExitCode::data, file.source, ": format ", version,
+                      ", made by a newer chargpt; this one reads format ", current_format);
+  if (version < 1) throw Error(ExitCode::data, file.source, ": unknown format '", printable(format, 20), "'");
+  if (file.part == FilePart::header) return;
+  for (const auto& [name, digits] : sums_of(std::string(file.start), file.tensors))
+    if (const std::string& said = own_text(file, name);
+        said != digits && (name == sum_of_read || file.part == FilePart::all))
+      throw Error(ExitCode::data, file.source, " is damaged: its checksum ", name, " is ", digits,
+                  ", and the file says ", printable(said, 20));
 }
 
-const std::string& own_text(const SafetensorsFile& file, const std::string& name, const std::string& source) {
-  const auto found = file.metadata().find(name);
-  if (found == file.metadata().end())
-    throw Error(ExitCode::data, source, " is not a chargpt file of this kind: its metadata has no '", name, "'");
+const std::string& own_text(const SafetensorsFile& file, const std::string& name) {
+  const auto found = file.metadata.find(name);
+  if (found == file.metadata.end())
+    throw Error(ExitCode::data, file.source, " is not a chargpt file of this kind: its metadata has no '", name, "'");
   return found->second;
 }
 
-nlohmann::json own_json(const SafetensorsFile& file, const std::string& name, const std::string& source) {
-  return parse_strict_json(own_text(file, name, source), source + ": " + name);
+nlohmann::json own_json(const SafetensorsFile& file, const std::string& name) {
+  return parse_strict_json(own_text(file, name), file.source + ": " + name);
 }
 
 void write_safetensors(const ByteSink& sink, std::string_view header, std::span<const TensorView> tensors) {

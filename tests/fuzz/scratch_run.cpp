@@ -74,11 +74,11 @@ void ScratchRun::open_with(std::string_view bytes) const {
 }
 
 void ScratchRun::open_with_field(const std::string& name, std::string_view text) const {
-  const SafetensorsFile file(std::as_bytes(std::span(own_)), "own");
-  std::map<std::string, std::string> metadata = file.metadata();
+  const SafetensorsFile file = parse_safetensors(std::as_bytes(std::span(own_)), "own");
+  std::map<std::string, std::string> metadata = file.metadata;
   metadata[name] = text;
-  write_plainly(checkpoint_, checked_header(file.tensors().all(), std::move(metadata)) +
-                                 std::string(file.bytes().substr(8 + file.header().size())));
+  write_plainly(checkpoint_,
+                checked_header(file.tensors, std::move(metadata)) + std::string(file.bytes.substr(file.start.size())));
   open();
   write_plainly(checkpoint_, own_);
 }

@@ -33,19 +33,19 @@ std::string written(const SafetensorsFile& file) {
       [&bytes](std::span<const std::byte> piece) {
         bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
       },
-      file.tensors().all(), file.metadata());
+      file.tensors, file.metadata);
   return bytes;
 }
 
 SafetensorsFile parsed(std::string_view bytes) {
-  return {std::as_bytes(std::span(bytes)), "model.safetensors"};
+  return parse_safetensors(std::as_bytes(std::span(bytes)), "model.safetensors");
 }
 
 void read_safetensors(std::string_view bytes) {
   const bool read = attempt([&] {
     const SafetensorsFile file = parsed(bytes);
-    for (const TensorView& tensor : file.tensors().all()) {
-      promise(file.tensors().find(tensor.name) == &tensor, "a tensor is found by its name");
+    for (const TensorView& tensor : file.tensors) {
+      promise(find_tensor(file.tensors, tensor.name) == &tensor, "a tensor is found by its name");
       promise(tensor.bytes.size() <= bytes.size(), "a tensor lies in the file");
     }
     const std::string again = written(file);

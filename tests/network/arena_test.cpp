@@ -24,7 +24,7 @@ std::string file_of(const std::vector<TensorView>& tensors) {
 }
 
 SafetensorsFile parsed(const std::string& file) {
-  return SafetensorsFile(std::as_bytes(std::span(file)), "weights.safetensors");
+  return parse_safetensors(std::as_bytes(std::span(file)), "weights.safetensors");
 }
 
 }  // namespace
@@ -117,8 +117,8 @@ TEST_CASE("weights and moments written and read back are the same bits") {
   for (int step = 0; step < 3; ++step) update(arena, {});
   const std::string weights = file_of(arena.weights_in(arena.values)), moments = file_of(arena.optimizer_tensors());
   ParameterArena again(tiny_parameters(), Decay::matrices, {});
-  read_weights(again.parameters(), parsed(weights).tensors(), "weights", again.values.data());
-  again.load_optimizer(parsed(moments).tensors(), 3, "moments");
+  read_weights(again.parameters(), parsed(weights).tensors, "weights", again.values.data());
+  again.load_optimizer(parsed(moments).tensors, 3, "moments");
   CHECK(ArenaCopy(arena).has_bits_of(again));
 }
 
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(TinyArena, "weights of another model are refused by name, shape
   std::vector<TensorView> tensors = weights_in(values);
   const auto load = [&] {
     const std::string file = file_of(tensors);
-    read_weights(parameters(), parsed(file).tensors(), "m", values.data());
+    read_weights(parameters(), parsed(file).tensors, "m", values.data());
   };
   const auto refusal = [&] { return error_of(load).line; };
   CHECK_NOTHROW(load());

@@ -14,7 +14,7 @@ namespace {
 
 std::string first_weight(const Checkpoint& checkpoint) {
   float value = 0;
-  std::memcpy(&value, checkpoint.model.find("w")->bytes.data(), sizeof value);
+  std::memcpy(&value, find_tensor(checkpoint.model, "w")->bytes.data(), sizeof value);
   return std::to_string(static_cast<int>(value));
 }
 
@@ -57,11 +57,11 @@ TEST_CASE_METHOD(SavedRun, "a checkpoint comes back as it was saved") {
   CHECK(checkpoint.vocabulary == vocabulary());
   CHECK(to_json(checkpoint.config) == to_json(config()));
   CHECK(first_weight(checkpoint) == "500");
-  CHECK(checkpoint.averaged.find("w")->bytes[3] == std::byte{0x3F});  // 0.5f
-  CHECK(checkpoint.optimizer.find("m")->shape == std::vector<std::int64_t>{2, 3});
+  CHECK(find_tensor(checkpoint.averaged, "w")->bytes[3] == std::byte{0x3F});  // 0.5f
+  CHECK(find_tensor(checkpoint.optimizer, "m")->shape == std::vector<std::int64_t>{2, 3});
   CHECK(load_checkpoint(path, "last").optimizer.empty());
   Names stored;
-  for (const TensorView& tensor : checkpoint.file.tensors().all()) stored.push_back(tensor.name);
+  for (const TensorView& tensor : checkpoint.file.tensors) stored.push_back(tensor.name);
   CHECK(stored == Names{"w", "averaged.w", "optimizer.m"});
 }
 
@@ -191,11 +191,11 @@ namespace {
 
 /// Gives a file other metadata, with checksums that agree.
 void rewrite(const fs::path& path, const std::string& name, const std::string& text) {
-  const SafetensorsFile file(path);
-  std::map<std::string, std::string> metadata = file.metadata();
+  const SafetensorsFile file = read_safetensors(path);
+  std::map<std::string, std::string> metadata = file.metadata;
   metadata[name] = text;
-  const std::string header = checked_header(file.tensors().all(), metadata);
-  write_file_atomically(path, header + std::string(file.bytes().substr(8 + file.header().size())));
+  const std::string header = checked_header(file.tensors, metadata);
+  write_file_atomically(path, header + std::string(file.bytes.substr(file.start.size())));
 }
 
 }  // namespace

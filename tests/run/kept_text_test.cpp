@@ -114,15 +114,15 @@ TEST_CASE_METHOD(Project, "damage to a kept text is noticed, and the files are r
 
 TEST_CASE_METHOD(Project, "a kept text whose parts contradict one another is refused, with sums that hold") {
   DataConfig data = data_;
-  SafetensorsFile file(kept());
+  SafetensorsFile file = read_safetensors(kept());
   const auto refused = [&](const std::string& key, const std::string& value, std::vector<TensorView> tensors) {
-    auto metadata = file.metadata();
+    auto metadata = file.metadata;
     metadata[key] = value;
     const std::string header = checked_header(tensors, metadata);
     write_file_atomically(kept(), [&](const ByteSink& sink) { write_safetensors(sink, header, tensors); });
     return error_of([&] { kept_text(run(), data); });
   };
-  const std::vector<TensorView> whole = file.tensors().all();
+  const std::vector<TensorView> whole = file.tensors;
   const std::string many(26, '\x0C'), other(52, '\0');
   const auto bytes_of = [](const std::string& text) { return std::as_bytes(std::span(text)); };
   CHECK_THAT(refused("chargpt", "2", whole).line, Catch::Contains("made by a newer chargpt"));
@@ -139,10 +139,10 @@ TEST_CASE_METHOD(Project, "a kept text whose parts contradict one another is ref
       Catch::Contains("do not begin at a multiple"));
   data.documents = Documents::files;  // whose splits are kept, 28 ids with those between documents
   keep_text(run(), corpus_from_text(text_, data, "text"));
-  file = SafetensorsFile(kept());
+  file = read_safetensors(kept());
   for (const char* splits : {R"({"train":[0,30],"val":[29,30],"test":[29,30]})",
                              R"({"train":[0,20],"val":[10,28],"test":[27,28]})", R"({"train":[0,28],"val":[27,28]})"})
-    CHECK_THAT(refused("splits", splits, file.tensors().all()).line, Catch::Contains(": splits: field "));
+    CHECK_THAT(refused("splits", splits, file.tensors).line, Catch::Contains(": splits: field "));
 }
 
 TEST_CASE_METHOD(Project, "runs that are told to share hold one copy of equal bytes, and no other") {

@@ -42,14 +42,14 @@ std::string one_tensor(const std::string& dtype, const std::string& shape, const
 }
 
 std::string refusal_of(const std::string& file) {
-  return message_of(ExitCode::data, [&] { SafetensorsFile(as_bytes(file), "m"); });
+  return message_of(ExitCode::data, [&] { parse_safetensors(as_bytes(file), "m"); });
 }
 
 /// Everything a file says, as one text.
 std::string contents(const SafetensorsFile& file) {
   std::string text;
-  for (const auto& [key, value] : file.metadata()) text += key + "=" + value + "\n";
-  for (const TensorView& tensor : file.tensors().all()) {
+  for (const auto& [key, value] : file.metadata) text += key + "=" + value + "\n";
+  for (const TensorView& tensor : file.tensors) {
     text += tensor.name + " " + tensor.dtype;
     for (const auto extent : tensor.shape) text += " " + std::to_string(extent);
     text += ": " + to_text(tensor.bytes) + "\n";
@@ -90,18 +90,18 @@ TEST_CASE("the writer gives the bytes of the reference implementation, whatever 
 }
 
 TEST_CASE_METHOD(TestFolder, "what is read of a reference file is written to its bytes again") {
-  const SafetensorsFile file(fs::path(write("m", reference_file)));
-  CHECK(written(file.tensors().all()) == reference_file);
-  CHECK(file.metadata() == std::map<std::string, std::string>{{"format", "pt"}});
-  CHECK(to_text(file.tensors().find("u")->bytes) == "\1\2\3");
-  CHECK(file.tensors().find("nothing") == nullptr);
+  const SafetensorsFile file = read_safetensors(write("m", reference_file));
+  CHECK(written(file.tensors) == reference_file);
+  CHECK(file.metadata == std::map<std::string, std::string>{{"format", "pt"}});
+  CHECK(to_text(find_tensor(file.tensors, "u")->bytes) == "\1\2\3");
+  CHECK(find_tensor(file.tensors, "nothing") == nullptr);
 }
 
 TEST_CASE("a file without tensors, and metadata of one's own, can be written and read") {
   const std::string file = written({}, {{"step", "5"}});
   CHECK(file == file_of(R"({"__metadata__":{"format":"pt","step":"5"}}     )"));
-  CHECK(contents(SafetensorsFile(as_bytes(file), "m")) == "format=pt\nstep=5\n");
-  CHECK(SafetensorsFile(as_bytes(file_of("{}")), "m").tensors().empty());
+  CHECK(contents(parse_safetensors(as_bytes(file), "m")) == "format=pt\nstep=5\n");
+  CHECK(parse_safetensors(as_bytes(file_of("{}")), "m").tensors.empty());
 }
 
 TEST_CASE("the writer refuses what it could not read back") {
@@ -162,8 +162,7 @@ TEST_CASE("dtype, shape and offsets are of their types") {
 TEST_CASE("shapes are limited, their products checked") {
   std::string rank_16 = "[0";
   for (int i = 1; i < 16; ++i) rank_16 += ",1";
-  CHECK(SafetensorsFile(as_bytes(file_of(one_tensor("\"F32\"", rank_16 + "]", "[0,0]"))), "m").tensors().all().size() ==
-        1);
+  CHECK(parse_safetensors(as_bytes(file_of(one_tensor("\"F32\"", rank_16 + "]", "[0,0]"))), "m").tensors.size() == 1);
   CHECK(refusal_of(file_of(one_tensor("\"F32\"", rank_16 + ",1]", "[0,0]"))).find("0 to 16 whole") !=
         std::string::npos);
   const std::string wrong_size = "m: tensor 'x' has 0 bytes, which is not what its shape and dtype take";
@@ -178,11 +177,11 @@ TEST_CASE("tensors fill the data without gap or overlap") {
                        R"(},"y":{"dtype":"U8","shape":[2],"data_offsets":)" + second + "}}",
                    "abcd");
   };
-  CHECK(contents(SafetensorsFile(as_bytes(two("[2,4]", "[0,2]")), "m")) == "y U8 2: ab\nx U8 2: cd\n");
+  CHECK(contents(parse_safetensors(as_bytes(two("[2,4]", "[0,2]")), "m")) == "y U8 2: ab\nx U8 2: cd\n");
   const std::string empty_first = file_of(R"({"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
                                           R"("y":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
                                           "ab");
-  CHECK(contents(SafetensorsFile(as_bytes(empty_first), "m")) == "y U8 0: \nx U8 2: ab\n");
+  CHECK(contents(parse_safetensors(as_bytes(empty_first), "m")) == "y U8 0: \nx U8 2: ab\n");
   CHECK(refusal_of(two("[0,2]", "[1,3]")) ==
         "m: tensor 'y' lies at bytes 1 to 3, which leaves a gap, overlaps another or passes 4, the end");
   CHECK(refusal_of(two("[0,2]", "[0,2]")).find("lies at bytes 0 to 2") != std::string::npos);
@@ -208,13 +207,13 @@ TEST_CASE_METHOD(TestFolder, "of a file may be read what precedes the optimizer'
       R"({"__metadata__":{"a":"b"},"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"optimizer.m":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}})",
       "abc");
   const fs::path file = write("m", bytes);
-  CHECK(contents(SafetensorsFile(file, FilePart::weights)) == "a=b\nw U8 2: ab\n");
-  CHECK(SafetensorsFile(file, FilePart::weights).bytes() == bytes.substr(0, bytes.size() - 1));
-  CHECK(contents(SafetensorsFile(file)) == contents(SafetensorsFile(as_bytes(bytes), "m")));
-  CHECK(contents(SafetensorsFile(file, FilePart::header)) == "a=b\n");
+  CHECK(contents(read_safetensors(file, FilePart::weights)) == "a=b\nw U8 2: ab\n");
+  CHECK(read_safetensors(file, FilePart::weights).bytes == bytes.substr(0, bytes.size() - 1));
+  CHECK(contents(read_safetensors(file)) == contents(parse_safetensors(as_bytes(bytes), "m")));
+  CHECK(contents(read_safetensors(file, FilePart::header)) == "a=b\n");
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     fs::resize_file(file, size);
-    CHECK(error_of([&] { SafetensorsFile(file, FilePart::header); }).code == ExitCode::data);
+    CHECK(error_of([&] { read_safetensors(file, FilePart::header); }).code == ExitCode::data);
     write("m", bytes);
   }
 }

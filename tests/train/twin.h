@@ -63,7 +63,7 @@ inline Course course_of(
   course.state = to_json(last.state);
   for (const char* measured : {"seconds", "training_seconds", "setup_seconds", "closing_seconds"})
     course.state.erase(measured);
-  for (const TensorView& tensor : last.file.tensors().all())
+  for (const TensorView& tensor : last.file.tensors)
     course.tensors[tensor.name].assign(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   course.best_step = load_checkpoint(folder.path(), "best").state.step;
   return course;

@@ -24,15 +24,12 @@ struct Arguments : ModelArguments {
 void write_one_file(const LoadedRun& run, const std::filesystem::path& out) {
   const Checkpoint& checkpoint = run.checkpoint;
   RunState state = checkpoint.state;
-  std::vector<TensorView> weights = checkpoint.model.all();
-  if (run.model->weights() == Weights::averaged) {
-    state.val_loss = state.averaged_val_loss;
-    for (TensorView& tensor : weights)
-      if (const TensorView* const averaged = checkpoint.averaged.find(tensor.name)) tensor = *averaged;
-  }
+  const bool averaged = run.model->weights() == Weights::averaged;
+  if (averaged) state.val_loss = state.averaged_val_loss;
   state.averaged_val_loss = std::numeric_limits<double>::infinity();
   refuse_existing(out);
-  write_checkpoint(out, {state, checkpoint.vocabulary, checkpoint.config, weights, {}});
+  write_checkpoint(
+      out, {state, checkpoint.vocabulary, checkpoint.config, averaged ? checkpoint.averaged : checkpoint.model, {}});
 }
 
 Report run_export(const Arguments& arguments) {
