@@ -49,12 +49,12 @@ void refuse_another_run(const PlannedRun& run, const Corpus& corpus) {
 }
 
 /// Makes the run's folder and locks it; nullopt if another process holds the lock.
-std::optional<RunLock> lock_of(const fs::path& run) {
+std::optional<Descriptor> lock_of(const fs::path& run) {
   std::error_code failed;
   fs::create_directories(run, failed);
   if (failed) throw Error(ExitCode::io, "cannot make the folder ", run.string(), ": ", failed.message());
   try {
-    return RunLock(run);
+    return lock_run(run);
   } catch (const Error& error) {
     if (error.code() != ExitCode::busy) throw;
     return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<RunLock> lock_of(const fs::path& run) {
 bool prepare(const PlannedRun& run, const Corpus& corpus) {
   const auto begun = [&run] { return !list_checkpoints(run.folder).empty(); };
   refuse_another_run(run, corpus);
-  std::optional<RunLock> lock;
+  std::optional<Descriptor> lock;
   if (!begun() && !(lock = lock_of(run.folder))) return false;
   mark_run(run.folder);
   if (begun()) return true;  // another process may have started it

@@ -56,7 +56,7 @@ void refuse_what_is_there(const fs::path& folder, bool overwrite) {
 
 /// Renames a run that no process uses to RUN.old-N. Returns the new path.
 fs::path moved_aside(const fs::path& run) {
-  const RunLock lock(run);
+  const Descriptor lock = lock_run(run);
   fs::path free;
   for (int n = 1; free.empty() || type_at(free) != fs::file_type::not_found; ++n)
     free = run.native() + ".old-" + std::to_string(n);
@@ -88,23 +88,6 @@ fs::path moved_aside(const fs::path& run) {
 bool is_regular(int descriptor) {
   struct stat opened {};
   return ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode);
-}
-
-/// Opens and locks the file. Retries if the folder was removed in between, or while is_locked() holds it for a moment.
-Descriptor locked(const std::filesystem::path& run) {
-  const std::filesystem::path path = run / lock_name;
-  constexpr int most_attempts = 6;
-  for (int attempt = 1;; ++attempt) {
-    Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
-    if (lock.number() >= 0 && !is_regular(lock.number())) fail(run, EBADFD);
-    if (lock.number() >= 0 && ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0) {
-      if (is_at(path, lock)) return lock;
-    } else if (errno != EWOULDBLOCK || attempt >= most_attempts) {
-      fail(run, errno);
-    } else {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-  }
 }
 
 }  // namespace
@@ -144,24 +127,45 @@ void refuse_occupied(const fs::path& folder, bool overwrite) {
   if (is_locked(folder)) refuse_locked(folder);
 }
 
-ResultsFolder::ResultsFolder(const std::string& wanted, bool alone) : path_(made_folder(wanted, "compare")) {
-  if (is_run(path_)) throw Error(ExitCode::busy, path_, " contains a run; choose another folder with --out DIR");
-  if (alone) lock_.emplace(path_);
+OwnFolder results_folder(const std::string& wanted, bool alone) {
+  OwnFolder folder{made_folder(wanted, "compare")};
+  if (is_run(folder.path))
+    throw Error(ExitCode::busy, folder.path, " contains a run; choose another folder with --out DIR");
+  if (alone) folder.lock = lock_run(folder.path);
+  return folder;
 }
 
-NewRun::NewRun(const std::string& wanted, const std::string& config_name, bool overwrite,
-               const std::string& program_version) {
+OwnFolder new_run(const std::string& wanted, const std::string& config_name, bool overwrite,
+                  const std::string& program_version) {
   refuse_occupied(wanted, overwrite);
-  if (!wanted.empty() && is_run(wanted)) old_ = moved_aside(without_final_slash(wanted));
-  path_ = made_folder(wanted, config_name);
-  lock_.emplace(path_);
-  refuse_what_is_there(path_, /*overwrite=*/false);  // another process may have started a run
-  mark_run(path_, program_version);
+  const bool overwrites = !wanted.empty() && is_run(wanted);
+  const fs::path old_run = overwrites ? moved_aside(without_final_slash(wanted)) : fs::path();
+  OwnFolder folder{made_folder(wanted, config_name)};
+  folder.lock = lock_run(folder.path);
+  folder.old_run = old_run;
+  refuse_what_is_there(folder.path, /*overwrite=*/false);  // another process may have started a run
+  mark_run(folder.path, program_version);
+  return folder;
 }
 
-// The lock file stays: if it were removed, two processes could lock two files of the same name. --overwrite renames the
-// folder under its lock, and a process that waited for the lock checks the path again.
-RunLock::RunLock(const std::filesystem::path& run) : lock_(locked(run)) {}
+// Retries if the folder was removed in between, or while is_locked() holds the lock for a moment. The lock file stays:
+// if it were removed, two processes could lock two files of the same name. --overwrite renames the folder under its
+// lock, and a process that waited for the lock checks the path again.
+Descriptor lock_run(const std::filesystem::path& run) {
+  const std::filesystem::path path = run / lock_name;
+  constexpr int most_attempts = 6;
+  for (int attempt = 1;; ++attempt) {
+    Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+    if (lock.number() >= 0 && !is_regular(lock.number())) fail(run, EBADFD);
+    if (lock.number() >= 0 && ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_at(path, lock)) return lock;
+    } else if (errno != EWOULDBLOCK || attempt >= most_attempts) {
+      fail(run, errno);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+}
 
 std::vector<std::string> lacks_for_sharing(const fs::path& folder) {
   const fs::path probe = folder / (".chargpt-" + std::to_string(::getpid()) + ".partial");
@@ -170,7 +174,7 @@ std::vector<std::string> lacks_for_sharing(const fs::path& folder) {
     throw Error(ExitCode::io, "cannot write to ", folder, ": ", failed ? failed.message() : "it has the folder's name");
   std::vector<std::string> lacks;
   try {
-    const RunLock lock(probe);
+    const Descriptor lock = lock_run(probe);
     constexpr int is_locked_there = 1;  // exit status of flock(1), util-linux
     if (ChildProcess({"/usr/bin/flock", "-n", (probe / lock_name).string(), "/bin/true"}).wait() != is_locked_there)
       lacks.emplace_back("another process does not see a lock, so only one process at a time may work there");

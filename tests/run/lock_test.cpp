@@ -43,7 +43,7 @@ class LockingProcess {
     id_ = ::fork();
     REQUIRE(id_ >= 0);
     if (id_ == 0) {
-      const RunLock lock(run);
+      const Descriptor lock = lock_run(run);
       if (::write(ready[1], "x", 1) != 1) ::_exit(1);
       ::pause();
     }
@@ -68,25 +68,25 @@ class LockingProcess {
 
 TEST_CASE_METHOD(TestFolder, "a run in use by another process is refused") {
   const LockingProcess other(path());
-  CHECK(error_of([&] { RunLock lock(path()); }) ==
+  CHECK(error_of([&] { lock_run(path()); }) ==
         Failure{ExitCode::busy, path().string() + " is in use by another process; wait for it, or stop it"});
 }
 
 TEST_CASE_METHOD(TestFolder, "a lock given up can be taken again, two at once cannot be held") {
-  std::optional<RunLock> lock(path());
-  CHECK(error_of([&] { RunLock second(path()); }).code == ExitCode::busy);
+  std::optional<Descriptor> lock = lock_run(path());
+  CHECK(error_of([&] { lock_run(path()); }).code == ExitCode::busy);
   lock.reset();
-  const RunLock again(path());
+  const Descriptor again = lock_run(path());
 }
 
 TEST_CASE_METHOD(TestFolder, "locking a run that is not there says so") {
-  CHECK(error_of([&] { RunLock lock(path() / "none"); }).code == ExitCode::missing);
+  CHECK(error_of([&] { lock_run(path() / "none"); }).code == ExitCode::missing);
 }
 
 TEST_CASE_METHOD(TestFolder, "a lock file that went between opening and locking locks nothing, and another is locked") {
   before_flock = [&] { std::filesystem::remove(path() / ".lock"); };
-  const RunLock lock(path());
-  CHECK(error_of([&] { RunLock second(path()); }).code == ExitCode::busy);
+  const Descriptor lock = lock_run(path());
+  CHECK(error_of([&] { lock_run(path()); }).code == ExitCode::busy);
 }
 
 TEST_CASE_METHOD(TestFolder, "a lock that somebody who only looks holds for an instant is waited for") {
@@ -99,13 +99,13 @@ TEST_CASE_METHOD(TestFolder, "a lock that somebody who only looks holds for an i
       ::close(other);
     });
   };
-  const RunLock lock(path());
+  const Descriptor lock = lock_run(path());
   CHECK(looking.joinable());
 }
 
 TEST_CASE_METHOD(TestFolder, "a link in place of the lock is no lock, and what it leads to stays as it is") {
   const std::string outside = write("outside", "mine");
   std::filesystem::create_symlink(outside, path() / ".lock");
-  CHECK_THAT(message_of(ExitCode::data, [&] { RunLock lock(path()); }), Catch::Contains(".lock is not a regular file"));
+  CHECK_THAT(message_of(ExitCode::data, [&] { lock_run(path()); }), Catch::Contains(".lock is not a regular file"));
   CHECK(read_file(outside) == "mine");
 }

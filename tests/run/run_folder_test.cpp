@@ -39,17 +39,17 @@ TEST_CASE_METHOD(TestFolder, "the run of a checkpoint is two folders above it; a
 }
 
 TEST_CASE_METHOD(TestFolder, "a new run gets a folder that is made, locked and marked") {
-  const NewRun run(path() / "a/b/run", "mine", /*overwrite=*/false);
+  const OwnFolder run = new_run(path() / "a/b/run", "mine", /*overwrite=*/false);
   CHECK(all_in(path() / "a/b/run") == std::set<std::string>{".lock", "run.json"});
-  CHECK(is_locked(run.path()));
-  CHECK(run.old_run().empty());
+  CHECK(is_locked(run.path));
+  CHECK(run.old_run.empty());
 }
 
 TEST_CASE_METHOD(TestFolder, "a folder that is empty, or that an interrupted start left, is taken") {
   write("run/.lock", "4711");
   write("run/.chargpt-4711-0.partial", "{");
-  const NewRun run(path() / "run", "mine", /*overwrite=*/false);
-  CHECK(is_run(run.path()));
+  const OwnFolder run = new_run(path() / "run", "mine", /*overwrite=*/false);
+  CHECK(is_run(run.path));
 }
 
 TEST_CASE_METHOD(TestFolder, "an overwritten run is renamed with everything in it") {
@@ -57,19 +57,19 @@ TEST_CASE_METHOD(TestFolder, "an overwritten run is renamed with everything in i
   write_old_run(folder);
   write_file_atomically(folder / "notes.txt", "mine");
   fs::create_directory(path() / "run.old-1");  // somebody's
-  const NewRun run(folder / "", "mine", /*overwrite=*/true);
+  const OwnFolder run = new_run(folder / "", "mine", /*overwrite=*/true);
   CHECK(all_in(folder) == std::set<std::string>{".lock", "run.json"});
-  CHECK(run.old_run() == path() / "run.old-2");
+  CHECK(run.old_run == path() / "run.old-2");
   std::set<std::string> as_before = old_run;
   as_before.insert({".lock", "notes.txt"});
-  CHECK(all_in(run.old_run()) == as_before);
+  CHECK(all_in(run.old_run) == as_before);
   CHECK(all_in(path() / "run.old-1").empty());
 }
 
 TEST_CASE_METHOD(TestFolder, "a run that another process trains is not renamed") {
   write_old_run(path() / "run");
-  const RunLock lock(path() / "run");
-  CHECK_THROWS_WITH(NewRun(path() / "run", "mine", /*overwrite=*/true),
+  const Descriptor lock = lock_run(path() / "run");
+  CHECK_THROWS_WITH(new_run(path() / "run", "mine", /*overwrite=*/true),
                     Catch::Contains("is in use by another process"));
   CHECK(fs::is_directory(path() / "run"));
 }
@@ -77,13 +77,13 @@ TEST_CASE_METHOD(TestFolder, "a run that another process trains is not renamed")
 TEST_CASE_METHOD(TestFolder, "a folder without a name of its own is not renamed") {
   write_old_run(path());
   fs::create_directory(path() / "sub");
-  CHECK_THROWS_WITH(NewRun(path() / "sub/..", "mine", /*overwrite=*/true), Catch::Contains("give its name"));
+  CHECK_THROWS_WITH(new_run(path() / "sub/..", "mine", /*overwrite=*/true), Catch::Contains("give its name"));
 }
 
 TEST_CASE_METHOD(TestFolder, "a folder of results is never a run's, and one process writes there if it must be alone") {
-  const ResultsFolder results(path() / "a/b", /*alone=*/true);
-  CHECK(results.path() == path() / "a/b");
-  CHECK_THROWS_WITH(ResultsFolder(path() / "a/b", /*alone=*/true), Catch::Contains("is in use by another process"));
+  const OwnFolder results = results_folder(path() / "a/b", /*alone=*/true);
+  CHECK(results.path == path() / "a/b");
+  CHECK_THROWS_WITH(results_folder(path() / "a/b", /*alone=*/true), Catch::Contains("is in use by another process"));
   mark_run(path() / "a");
-  CHECK_THROWS_WITH(ResultsFolder(path() / "a", /*alone=*/false), Catch::Contains("contains a run"));
+  CHECK_THROWS_WITH(results_folder(path() / "a", /*alone=*/false), Catch::Contains("contains a run"));
 }

@@ -339,19 +339,19 @@ void compare_configs(const Arguments& arguments) {
     const Config& config = variant.options.config;
     return config.train.max_seconds > 0 || std::ranges::count(config.data.text, standard_input_name) > 0;
   });
-  const ResultsFolder folder(arguments.out, alone);
-  earlier_results(folder.path());
+  const OwnFolder folder = results_folder(arguments.out, alone);
+  earlier_results(folder.path);
   log_note(format_count(arguments.seeds * std::ssize(variants), "run"), " (",
            format_count(std::ssize(variants), "config"), " × ", format_count(arguments.seeds, "seed"), ") in ",
-           folder.path().string());
+           folder.path.string());
   Collector collector(arguments, variants, corpus);
-  if (!train_missing(arguments, variants, corpus, folder.path(), collector)) {
-    log_note("stopped; to continue, repeat the command with --out ", shell_quoted(folder.path().native()));
+  if (!train_missing(arguments, variants, corpus, folder.path, collector)) {
+    log_note("stopped; to continue, repeat the command with --out ", shell_quoted(folder.path.native()));
     throw Stopped{stopping_signal()};
   }
   Comparison comparison = ranked(arguments, collector.results(), corpus);
   const std::vector<std::int64_t> looks =
-      looks_with(earlier_results(folder.path()), arguments.seeds, !verdict(comparison).empty());
+      looks_with(earlier_results(folder.path), arguments.seeds, !verdict(comparison).empty());
   comparison.look = std::ranges::find(looks, arguments.seeds) - looks.begin() + 1;
   std::optional<LadderTable> ladder;  // only for the whole ladder
   if (arguments.presets == std::vector{std::string(ladder_word)} && arguments.varied.empty())
@@ -359,10 +359,10 @@ void compare_configs(const Arguments& arguments) {
   const Report report = report_of(comparison, ladder);
   Json kept = report.json;
   kept["looks"] = looks;
-  write_file_atomically(folder.path() / "compare.json", json_text(kept));
+  write_file_atomically(folder.path / "compare.json", json_text(kept));
   print_report(report, arguments.output);
-  log_note("saved in ", folder.path().string());
-  collector.report_failures(folder.path());
+  log_note("saved in ", folder.path.string());
+  collector.report_failures(folder.path);
 }
 
 // ---- Existing runs.
@@ -392,9 +392,9 @@ Corpus text_of_runs(const Arguments& arguments) {
 /// Writes files only with --out.
 void compare_existing(const Arguments& arguments) {
   refuse_twice(arguments.presets);
-  std::optional<ResultsFolder> folder;
-  if (!arguments.out.empty()) folder.emplace(arguments.out, /*alone=*/true);
-  if (folder) earlier_results(folder->path());
+  std::optional<OwnFolder> folder;
+  if (!arguments.out.empty()) folder = results_folder(arguments.out, /*alone=*/true);
+  if (folder) earlier_results(folder->path);
   const Corpus corpus = text_of_runs(arguments);
   check_test_split(arguments, corpus);
   std::vector<TrainedRun> runs;
@@ -407,7 +407,7 @@ void compare_existing(const Arguments& arguments) {
   comparison.notes.insert(comparison.notes.end(), remarks.begin(), remarks.end());
   comparison.look = 0;
   const Report report = report_of(comparison);
-  if (folder) write_file_atomically(folder->path() / "compare.json", json_text(report.json));
+  if (folder) write_file_atomically(folder->path / "compare.json", json_text(report.json));
   print_report(report, arguments.output);
 }
 

@@ -55,13 +55,13 @@ Report run_import(const Arguments& arguments) {
   refuse_other_than_transformers(path);
   ImportedModel model = read_huggingface(path);
   const std::optional<Corpus> corpus = given_text(arguments, model);
-  const NewRun run(arguments.run, model.config.config.name, arguments.overwrite, program_version());
-  if (const fs::path old = run.old_run(); !old.empty())
-    log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
-  write_imported_run(run.path(), model, program_version());
-  if (corpus) tell(keep_text(run.path(), *corpus));
+  const OwnFolder run = new_run(arguments.run, model.config.config.name, arguments.overwrite, program_version());
+  if (const fs::path old = run.old_run; !old.empty())
+    log_note("the run that was in ", printable_path(run.path), " is now ", printable_path(old));
+  write_imported_run(run.path, model, program_version());
+  if (corpus) tell(keep_text(run.path, *corpus));
   for (const std::string& notice : model.notices) log_note(notice);
-  const std::string folder = run.path().string();
+  const std::string folder = run.path.string();
   const std::int64_t parameters = count_parameters(model.config.config.model, model.vocabulary.size());
   Report report(Json{{"run", folder},
                      {"what", model.what},

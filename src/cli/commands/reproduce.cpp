@@ -112,14 +112,15 @@ Report reproduce(const Arguments& arguments) {
   Trainer trainer(last.config, std::move(corpus), options);
   refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
-  const NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/false, program_version());
-  trainer.save_in(again.path());
+  const OwnFolder again =
+      new_run(arguments.again, last.config.config.name + "-again", /*overwrite=*/false, program_version());
+  trainer.save_in(again.path);
   bool keeps = !arguments.again.empty();
   SameTraining same;
   try {
     for (const std::string& line : conditions) log_note(line);
-    tell(keep_text(again.path(), trainer.corpus()));
-    const auto progress = add_listeners(trainer, again.path(), arguments, /*resume_step=*/std::nullopt);
+    tell(keep_text(again.path, trainer.corpus()));
+    const auto progress = add_listeners(trainer, again.path, arguments, /*resume_step=*/std::nullopt);
     trainer.add_listener(std::shared_ptr<Listener>(&stop, [](Listener*) {}));
     const Ending ending = trainer.run();
     progress->finish();
@@ -127,14 +128,14 @@ Report reproduce(const Arguments& arguments) {
       log_note("stopped: no verdict yet");
       throw Stopped{stopping_signal()};
     }
-    same = compare_trainings(run, again.path(), last.state.step);
+    same = compare_trainings(run, again.path, last.state.step);
     keeps = keeps || same.verdict != Verdict::bits;
   } catch (...) {
-    if (!keeps) remove_repetition(again.path());
+    if (!keeps) remove_repetition(again.path);
     throw;
   }
-  if (!keeps) remove_repetition(again.path());
-  return report_of(run, same, keeps ? again.path() : fs::path(), conditions);
+  if (!keeps) remove_repetition(again.path);
+  return report_of(run, same, keeps ? again.path : fs::path(), conditions);
 }
 
 }  // namespace

@@ -155,8 +155,8 @@ void begin(const Arguments& arguments, const std::filesystem::path& run, Process
 void resume(const Arguments& arguments, ProcessGroup& group) {
   const std::filesystem::path run = run_to_resume(arguments.run);
   refuse_what_is_no_run(run);
-  std::optional<RunLock> lock;
-  if (group.first()) lock.emplace(run);
+  std::optional<Descriptor> lock;
+  if (group.first()) lock = lock_run(run);
   if (arguments.is_child() && list_checkpoints(run).empty()) return begin(arguments, run, group);
   const Checkpoint checkpoint = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
   if (group.first()) note_edited_config(checkpoint, run);

@@ -127,14 +127,14 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   Trainer trainer(config, std::move(corpus), trainer_options(arguments, {}, group));
   if (start) trainer.init_from(*start);
   trainer.refuse_teachers_in(arguments.run);  // which would move away
-  const NewRun run(arguments.run, config.config.name, arguments.overwrite, program_version());
-  if (start) keep_run_fact(run.path(), "init_from", start->path.string());
+  const OwnFolder run = new_run(arguments.run, config.config.name, arguments.overwrite, program_version());
+  if (start) keep_run_fact(run.path, "init_from", start->path.string());
   start.reset();  // its memory is free before training
-  trainer.save_in(run.path());
-  if (const std::filesystem::path old = run.old_run(); !old.empty())
-    log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
-  tell(keep_text(run.path(), trainer.corpus()));
-  train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, group);
+  trainer.save_in(run.path);
+  if (const std::filesystem::path old = run.old_run; !old.empty())
+    log_note("the run that was in ", printable_path(run.path), " is now ", printable_path(old));
+  tell(keep_text(run.path, trainer.corpus()));
+  train_to_end(trainer, run.path, arguments, /*resume_step=*/std::nullopt, group);
 }
 
 void run_train(const Arguments& arguments) {
