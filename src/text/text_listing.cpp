@@ -53,79 +53,72 @@ TextFile regular_file(const fs::path& path) {
 
 constexpr std::int64_t most_entries = 1'000'000;
 
-/// Searches a folder and its subfolders for texts.
-class Search {
- public:
-  Search(fs::path folder, Units units) : folder_(std::move(folder)), units_(units) {}
+/// What a folder and its subfolders contain, by paths relative to it.
+struct FolderContents {
+  std::vector<std::string> texts;
+  std::vector<std::string> left_out;  ///< each with the reason
+  std::vector<std::string> commands;  ///< that convert texts in other encodings
 
-  /// Searches, and adds the texts to the listing.
-  void run(TextListing& listing) {
-    look_into("");
-    std::ranges::sort(found_);
-    std::ranges::sort(left_out_);
-    std::ranges::sort(commands_);
-    std::string others, commands = joined(commands_, "; ");
-    for (const std::string& name : found_) others += " " + shell_quoted((folder_ / name).native());
-    if (!commands_.empty())
-      throw Error(ExitCode::data, folder_, " has ", commands_.size(), commands_.size() == 1 ? " text" : " texts",
-                  " in another encoding than UTF-8; convert (", commands, ") and move the originals away",
-                  others.empty() ? "" : ", or train without: --text" + others);
-    if (found_.empty() && left_out_.empty()) throw Error(ExitCode::missing, folder_, " contains no visible files");
-    if (found_.empty())
-      throw Error(ExitCode::data, folder_, " has no file that is a plain UTF-8 text, only ", some_of(left_out_),
-                  "; convert them, or use --units bytes for files of any kind");
-    listing.left_out.insert(listing.left_out.end(), left_out_.begin(), left_out_.end());
-    if (!left_out_.empty()) listing.notices.push_back(line_of(folder_, ": left out as no text: ", some_of(left_out_)));
-    for (const std::string& name : found_) listing.files.push_back(regular_file(folder_ / name));
-  }
-
- private:
-  /// Searches the subfolder `below`, a path relative to folder_.
-  void look_into(const fs::path& below) {
-    for (const fs::directory_entry& entry : entries_in(folder_ / below))
-      if (const fs::path name = entry.path().filename(); !name.native().starts_with('.')) look_at(entry, below / name);
-  }
-
-  /// Reads all entries at once, so that no folder stays open during the recursion.
-  std::vector<fs::directory_entry> entries_in(const fs::path& folder) {
-    std::vector<fs::directory_entry> entries;
-    std::error_code failed;
-    for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-      entries.push_back(*at);
-      if (++entries_ > most_entries)
-        throw Error(ExitCode::data, folder_, " has more than ", most_entries,
-                    " files and folders to look through; name a smaller folder");
-    }
-    if (failed) fail_on("read", folder, failed.value());
-    return entries;
-  }
-
-  void look_at(const fs::directory_entry& entry, const fs::path& name) {
+  /// Adds an entry called `name`. Returns whether it is a folder to search.
+  bool add(const fs::directory_entry& entry, const fs::path& name, Units units) {
+    const auto leave_out = [&](std::string_view what) {
+      left_out.push_back(line_of(name, " (", what, ")"));
+      return false;
+    };
     std::error_code failed;
     const fs::file_type itself = entry.symlink_status(failed).type();
     if (itself == fs::file_type::directory) {
-      if (is_there(entry.path() / "run.json")) return leave_out(name, "a run");
-      return is_model_of_transformers(entry.path()) ? leave_out(name, "a model of transformers") : look_into(name);
+      if (is_there(entry.path() / "run.json")) return leave_out("a run");
+      return !is_model_of_transformers(entry.path()) || leave_out("a model of transformers");
     }
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
-    if (type != fs::file_type::regular) return leave_out(name, "not a regular file");
+    if (type != fs::file_type::regular) return leave_out("not a regular file");
     const std::string bytes = read_stretch(entry.path(), 0, most_looked_at, Links::follow).bytes;
-    if (is_output_of_chargpt(bytes)) return leave_out(name, "output of chargpt");
-    if (const auto kind = kind_of_file(bytes); kind && kind->name == "a safetensors file")
-      return leave_out(name, std::string(kind->name));
-    const auto why = units_ == Units::characters ? why_not_text(bytes) : std::nullopt;
-    if (why && why->command.empty()) return leave_out(name, why->what.substr(0, why->what.find(':')));
-    if (why) return commands_.push_back(command_line(*why, entry.path().native()));
-    found_.push_back(name.native());
+    if (is_output_of_chargpt(bytes)) return leave_out("output of chargpt");
+    if (const auto kind = kind_of_file(bytes); kind && kind->name == "a safetensors file") return leave_out(kind->name);
+    const auto why = units == Units::characters ? why_not_text(bytes) : std::nullopt;
+    if (why && why->command.empty()) return leave_out(why->what.substr(0, why->what.find(':')));
+    (why ? commands : texts).push_back(why ? command_line(*why, entry.path().native()) : name.native());
+    return false;
   }
-
-  void leave_out(const fs::path& name, const std::string& what) { left_out_.push_back(line_of(name, " (", what, ")")); }
-
-  const fs::path folder_;
-  const Units units_;
-  std::int64_t entries_ = 0;
-  std::vector<std::string> found_, left_out_, commands_;  ///< commands_ convert texts in other encodings
 };
+
+FolderContents contents_of(const fs::path& folder, Units units) {
+  FolderContents contents;
+  fs::path last = folder;
+  std::int64_t entries = 0;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    last = at->path();
+    if (++entries > most_entries)
+      throw Error(ExitCode::data, folder, " has more than ", most_entries,
+                  " files and folders to look through; name a smaller folder");
+    const bool is_hidden = last.filename().native().starts_with('.');
+    if (is_hidden || !contents.add(*at, last.lexically_relative(folder), units)) at.disable_recursion_pending();
+  }
+  if (failed) fail_on("read", last, failed.value());
+  for (std::vector<std::string>* names : {&contents.texts, &contents.left_out, &contents.commands})
+    std::ranges::sort(*names);
+  return contents;
+}
+
+/// Adds the texts in a folder to the listing.
+void list_folder(const fs::path& folder, Units units, TextListing& listing) {
+  const auto [texts, left_out, commands] = contents_of(folder, units);
+  std::string others;
+  for (const std::string& name : texts) others += " " + shell_quoted((folder / name).native());
+  if (!commands.empty())
+    throw Error(ExitCode::data, folder, " has ", commands.size(), commands.size() == 1 ? " text" : " texts",
+                " in another encoding than UTF-8; convert (", joined(commands, "; "), ") and move the originals away",
+                others.empty() ? "" : ", or train without: --text" + others);
+  if (texts.empty() && left_out.empty()) throw Error(ExitCode::missing, folder, " contains no visible files");
+  if (texts.empty())
+    throw Error(ExitCode::data, folder, " has no file that is a plain UTF-8 text, only ", some_of(left_out),
+                "; convert them, or use --units bytes for files of any kind");
+  listing.left_out.insert(listing.left_out.end(), left_out.begin(), left_out.end());
+  if (!left_out.empty()) listing.notices.push_back(line_of(folder, ": left out as no text: ", some_of(left_out)));
+  for (const std::string& name : texts) listing.files.push_back(regular_file(folder / name));
+}
 
 [[noreturn]] void refuse_missing(const fs::path& path) {
   if (path.native().find_first_of("*?") != std::string::npos)
@@ -150,7 +143,7 @@ void list_text(const std::string& name, Units units, TextListing& listing) {
   if (is_there(path / "run.json"))
     throw Error(ExitCode::usage, path,
                 " is a run, not a text; a run is given before the options, and all words after --text are texts");
-  Search(path, units).run(listing);
+  list_folder(path, units, listing);
 }
 
 }  // namespace
