@@ -213,9 +213,11 @@ FoundText find_text(const KnownText& known, bool named, const Heartbeat& heartbe
   if (names.empty())
     throw Error(ExitCode::missing, begin, "the text of ", known.run, " is not kept in it; ",
                 known.fingerprint == Fingerprint{} ? "import it again with --text FILE" : how_to_say_where);
+  DataConfig data = known.data;
+  data.text = names;
   std::string why;
   try {
-    Corpus corpus = load_listed(list_texts(names, known.vocabulary.units()), known.data, known.vocabulary, heartbeat);
+    Corpus corpus = load_corpus(data, known.vocabulary, heartbeat);
     if (known.fingerprint == Fingerprint{} ? named : corpus.fingerprint() == known.fingerprint)
       return {std::move(corpus), damage};
     why = "(" + difference_of(known.fingerprint, corpus.fingerprint()) + ")";

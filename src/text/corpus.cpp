@@ -27,13 +27,6 @@ std::int64_t size_without(double fraction, std::int64_t tokens) {
   return static_cast<std::int64_t>(rest * static_cast<double>(tokens));
 }
 
-/// How to encode a text.
-struct Reading {
-  const DataConfig& data;
-  const std::optional<Vocabulary>& vocabulary;
-  std::optional<UnknownPolicy> unknown;
-};
-
 /// Adds notices about flaws of the texts, one line per flaw.
 void add_notices(std::span<const TextBytes> texts, Units units, std::vector<std::string>& notices) {
   std::map<std::string, std::vector<std::string>> names;  // by flaw
@@ -71,27 +64,23 @@ Vocabulary vocabulary_of(std::span<const TextBytes> texts, const CharacterMarks&
   return has_documents(data) ? vocabulary.with_documents() : vocabulary;
 }
 
-Corpus encoded(std::span<const TextBytes> texts, TextListing listing, const Reading& reading,
+Corpus encoded(std::span<const TextBytes> texts, TextListing listing, const DataConfig& data,
+               const std::optional<Vocabulary>& known, std::optional<UnknownPolicy> policy,
                const Heartbeat& heartbeat) {
-  const DataConfig& data = reading.data;
-  const Units units = reading.vocabulary ? reading.vocabulary->units() : data.units;
+  const Units units = known ? known->units() : data.units;
   CharacterMarks marks(code_point_limit);
   const ArrangedDocuments arranged = documents_of(texts, data, units, marks);
-  CorpusParts parts{.vocabulary = reading.vocabulary ? *reading.vocabulary : vocabulary_of(texts, marks, data),
-                    .listing = std::move(listing)};
+  CorpusParts parts{.vocabulary = known ? *known : vocabulary_of(texts, marks, data), .listing = std::move(listing)};
   const Vocabulary& vocabulary = parts.vocabulary;
   parts.notices = parts.listing.notices;
-  const std::string unknown = unknown_characters(texts, marks, data, vocabulary, reading.unknown);
-  const bool replace = reading.unknown == UnknownPolicy::replace;
-  const EncodedText text = encode(arranged, vocabulary, has_documents(data) ? vocabulary.document() : -1,
-                                  replace ? vocabulary.replacement() : -1, heartbeat);
-  if (text.tokens.size() == 0) throw Error(ExitCode::data, names_of(texts), " has no character that the model knows");
-  const std::int64_t size = text.tokens.size(), val = text.val_begin, test = text.test_begin;
-  parts.tokens = text.tokens;
-  parts.owner = text.owner;
-  parts.splits = splits_by_position(size, data);
-  if (has_documents(data)) {
-    parts.splits = {.train = {0, val + 1}, .val = {val, test + 1}, .test = {test, size}};
+  const std::string unknown = unknown_characters(texts, marks, data, vocabulary, policy);
+  const bool replace = policy == UnknownPolicy::replace;
+  encode(arranged, has_documents(data) ? vocabulary.document() : -1, replace ? vocabulary.replacement() : -1, heartbeat,
+         parts);
+  if (parts.tokens.size() == 0) throw Error(ExitCode::data, names_of(texts), " has no character that the model knows");
+  if (!has_documents(data)) {
+    parts.splits = splits_by_position(parts.tokens.size(), data);
+  } else {
     parts.documents = std::ssize(arranged.documents);
     parts.held_out = static_cast<std::int64_t>(arranged.first_test - arranged.first_val);
     parts.separator_missing = arranged.separator_missing;
@@ -128,8 +117,9 @@ Splits splits_by_position(std::int64_t tokens, const DataConfig& data) {
   return {.train = {0, val}, .val = {val, test}, .test = {test, tokens}};
 }
 
-Corpus load_listed(TextListing listing, const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
-                   const Heartbeat& heartbeat, std::optional<UnknownPolicy> unknown) {
+Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary, const Heartbeat& heartbeat,
+                   std::optional<UnknownPolicy> unknown) {
+  TextListing listing = list_texts(data.text, vocabulary ? vocabulary->units() : data.units);
   const double all = static_cast<double>(std::max<std::uint64_t>(listing.bytes(), 1));
   std::vector<TextBytes> texts;
   double done = 0;  // reading is the first half of the work
@@ -139,18 +129,12 @@ Corpus load_listed(TextListing listing, const DataConfig& data, const std::optio
     file.bytes = texts.back().bytes.size();
     file.crc64 = crc64(texts.back().bytes);
   }
-  return encoded(texts, std::move(listing), {data, vocabulary, unknown}, part_heartbeat(heartbeat, 0.5, 1));
-}
-
-Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary, const Heartbeat& heartbeat,
-                   std::optional<UnknownPolicy> unknown) {
-  TextListing listing = list_texts(data.text, vocabulary ? vocabulary->units() : data.units);
-  return load_listed(std::move(listing), data, vocabulary, heartbeat, unknown);
+  return encoded(texts, std::move(listing), data, vocabulary, unknown, part_heartbeat(heartbeat, 0.5, 1));
 }
 
 Corpus corpus_from_text(std::string_view text, const DataConfig& data, const std::string& source,
                         const std::optional<Vocabulary>& vocabulary, std::optional<UnknownPolicy> unknown) {
-  return encoded(std::vector{text_in_memory(source, text)}, {}, {data, vocabulary, unknown}, {});
+  return encoded(std::vector{text_in_memory(source, text)}, {}, data, vocabulary, unknown, {});
 }
 
 void check_splits(const Corpus& corpus, std::int64_t block_size) {

@@ -95,11 +95,6 @@ class Corpus {
 Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary = std::nullopt,
                    const Heartbeat& heartbeat = {}, std::optional<UnknownPolicy> unknown = {});
 
-/// load_corpus() for files that are listed already; ignores data.text.
-Corpus load_listed(TextListing listing, const DataConfig& data,
-                   const std::optional<Vocabulary>& vocabulary = std::nullopt, const Heartbeat& heartbeat = {},
-                   std::optional<UnknownPolicy> unknown = {});
-
 /// The splits of a text of `tokens` ids without documents. Splits of documents have about these sizes.
 Splits splits_by_position(std::int64_t tokens, const DataConfig& data);
 

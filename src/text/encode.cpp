@@ -26,23 +26,23 @@ std::vector<char32_t> marked(const CharacterMarks& marks) {
 }
 
 template <class Id>
-EncodedText encode_as(const ArrangedDocuments& arranged, const Vocabulary& vocabulary, std::int64_t boundary,
-                      std::int64_t unknown, const Heartbeat& heartbeat) {
+void encode_as(const ArrangedDocuments& arranged, std::int64_t boundary, std::int64_t unknown,
+               const Heartbeat& heartbeat, CorpusParts& parts) {
   constexpr std::size_t part_bytes = std::size_t{4} << 20;
-  const SymbolIndex index(vocabulary, static_cast<std::int32_t>(unknown));
+  const SymbolIndex index(parts.vocabulary, static_cast<std::int32_t>(unknown));
   const std::size_t most = static_cast<std::size_t>(arranged.symbols) + arranged.documents.size() + 2;
   const std::shared_ptr<std::byte[]> owner(new std::byte[most * sizeof(Id)]);
   Id *const begin = reinterpret_cast<Id*>(owner.get()), *end = begin;
-  EncodedText text{.owner = owner, .tokens = {}};
+  std::int64_t val = 0, test = 0;  // positions of the ids before their first documents
   const auto end_document = [&](std::size_t next) {
-    if (next == arranged.first_val) text.val_begin = end - begin;
-    if (next == arranged.first_test) text.test_begin = end - begin;
+    if (next == arranged.first_val) val = end - begin;
+    if (next == arranged.first_test) test = end - begin;
     if (boundary >= 0) *end++ = static_cast<Id>(boundary);
   };
   end_document(0);
   for (std::size_t i = 0; i < arranged.documents.size(); ++i) {
     for (std::string_view rest = arranged.documents[i].text; !rest.empty();) {
-      const std::size_t used = each_symbol(rest.substr(0, part_bytes), vocabulary.units(), [&](char32_t symbol) {
+      const std::size_t used = each_symbol(rest.substr(0, part_bytes), parts.vocabulary.units(), [&](char32_t symbol) {
         const std::int32_t id = index[symbol];
         *end = static_cast<Id>(id);  // if negative, the next id overwrites it
         end += id >= 0 ? 1 : 0;
@@ -53,8 +53,9 @@ EncodedText encode_as(const ArrangedDocuments& arranged, const Vocabulary& vocab
     end_document(i + 1);
   }
   beat(heartbeat, 1, 1);
-  text.tokens = TokenView(begin, sizeof(Id), end - begin, boundary);
-  return text;
+  parts.owner = owner;
+  parts.tokens = TokenView(begin, sizeof(Id), end - begin, boundary);
+  if (boundary >= 0) parts.splits = {.train = {0, val + 1}, .val = {val, test + 1}, .test = {test, end - begin}};
 }
 
 }  // namespace
@@ -106,11 +107,12 @@ std::string unknown_characters(std::span<const TextBytes> texts, const Character
   return unknown.empty() ? "" : unknown.message(names_of(texts), outcome_of(*policy, vocabulary));
 }
 
-EncodedText encode(const ArrangedDocuments& arranged, const Vocabulary& vocabulary, std::int64_t boundary,
-                   std::int64_t unknown, const Heartbeat& heartbeat) {
-  if (vocabulary.size() <= 1 << 8) return encode_as<std::uint8_t>(arranged, vocabulary, boundary, unknown, heartbeat);
-  if (vocabulary.size() <= 1 << 16) return encode_as<std::uint16_t>(arranged, vocabulary, boundary, unknown, heartbeat);
-  return encode_as<std::uint32_t>(arranged, vocabulary, boundary, unknown, heartbeat);
+void encode(const ArrangedDocuments& arranged, std::int64_t boundary, std::int64_t unknown, const Heartbeat& heartbeat,
+            CorpusParts& parts) {
+  const std::int64_t symbols = parts.vocabulary.size();
+  if (symbols <= 1 << 8) return encode_as<std::uint8_t>(arranged, boundary, unknown, heartbeat, parts);
+  if (symbols <= 1 << 16) return encode_as<std::uint16_t>(arranged, boundary, unknown, heartbeat, parts);
+  return encode_as<std::uint32_t>(arranged, boundary, unknown, heartbeat, parts);
 }
 
 }  // namespace chargpt

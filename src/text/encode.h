@@ -1,17 +1,16 @@
-// Encodes texts in memory to ids: checks that they are UTF-8 and finds their characters. Independent of splits.
+// Encodes texts in memory to ids: checks that they are UTF-8 and finds their characters.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/heartbeat.h"
-#include "base/token_view.h"
 #include "config/config.h"
+#include "text/corpus.h"
 #include "text/documents.h"
 #include "text/text_bytes.h"
 #include "text/vocabulary.h"
@@ -34,15 +33,10 @@ std::vector<char32_t> marked_characters(std::span<const TextBytes> texts, const 
 std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks, const DataConfig& data,
                                const Vocabulary& vocabulary, std::optional<UnknownPolicy> policy);
 
-struct EncodedText {
-  std::shared_ptr<const std::byte[]> owner;  ///< of the ids
-  TokenView tokens;
-  std::int64_t val_begin = 0, test_begin = 0;  ///< position of the id before the split's first document
-};
-
-/// Encodes all documents with the narrowest ids (1, 2 or 4 bytes). `boundary`: the id before the first document and
-/// after each one; -1: none. `unknown`: the id for characters that the vocabulary lacks; -1: skip them.
-EncodedText encode(const ArrangedDocuments& arranged, const Vocabulary& vocabulary, std::int64_t boundary,
-                   std::int64_t unknown, const Heartbeat& heartbeat);
+/// Encodes all documents with the narrowest ids (1, 2 or 4 bytes) of parts.vocabulary, and sets parts.tokens, its owner
+/// and parts.splits. `boundary`: the id before the first document and after each one; -1: none, which leaves the splits
+/// as they are. `unknown`: the id for characters that the vocabulary lacks; -1: skip them.
+void encode(const ArrangedDocuments& arranged, std::int64_t boundary, std::int64_t unknown, const Heartbeat& heartbeat,
+            CorpusParts& parts);
 
 }  // namespace chargpt

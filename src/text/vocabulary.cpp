@@ -16,6 +16,14 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t byte_symbols = 256;
+
+/// Whether the character is part of a decomposed one (Unicode NFD) that nearly always has a composed form: the accent
+/// of "e" + U+0301, the mark of a kana, the vowel or final consonant of a Hangul syllable.
+bool is_decomposed_part(char32_t code_point) {
+  return (code_point >= 0x300 && code_point < 0x370) || (code_point >= 0x1161 && code_point <= 0x11C2) ||
+         code_point == 0x3099 || code_point == 0x309A;
+}
+
 }  // namespace
 
 std::string_view name_of_invisible(char32_t code_point) {
@@ -30,11 +38,6 @@ std::string_view name_of_invisible(char32_t code_point) {
   if (at == names.npos) return kind_of(code_point) == CharacterKind::mark ? "combining mark" : "";
   const std::string_view name = names.substr(at + number.size());
   return name.substr(0, name.find(';'));
-}
-
-bool is_decomposed_part(char32_t code_point) {
-  return (code_point >= 0x300 && code_point < 0x370) || (code_point >= 0x1161 && code_point <= 0x11C2) ||
-         code_point == 0x3099 || code_point == 0x309A;
 }
 
 std::string describe_character(char32_t code_point) {

@@ -66,9 +66,6 @@ class Vocabulary {
 std::string_view name_of_invisible(char32_t code_point);
 /// A character for messages: 'x' (U+0078) if it is visible, else code point and name, such as U+0009 (tab).
 std::string describe_character(char32_t code_point);
-/// Whether the character is part of a decomposed one (Unicode NFD) that nearly always has a composed form: the accent
-/// of "e" + U+0301, the mark of a kana, the vowel or final consonant of a Hangul syllable.
-bool is_decomposed_part(char32_t code_point);
 /// The characters of `some` that `other` lacks, each in the form of describe_character().
 std::vector<std::string> characters_only_in(const Vocabulary& some, const Vocabulary& other);
 
