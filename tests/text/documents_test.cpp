@@ -22,9 +22,14 @@ Corpus corpus_of_lines(const std::string& text, DataConfig data = {}) {
   return corpus_from_text(text, data, "names");
 }
 
-Texts documents_in(const std::string& text, const DataConfig& data) {
-  const auto found = documents_of(text, data);
-  return {found.begin(), found.end()};
+Texts documents_in(const std::string& text, DataConfig data) {
+  data.val_fraction = 0;  // keeps their order
+  const std::string_view file = text;
+  std::vector<char> code_points(256);
+  Texts texts;
+  for (const Document& document : arrange_documents({&file, 1}, data, Units::bytes, code_points).documents)
+    texts.emplace_back(document.text);
+  return texts;
 }
 
 /// Those of a part of a corpus, which begins and ends with the id between documents.
