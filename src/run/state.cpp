@@ -1,6 +1,6 @@
 #include "run/state.h"
 
-#include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/names.h"
@@ -103,10 +103,7 @@ RunState run_state_from_json(const nlohmann::json& json, const std::string& sour
 }
 
 double evaluated_loss(const RunState& state) {
-  double loss = std::numeric_limits<double>::infinity();
-  for (const double each : {state.val_loss, state.averaged_val_loss})
-    if (each < loss) loss = each;  // false for a NaN
-  return loss;
+  return std::fmin(HUGE_VAL, std::fmin(state.val_loss, state.averaged_val_loss));  // fmin ignores a NaN
 }
 
 double best_loss(const RunState& state) {
