@@ -1,7 +1,5 @@
 #include "evaluate/split_check.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -160,12 +158,10 @@ std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& 
     return part +
            ", because the lines are sorted: if their order does not matter, use --documents lines, which holds out "
            "lines from the whole text";
-  return part + fmt::format(
-                    ": counts of the training text predict it with a loss of {:.2f}, and the end of the training text "
-                    "with {:.2f}; validation does not measure what the rest teaches: shuffle the lines if their order "
-                    "does not matter (shuf mine.txt > shuffled.txt), or combine the files so that the end contains "
-                    "every kind of text",
-                    check->held_out_loss, check->train_loss);
+  return part + ": counts of the training text predict it with a loss of " + format_fixed(check->held_out_loss, 2) +
+         ", and the end of the training text with " + format_fixed(check->train_loss, 2) +
+         "; validation does not measure what the rest teaches: shuffle the lines if their order does not matter "
+         "(shuf mine.txt > shuffled.txt), or combine the files so that the end contains every kind of text";
 }
 
 }  // namespace chargpt

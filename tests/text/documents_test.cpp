@@ -22,16 +22,6 @@ Corpus corpus_of_lines(const std::string& text, DataConfig data = {}) {
   return corpus_from_text(text, data, "names");
 }
 
-Texts documents_in(const std::string& text, DataConfig data) {
-  data.val_fraction = 0;  // keeps their order
-  const std::string_view file = text;
-  std::vector<char> code_points(256);
-  Texts texts;
-  for (const Document& document : arrange_documents({&file, 1}, data, Units::bytes, code_points).documents)
-    texts.emplace_back(document.text);
-  return texts;
-}
-
 /// Those of a part of a corpus, which begins and ends with the id between documents.
 Texts documents_in(const Corpus& corpus, const TokenView& part) {
   REQUIRE(part[0] == part.document());
@@ -43,6 +33,12 @@ Texts documents_in(const Corpus& corpus, const TokenView& part) {
     else
       texts.back() += corpus.vocabulary().symbol(part[i]);
   return texts;
+}
+
+Texts documents_in(const std::string& text, DataConfig data) {
+  data.val_fraction = 0;  // keeps their order
+  const Corpus corpus = corpus_from_text(text, data, "text");
+  return documents_in(corpus, corpus.all());
 }
 
 std::string lines(int count, const std::string& end = "\n") {
