@@ -51,9 +51,8 @@ nlohmann::ordered_json facts_of(const fs::path& run) {
 }  // namespace
 
 std::int64_t figures_step(const nlohmann::ordered_json& figures) {
-  const auto about = figures.is_object() ? figures.value("checkpoint", nlohmann::ordered_json()) : nullptr;
-  const auto step = about.is_object() ? about.value("step", nlohmann::ordered_json()) : nullptr;
-  return step.is_number_integer() ? step.get<std::int64_t>() : 0;
+  const nlohmann::ordered_json::json_pointer step("/checkpoint/step");
+  return figures.contains(step) && figures[step].is_number_integer() ? figures[step].get<std::int64_t>() : 0;
 }
 
 std::vector<std::string> names_in(const fs::path& run, const std::string& folder) {
@@ -120,7 +119,6 @@ void refuse_replaced(const fs::path& run) {
       if (expected != Type::none && found != expected && found != Type::not_found)
         replaced.push_back(printable((fs::path(folder) / name).native()));
     }
-  if (type_at(run / run_mark) == Type::regular && !is_run(run)) replaced.emplace_back(run_mark);
   if (!replaced.empty())
     throw Error(ExitCode::busy, run, " has a symbolic link, or another kind of file, in place of a run's own files (",
                 some_of(replaced), "); move it elsewhere");

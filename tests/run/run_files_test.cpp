@@ -88,12 +88,6 @@ TEST_CASE_METHOD(TestFolder, "what only looks like a run is none") {
   CHECK_FALSE(is_run(saved.path()));
 }
 
-TEST_CASE_METHOD(SavedRun, "the mark of another program is not replaced") {
-  save(100);
-  write(path() / "run.json", "{}");
-  CHECK_THAT(message_of(ExitCode::busy, [&] { refuse_replaced(path()); }), Catch::Contains("own files (run.json)"));
-}
-
 TEST_CASE_METHOD(TestFolder, "what a crash left of a run's files goes, and nothing else") {
   for (const char* name : {".chargpt-17-3.partial", "samples/.chargpt-1-2.partial", ".lock", "metrics.jsonl",
                            "thesis.tmp-17-3", ".thesis.tmp-17-3", "samples/.letter.tmp-1-2",
