@@ -42,68 +42,42 @@ Json time_json(const Json& seconds) {
   return is_time ? Json(fmt::format("{:%FT%TZ}", fmt::gmtime(seconds.get<std::time_t>()))) : Json();
 }
 
-/// Heading, and what else identifies the held-out part: losses of one group are of the same part of the same text.
-using Group = std::tuple<std::string, std::uint64_t, double, double, std::int64_t>;
-
-Group group_of(const RunState& state, const DataConfig& data) {
-  return {text_of(state, data) + ", " + short_number(100 * data.val_fraction) + " % held out", state.data.crc64,
-          data.val_fraction, data.test_fraction, data.max_val_tokens};
-}
-
-/// {"run", "config", "best_val_loss", …}, or {"run", "ended", "problem"} for a run that cannot be read.
-struct Row {
-  Json json;
-  Group group = {};
-
-  bool has_problem() const { return json.contains("problem"); }
-};
-
-Row row_of_run(const fs::path& path) {
-  const Checkpoint checkpoint = load_checkpoint(path, "last");
-  const Config& config = checkpoint.config.config;
-  const RunState& state = checkpoint.state;
-  Json json = {{"run", path.filename().string()}, {"config", config.name},
-               {"model_type", config.model.type}, {"begun", time_json(run_fact(path, "began"))},
-               {"texts", config.data.text},       {"text_tokens", state.data.tokens}};
-  json.update(outcome_json(state, config.data, ending_of(path, state)));
-  if (leaks(config.model)) json["leaks"] = true;
-  return {json, group_of(state, config.data)};
-}
-
-/// nullopt if `path` is not a run.
-std::optional<Row> row_of(const fs::path& path) {
-  const auto problem = [&path](const char* why) {
-    Json json = {{"run", path.filename().string()}, {"ended", "unknown"}, {"problem", why}};
-    try {
-      json["ended"] = ending_of(path, RunState());
-    } catch (const Error&) {  // its metrics cannot be read
-    }
-    return Row{.json = std::move(json)};
-  };
+/// {"run", "config", "best_val_loss", …}; {"run", "ended", "problem"} for a run that cannot be read; null if `path` is
+/// not a run.
+Json row_of(const fs::path& path) {
+  Json row = {{"run", path.filename().string()}, {"ended", "unknown"}};
   std::error_code ignored;
   try {
-    if (!fs::is_directory(path, ignored) || !is_run(path)) return std::nullopt;
-    return row_of_run(path);
+    if (!fs::is_directory(path, ignored) || !is_run(path)) return nullptr;
+    row["ended"] = ending_of(path);
+    const Checkpoint checkpoint = load_checkpoint(path, "last");
+    const Config& config = checkpoint.config.config;
+    row.update({{"config", config.name},
+                {"model_type", config.model.type},
+                {"begun", time_json(run_fact(path, "began"))},
+                {"texts", config.data.text},
+                {"text_tokens", checkpoint.state.data.tokens}});
+    row.update(outcome_json(checkpoint, row["ended"]));
   } catch (const Error& error) {
-    return problem(error.what());
+    row["problem"] = error.what();
   } catch (const std::bad_alloc&) {
-    return problem("there is not enough memory to read it");
+    row["problem"] = "there is not enough memory to read it";
   }
+  return row;
 }
 
-std::vector<Row> read_runs(const fs::path& folder) {
+std::vector<Json> read_runs(const fs::path& folder) {
   std::error_code failed;
-  std::vector<Row> rows;
+  std::vector<Json> rows;
   if (!fs::is_directory(folder, failed)) {
     const std::string reason = failed ? failed.message() : "not a folder";
     throw Error(ExitCode::missing, folder.string(), ": ", reason, "; to train a first run: chargpt train");
   }
   for (const std::string& name : entries_of(folder))
-    if (auto row = row_of(folder / name)) rows.push_back(std::move(*row));
-  std::ranges::sort(rows, {}, [](const Row& row) {
-    const double loss = row.json.value("best_val_loss", std::numeric_limits<double>::infinity());
-    return std::tuple(row.json.contains("leaks"), !row.json.value("exact", true), loss,
-                      row.json["run"].get<std::string>());
+    if (Json row = row_of(folder / name); !row.is_null()) rows.push_back(std::move(row));
+  std::ranges::sort(rows, {}, [](const Json& row) {
+    const double loss = row.value("best_val_loss", std::numeric_limits<double>::infinity());
+    return std::tuple(row.value("leaks", false), !row.value("exact", true), loss, row["run"].get<std::string>());
   });
   return rows;
 }
@@ -113,17 +87,13 @@ Table table_of_group(const Json& runs) {
     return run["step"].dump() + (run["max_iters"] > 0 ? "/" + run["max_iters"].dump() : "");
   };
   const auto day = cell("begun", [](const Json& time) { return time.get<std::string>().substr(0, 10); });
-  const auto best = [](const Json& run) {
-    return shown_figure("best_val_loss", run["best_val_loss"], run["exact"]) +
-           (run.contains("leaks") ? " (leaks)" : "");
-  };
   Table table = table_of(runs, {{"run", as_is("run")},
                                 {"config", as_is("config")},
                                 {"type", as_is("model_type")},
                                 {"parameters", cell("parameters", format_short)},
                                 {"step", step},
                                 {"ended", as_is("ended")},
-                                {"best val", best},
+                                {"best val", [](const Json& run) { return outcome_text("best_val_loss", run); }},
                                 {"at step", as_is("best_step")},
                                 {"time", cell("seconds", format_duration)},
                                 {"begun", day}});
@@ -131,17 +101,20 @@ Table table_of_group(const Json& runs) {
   return table;
 }
 
-Report report_of(const std::vector<Row>& rows) {
-  Report report(Json::array());
-  std::map<Group, Json> groups;
+/// Groups the runs by their held-out part.
+Report report_of(const std::vector<Json>& rows) {
+  Report report(rows);
+  std::map<std::vector<Json>, Json> groups;
   Json problems = Json::array();
-  for (const Row& row : rows) {
-    report.json.push_back(row.json);
-    (row.has_problem() ? problems : groups[row.group]).push_back(row.json);
+  for (const Json& row : rows) {
+    std::vector<Json> group;
+    for (const char* fact : held_out_facts) group.push_back(row.value(fact, Json()));
+    (row.contains("problem") ? problems : groups[group]).push_back(row);
   }
   const char* gap = "";
   for (const auto& [group, runs] : groups) {
-    report.say(std::exchange(gap, "\n") + printable(std::get<0>(group), std::string::npos) + "\n");
+    report.say(std::exchange(gap, "\n") + printable(runs[0]["text"].get<std::string>(), std::string::npos) + ", " +
+               short_number(100 * runs[0]["val_fraction"].get<double>()) + " % held out\n");
     report.add(table_of_group(runs));
   }
   if (problems.empty()) return report;
@@ -152,7 +125,7 @@ Report report_of(const std::vector<Row>& rows) {
 
 Report run_runs(const Arguments& arguments) {
   const std::string& folder = arguments.folder;
-  const std::vector<Row> rows = read_runs(folder);
+  const std::vector<Json> rows = read_runs(folder);
   if (rows.empty() && is_run(folder))
     throw Error(ExitCode::usage, printable_path(folder),
                 " is a run, not a folder of runs; to describe it: chargpt inspect ", shell_quoted(folder));

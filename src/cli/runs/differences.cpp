@@ -1,7 +1,6 @@
 #include "cli/runs/differences.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -28,19 +27,10 @@ namespace chargpt {
 namespace {
 
 Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
-  const Config& config = checkpoint.config.config;
   const fs::path run = run_of(path);
-  Json json = {{"run", run.string()}, {"leaks", leaks(config.model)}, {"text", text_of(checkpoint.state, config.data)}};
-  json.update(outcome_json(checkpoint.state, config.data, ending_of(run, checkpoint.state)));
-  json["text_crc64"] = json_hex(checkpoint.state.data.crc64);
-  json["max_val_tokens"] = config.data.max_val_tokens;
+  Json json = {{"run", run.string()}};
+  json.update(outcome_json(checkpoint, run.empty() ? "unknown" : ending_of(run)));
   return json;
-}
-
-std::string figure_of(const std::string& name, const Json& run) {
-  if (run.is_null()) return "";
-  return shown_figure(name, run[name], run["exact"]) +
-         (name == "best_val_loss" && run["leaks"] == true ? " (leaks)" : "");
 }
 
 /// Adds whether two runs of one config contain the same training, up to the last common step.
@@ -78,26 +68,34 @@ Json best_step_of(const RunState& state) {
   return state.best_step == RunProgress::no_step ? Json() : Json(state.best_step);
 }
 
-Json outcome_json(const RunState& state, const DataConfig& data, const std::string& ended) {
+std::string ending_of(const fs::path& run) {
+  return is_locked(run) ? "running" : std::string(enum_name(ending_in_metrics(run)));
+}
+
+// metrics.jsonl decides on the ending: a signal, or weights that are not finite, may have ended the run after its last
+// checkpoint.
+Json outcome_json(const Checkpoint& checkpoint, const std::string& ended) {
+  const RunState& state = checkpoint.state;
+  const Config& config = checkpoint.config.config;
   return {{"best_val_loss", best_loss(state)},
           {"best_step", best_step_of(state)},
           {"exact", state.exact},
           {"step", state.step},
           {"max_iters", state.max_iters},
-          {"ended", ended},
+          {"ended", ended == "unknown" ? enum_name(state.ended) : ended},
           {"parameters", state.parameters},
           {"seconds", state.seconds},
-          {"val_fraction", data.val_fraction},
-          {"test_fraction", data.test_fraction}};
+          {"text", text_of(state, config.data)},
+          {"text_crc64", json_hex(state.data.crc64)},
+          {"val_fraction", config.data.val_fraction},
+          {"test_fraction", config.data.test_fraction},
+          {"max_val_tokens", config.data.max_val_tokens},
+          {"leaks", leaks(config.model)}};
 }
 
-// metrics.jsonl decides: a signal, or weights that are not
-// finite, may have ended the run after its last checkpoint.
-std::string ending_of(const fs::path& run, const RunState& state) {
-  if (run.empty()) return std::string(enum_name(state.ended));
-  if (is_locked(run)) return "running";
-  const Ending last = ending_in_metrics(run);
-  return std::string(enum_name(last == Ending::unknown ? state.ended : last));
+std::string outcome_text(const std::string& name, const Json& outcome) {
+  const bool leaks = name == "best_val_loss" && outcome["leaks"] == true;
+  return shown_figure(name, outcome[name], outcome["exact"]) + (leaks ? " (leaks)" : "");
 }
 
 Report report_of_differences(std::span<const std::string> paths) {
@@ -118,15 +116,15 @@ Report report_of_differences(std::span<const std::string> paths) {
   }
   if (differences.empty()) table.add({"every option", "the same"});
   if (!runs[0].is_null() || !runs[1].is_null()) {
+    const auto figure = [](const char* name, const Json& run) { return run.is_null() ? "" : outcome_text(name, run); };
     table.add({});
     for (const char* name : {"best_val_loss", "best_step", "step", "max_iters", "ended", "parameters", "seconds"})
-      table.add({name, figure_of(name, runs[0]), figure_of(name, runs[1])});
+      table.add({name, figure(name, runs[0]), figure(name, runs[1])});
   }
   Report report(Json{{"kind", "differences"}, {"paths", paths}, {"differences", differences}, {"runs", runs}});
   report.add(std::move(table));
   if (differences.empty() && std::ranges::all_of(paths, is_folder)) add_training(report, paths[0], paths[1]);
-  constexpr std::array held_out{"text", "text_crc64", "val_fraction", "test_fraction", "max_val_tokens"};
-  if (std::ranges::any_of(held_out, [&](const char* name) { return differ_in(runs, name); }))
+  if (std::ranges::any_of(held_out_facts, [&](const char* name) { return differ_in(runs, name); }))
     report.say("\nTheir texts or held-out parts differ: do not compare the losses.\n");
   return report;
 }
