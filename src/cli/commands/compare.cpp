@@ -163,7 +163,7 @@ void print_plans(const Arguments& arguments, const std::vector<Variant>& variant
   const auto seeds = static_cast<double>(arguments.seeds);
   double seconds = 0, disk = 0;
   for (const Variant& variant : variants) {
-    const PlanEvent plan = Trainer(variant.options, corpus, trainer_options(arguments, {})).plan(/*measure=*/true);
+    const PlanEvent plan = Trainer(variant.options, corpus, trainer_options(arguments)).plan(/*measure=*/true);
     seconds += seeds * plan.seconds.value_or(0);
     disk += seeds * static_cast<double>(plan.disk_bytes);
     Json& row = report.json["runs"].emplace_back(to_json(plan));

@@ -104,7 +104,7 @@ Report reproduce(const Arguments& arguments) {
   Corpus corpus = text_of_run(last, data, run, arguments.output, /*named=*/!arguments.text.empty());
 
   refuse_occupied(arguments.again, /*overwrite=*/false);
-  TrainerOptions options = options_to_resume(trainer_options(arguments, {}), last.state);
+  TrainerOptions options = options_to_resume(trainer_options(arguments), last.state);
   check_losses(run, last.state.step);  // before hours of training
   StopAt stop(last.state, *options.stop);
   options.stop = &stop.stop();

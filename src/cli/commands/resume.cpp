@@ -45,12 +45,10 @@ std::filesystem::path run_to_resume(const std::string& given) {
 /// Weights fit one model and one text: changing either needs a new run. The path of the text may change; its contents
 /// are checked later.
 void refuse_another_model(const Config& before, const Config& after) {
-  const auto old_json = to_json(before), new_json = to_json(after);
-  for (const std::string section : {"model", "data"})
-    for (const auto& [key, value] : old_json[section].items())
-      if (key != "text" && value != new_json[section][key])
-        throw Error(ExitCode::usage, section, ".", key, " cannot change from ", value.dump(), " to ",
-                    new_json[section][key].dump(), " in a resumed run; train a new one");
+  for (const DifferingOption& option : differing_options({before, after}))
+    if (option.key != "data.text" && (option.key.starts_with("model.") || option.key.starts_with("data.")))
+      throw Error(ExitCode::usage, option.key, " cannot change from ", option.values[0], " to ", option.values[1],
+                  " in a resumed run; train a new one");
 }
 
 /// The run's config, with the given options applied.
@@ -96,15 +94,6 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
               shell_quoted(name), checkpoint.state.data == Fingerprint{} ? " --text FILE" : "");
 }
 
-/// Loads the run's text, and checks that it is the same on every rank.
-Corpus shared_text(const Arguments& arguments, const std::filesystem::path& run, const Checkpoint& from,
-                   const ResolvedConfig& config, const ProcessGroup& group) {
-  Corpus corpus = text_of_run(from, config.config.data, run, arguments.output, config.given.contains("data.text"));
-  log_notices(corpus);
-  group.check(config.config, corpus);
-  return corpus;
-}
-
 /// Throws Error usage if options were changed but nothing is left to train.
 void refuse_changes_without_effect(const Checkpoint& from, const Config& config, const Trainer& trainer) {
   const std::string changes = joined(changed_training(from.config.config, config), ", ");
@@ -123,21 +112,12 @@ void refuse_changes_without_effect(const Checkpoint& from, const Config& config,
                 changes, " allows (", steps, "); set a longer length");
 }
 
-std::vector<float> replayed_shares(const Arguments& arguments) {
-  if (arguments.replays.empty()) return {};
-  return load_checkpoint(arguments.replays, "last").state.shares;
-}
-
-/// Makes a trainer at the checkpoint's step, to continue in `run`; that is empty on ranks other than 0.
-std::unique_ptr<Trainer> trainer_at(const Checkpoint& from, const Arguments& arguments,
-                                    const std::filesystem::path& run, const ResolvedConfig& config, Corpus corpus,
-                                    const ProcessGroup& group) {
-  TrainerOptions options = options_to_resume(trainer_options(arguments, run, group), from.state);
-  options.replayed_shares = replayed_shares(arguments);
-  auto trainer = std::make_unique<Trainer>(config, std::move(corpus), options);
-  trainer->resume_from(from);
-  refuse_changes_without_effect(from, config.config, *trainer);
-  return trainer;
+/// `run`: the run's folder, in which only rank 0 writes.
+TrainerOptions options_in(const std::filesystem::path& run, const Arguments& arguments, const ProcessGroup& group) {
+  TrainerOptions options = trainer_options(arguments, group);
+  if (group.first()) options.run = run;
+  if (!arguments.replays.empty()) options.replayed_shares = load_checkpoint(arguments.replays, "last").state.shares;
+  return options;
 }
 
 /// Starts a run of compare that has no checkpoint; its folder has config and text.
@@ -145,10 +125,8 @@ void begin(const Arguments& arguments, const std::filesystem::path& run, Process
   const ResolvedConfig config = read_config(run);
   std::optional<Corpus> corpus = kept_text(run, config.config.data);
   if (!corpus) corpus = named_text(config.config.data, std::nullopt, arguments.output);
-  TrainerOptions options = trainer_options(arguments, run, group);
-  options.replayed_shares = replayed_shares(arguments);
   remove_unfinished_files(run);
-  Trainer trainer(config, *std::move(corpus), options);
+  Trainer trainer(config, *std::move(corpus), options_in(run, arguments, group));
   train_to_end(trainer, run, arguments, /*resume_step=*/std::nullopt, group);
 }
 
@@ -159,19 +137,23 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   if (group.first()) lock = lock_run(run);
   if (arguments.is_child() && list_checkpoints(run).empty()) return begin(arguments, run, group);
   const Checkpoint checkpoint = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
-  if (group.first()) note_edited_config(checkpoint, run);
+  note_edited_config(checkpoint, run);
   const ResolvedConfig config = config_to_resume(checkpoint, arguments);
-  refuse_incomplete_import(run, checkpoint, config.given.contains("data.text"));
-  Corpus corpus = shared_text(arguments, run, checkpoint, config, group);
+  const bool given_text = config.given.contains("data.text");
+  refuse_incomplete_import(run, checkpoint, given_text);
+  Corpus corpus = text_of_run(checkpoint, config.config.data, run, arguments.output, given_text);
+  log_notices(corpus);
+  group.check(config.config, corpus);
+  Trainer trainer(config, std::move(corpus), options_to_resume(options_in(run, arguments, group), checkpoint.state));
+  trainer.resume_from(checkpoint);
+  refuse_changes_without_effect(checkpoint, config.config, trainer);
   const std::int64_t step = checkpoint.state.step;
-  if (!group.first())
-    return train_to_end(*trainer_at(checkpoint, arguments, {}, config, std::move(corpus), group), {}, arguments, step,
-                        group);
-  remove_unfinished_files(run);
-  const auto trainer = trainer_at(checkpoint, arguments, run, config, std::move(corpus), group);
-  if (!trainer->corpus().listing().names.empty()) tell(keep_text(run, trainer->corpus()));  // else it is the run's own
-  remove_later_files(run, step);
-  train_to_end(*trainer, run, arguments, step, group);
+  if (group.first()) {
+    remove_unfinished_files(run);
+    if (!trainer.corpus().listing().names.empty()) tell(keep_text(run, trainer.corpus()));  // else it is the run's own
+    remove_later_files(run, step);
+  }
+  train_to_end(trainer, run, arguments, step, group);
 }
 
 void run_resume(const Arguments& arguments) {

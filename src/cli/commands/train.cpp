@@ -40,34 +40,25 @@ struct Arguments : TrainingArguments {
   double minutes = 0;  ///< 0: not given
 };
 
-/// The checkpoint of --init_from; nullopt without it. Read before the run's folder is made, which may be the same one.
-std::optional<Checkpoint> starting_point(const Arguments& arguments) {
-  if (arguments.init_from.empty()) return std::nullopt;
-  return loaded_checkpoint(arguments.init_from, "best");
+/// Gives the trainer the weights of --init_from, and returns their checkpoint's path; empty without that option.
+std::string begin_from(const std::string& run, Trainer& trainer) {
+  if (run.empty()) return "";
+  const Checkpoint start = loaded_checkpoint(run, "best");
+  trainer.init_from(start);
+  return start.path.string();
 }
 
-void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, const ProcessGroup& group) {
-  const std::string split = split_notice(corpus, check_split(corpus));
-  const TrainerOptions options = trainer_options(arguments, {}, group);
-  Trainer trainer(config, std::move(corpus), options);
-  if (const auto start = starting_point(arguments)) trainer.init_from(*start);
+/// `split`: a notice on the text's split, or "".
+void print_plan(const Arguments& arguments, Trainer& trainer, const std::string& split, const ProcessGroup& group) {
   PlanEvent plan = trainer.plan(/*measure=*/true);
   if (!split.empty()) plan.notices.push_back(split);
   group.ranks().finish();
-  tell(group.notice(config.config));
+  tell(group.notice(trainer.config().config));
   for (const std::string& notice : plan.notices) log_note(notice);
   Report report(to_json(plan));
   if (!plan.notices.empty()) report.json["notices"] = plan.notices;
   report.draw(plan_text(plan, terminal_columns(STDOUT_FILENO)));
   print_report(report, arguments.output);
-}
-
-/// Trains on a rank other than 0; only rank 0 has the run folder.
-void train_with_first(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, ProcessGroup& group) {
-  const TrainerOptions options = trainer_options(arguments, {}, group);
-  Trainer trainer(config, std::move(corpus), options);
-  if (const auto start = starting_point(arguments)) trainer.init_from(*start);
-  train_to_end(trainer, {}, arguments, std::nullopt, group);
 }
 
 /// Loads a preset with the text of `config` and the given options.
@@ -89,8 +80,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
   const auto steps_within = [&](const std::string& preset, const Override& passes) {
     ResolvedConfig tried = on_text_of(config, arguments, preset, passes);
     if (std::min(corpus.train().size(), corpus.val().size()) <= tried.config.model.block_size) return std::int64_t{0};
-    const TrainerOptions options = trainer_options(arguments, {}, group);
-    const PlanEvent plan = Trainer(tried, corpus, options).plan(/*measure=*/false);
+    const PlanEvent plan = Trainer(tried, corpus, trainer_options(arguments, group)).plan(/*measure=*/false);
     return plan.length_set_by == "train.max_seconds" ? plan.max_iters : std::numeric_limits<std::int64_t>::max();
   };
   const ChosenConfig chosen = chosen_config(arguments.minutes, corpus.train().size(), steps_within);
@@ -119,17 +109,16 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   check_splits(corpus, config.config.model.block_size);
   group.check(config.config, corpus);
   if (group.first()) refuse_occupied(arguments.run, arguments.overwrite);
-  if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), group);
-  if (!group.first()) return train_with_first(arguments, config, std::move(corpus), group);
+  const std::string split = split_notice(corpus, check_split(corpus));
+  if (!arguments.dry_run) tell(split);
 
-  tell(split_notice(corpus, check_split(corpus)));
-  auto start = starting_point(arguments);
-  Trainer trainer(config, std::move(corpus), trainer_options(arguments, {}, group));
-  if (start) trainer.init_from(*start);
+  Trainer trainer(config, std::move(corpus), trainer_options(arguments, group));
+  const std::string start = begin_from(arguments.init_from, trainer);  // before its folder may be renamed
+  if (arguments.dry_run) return print_plan(arguments, trainer, split, group);
+  if (!group.first()) return train_to_end(trainer, {}, arguments, /*resume_step=*/std::nullopt, group);
   trainer.refuse_teachers_in(arguments.run);  // which would move away
   const OwnFolder run = new_run(arguments.run, config.config.name, arguments.overwrite, program_version());
-  if (start) keep_run_fact(run.path, "init_from", start->path.string());
-  start.reset();  // its memory is free before training
+  if (!start.empty()) keep_run_fact(run.path, "init_from", start);
   trainer.save_in(run.path);
   if (const std::filesystem::path old = run.old_run; !old.empty())
     log_note("the run that was in ", printable_path(run.path), " is now ", printable_path(old));

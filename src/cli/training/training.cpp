@@ -14,6 +14,7 @@
 #include "cli/process.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
+#include "cli/runs/run_text.h"
 #include "cli/version.h"
 #include "compare/runs.h"
 #include "config/describe.h"
@@ -30,17 +31,6 @@
 namespace chargpt {
 
 namespace {
-
-/// Writes RUN/config.json when the run begins.
-class ConfigWriter : public Listener {
- public:
-  ConfigWriter(const Trainer& trainer, std::filesystem::path path) : trainer_(trainer), path_(std::move(path)) {}
-  void on(const PlanEvent&) override { write_file_atomically(path_, json_text(to_json(trainer_.config()))); }
-
- private:
-  const Trainer& trainer_;
-  std::filesystem::path path_;
-};
 
 /// Samples the best checkpoint from the start symbol with the current options: one text, or several documents.
 std::string final_sample(const LoadedRun& best, SampleConfig sample) {
@@ -160,8 +150,8 @@ std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::file
       .verbose = output.verbose};
   const auto progress = std::make_shared<ProgressPrinter>(options, write_progress);
   const auto complain = [progress](const std::string& line) { progress->on(NoticeEvent{line}); };
+  write_file_atomically(run / "config.json", json_text(to_json(trainer.config())));
   trainer.add_listener(progress);
-  trainer.add_listener(std::make_shared<ConfigWriter>(trainer, run / "config.json"));
   trainer.add_listener(std::make_shared<MetricsWriter>(run / "metrics.jsonl", resume_step, log_interval, complain));
   trainer.add_listener(
       std::make_shared<TensorBoardWriter>(run, resume_step, log_interval, TensorBoardWriter::Clock(), complain));
@@ -184,9 +174,9 @@ void add_rank_timeout(Options& options, TrainingArguments& arguments) {
       .group("Machine");
 }
 
-TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run) {
+TrainerOptions trainer_options(const TrainingArguments& arguments) {
   is_training = true;
-  return {.run = run,
+  return {.run = {},
           .device = arguments.device.device,
           .engine = arguments.engine,
           .threads = arguments.device.threads,
@@ -195,9 +185,8 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
           .program_version = program_version()};
 }
 
-TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run,
-                               const ProcessGroup& group) {
-  TrainerOptions options = trainer_options(arguments, run);
+TrainerOptions trainer_options(const TrainingArguments& arguments, const ProcessGroup& group) {
+  TrainerOptions options = trainer_options(arguments);
   options.ranks = &group.ranks();
   options.threads = group.threads();
   options.device = group.device();
@@ -206,29 +195,22 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
 
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   std::optional<std::int64_t> resume_step, ProcessGroup& group) {
-  // A signal to one rank stops all ranks.
-  const auto finish_ranks = [&] {
-    const std::vector<int> signals = gathered<int>(group.ranks(), stopping_signal());
-    group.ranks().finish();
-    return std::ranges::max(signals);
-  };
-  if (!group.first()) {
-    const bool stopped = trainer.run() == Ending::stopped;
-    const int signal = finish_ranks();
-    if (stopped) throw Stopped{signal};
-    return;
+  const bool reports = group.first() && !arguments.is_child();
+  std::shared_ptr<ProgressPrinter> progress;
+  if (group.first()) {
+    group.trains(run);
+    tell(group.notice(trainer.config().config));
+    if (!trainer.caution().empty()) keep_run_fact(run, caution_fact, trainer.caution());
+    progress = add_listeners(trainer, run, arguments, resume_step);
   }
-  group.trains(run);
-  if (const std::string line = group.notice(trainer.config().config); !line.empty()) log_note(line);
-  if (!trainer.caution().empty()) keep_run_fact(run, caution_fact, trainer.caution());
-  const auto progress = add_listeners(trainer, run, arguments, resume_step);
   const bool stopped = trainer.run() == Ending::stopped;
-  progress->finish();
+  if (progress) progress->finish();
   if (arguments.is_child()) mark_times(run, /*jobs=*/1);
-  if (!arguments.is_child()) note_end(trainer, run, stopped);
-  const int signal = finish_ranks();
-  if (stopped) throw Stopped{signal};
-  if (!arguments.is_child()) print_result(trainer, run, arguments.output);
+  if (reports) note_end(trainer, run, stopped);
+  const std::vector<int> signals = gathered<int>(group.ranks(), stopping_signal());  // one to any rank stops all
+  group.ranks().finish();
+  if (stopped) throw Stopped{std::ranges::max(signals)};
+  if (reports) print_result(trainer, run, arguments.output);
 }
 
 }  // namespace chargpt

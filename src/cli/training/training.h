@@ -31,12 +31,11 @@ void add_training_arguments(Options& options, TrainingArguments& arguments);
 /// Adds --rank-timeout, for training shared by several processes.
 void add_rank_timeout(Options& options, TrainingArguments& arguments);
 
-TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run);
-/// The options of training shared by several processes; `run` is that of rank 0.
-TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run,
-                               const ProcessGroup& group);
+TrainerOptions trainer_options(const TrainingArguments& arguments);
+/// The options of training shared by several processes.
+TrainerOptions trainer_options(const TrainingArguments& arguments, const ProcessGroup& group);
 
-/// Adds writers of config.json, metrics.jsonl, TensorBoard events and samples/, and the progress on stderr.
+/// Writes config.json; adds writers of metrics.jsonl, TensorBoard events and samples/, and the progress on stderr.
 /// `resume_step`: removes later steps from the files; nullopt: new run. Call finish() on the result before printing
 /// more.
 std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
@@ -45,7 +44,7 @@ std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::file
 
 /// Trains to the end, logs why it ended, then prints loss, baselines and a sample of the best checkpoint. Throws
 /// Stopped if a signal ended the run (saved, with the command that resumes it on stderr). A child of `compare` only
-/// trains. `resume_step`: as in add_listeners(). Other ranks, whose `run` is empty, also only train; rank 0 then
+/// trains. `resume_step`: as in add_listeners(). Other ranks, which ignore `run`, also only train; rank 0 then
 /// continues alone.
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   std::optional<std::int64_t> resume_step, ProcessGroup& group);
