@@ -5,16 +5,20 @@
 #include <cerrno>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "cli/arguments.h"
 #include "cli/failure.h"
 #include "cli/process.h"
+#include "report/format.h"
 #include "report/log.h"
 #include "report/report.h"
+#include "report/status_line.h"
 #include "report/terminal.h"
 
 namespace chargpt {
@@ -76,18 +80,15 @@ void print_report(const Report& report, const OutputArguments& output) {
   if (!report.is_yes) throw AnsweredNo{};
 }
 
-WorkLine::WorkLine(const OutputArguments& output, double after)
-    : line_(repainted_columns(STDERR_FILENO), write_progress) {
-  line_.delay(output.quiet ? std::numeric_limits<double>::infinity() : steady_seconds() + after);
-}
-
-void WorkLine::show(const std::string& text) {
-  if (stopping_signal() != 0) throw Interrupted{};
-  if (const double now = steady_seconds(); line_.is_due(now)) line_.show({"chargpt: " + line_for_terminal(text)}, now);
-}
-
-Heartbeat WorkLine::heartbeat(const std::string& what) {
-  return [this, what](double part) { show(part > 0 ? what + ": " + format_percent(part, 0) : what); };
+Heartbeat work_line(const std::string& what, double after) {
+  const auto line = std::make_shared<StatusLine>(repainted_columns(STDERR_FILENO), write_progress);
+  line->delay(log_is_quiet() ? std::numeric_limits<double>::infinity() : steady_seconds() + after);
+  return [line, what](double part) {
+    if (stopping_signal() != 0) throw Interrupted{};
+    const double now = steady_seconds();
+    if (!line->is_due(now)) return;
+    line->show({"chargpt: " + line_for_terminal(part > 0 ? what + ": " + format_percent(part, 0) : what)}, now);
+  };
 }
 
 }  // namespace chargpt

@@ -9,9 +9,6 @@
 #include <string_view>
 
 #include "base/heartbeat.h"
-#include "cli/arguments.h"
-#include "report/format.h"
-#include "report/status_line.h"
 
 namespace chargpt {
 
@@ -31,20 +28,9 @@ void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_
 /// the document is the same.
 void print_json(const nlohmann::ordered_json& json, int indent = 2);
 
-/// A status line on stderr, timed by the steady clock.
-class WorkLine {
- public:
-  /// Shows nothing in the first `after` seconds, and nothing at all with --quiet.
-  explicit WorkLine(const OutputArguments& output, double after = 2);
-
-  /// Throws Interrupted after a signal that asks the process to stop.
-  void show(const std::string& text);
-  /// Returns a heartbeat that shows "`what`: 34 %", or "`what`" at the beginning. This object must outlive it.
-  Heartbeat heartbeat(const std::string& what);
-  void clear() { line_.clear(); }
-
- private:
-  StatusLine line_;
-};
+/// Returns a heartbeat that shows "`what`: 34 %", or "`what`" at the beginning, in a status line on stderr. Shows
+/// nothing in the first `after` seconds, and nothing at all with --quiet. The line disappears with the heartbeat, which
+/// throws Interrupted after a signal that asks the process to stop.
+Heartbeat work_line(const std::string& what, double after = 2);
 
 }  // namespace chargpt

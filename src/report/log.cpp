@@ -42,6 +42,10 @@ void start_log(LogLevel level, bool color, std::size_t columns) {
   columns_of_terminal = columns;
 }
 
+bool log_is_quiet() {
+  return !logger()->should_log(spdlog::level::info);
+}
+
 void write_progress(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   line_is_unfinished = !text.empty() && text != clear_line && !text.ends_with('\n');

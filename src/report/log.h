@@ -19,6 +19,9 @@ enum class LogLevel {
 /// Before the first call: level normal, no colour, no wrapping.
 void start_log(LogLevel level, bool color, std::size_t columns = 0);
 
+/// Whether only errors and warnings are shown.
+bool log_is_quiet();
+
 inline constexpr std::string_view clear_line = "\r\x1b[K";
 
 /// Writes `text` to stderr unchanged: a repainted line, clear_line, or whole lines. If `text` ends inside a line, the

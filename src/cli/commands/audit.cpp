@@ -127,8 +127,7 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
 
 Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus) {
   Audit result;
-  WorkLine line(arguments.output);
-  result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
+  result.texts = samples_of(arguments, run, work_line("writing samples"));
   if (document_of(run) >= 0) result.documents = written_documents(result.texts, corpus);
   const Texts held_out_texts = held_out_like(arguments, corpus.val());
   const CopiedText samples(result.texts, corpus.train()), held_out(held_out_texts, corpus.train());
@@ -140,9 +139,9 @@ Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corp
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
   result.train_loss = sampled_loss(*run.network, WindowCut(corpus.train(), run.model->block_size()), windows,
-                                   line.heartbeat("measuring the loss on the train split"));
+                                   work_line("measuring the loss on the train split"));
   result.val_loss = sampled_loss(*run.network, WindowCut(corpus.val(), run.model->block_size()), windows,
-                                 line.heartbeat("measuring the loss on the validation split"));
+                                 work_line("measuring the loss on the validation split"));
   return result;
 }
 
@@ -234,7 +233,7 @@ Report run_audit(const Arguments& given) {
                 "this model leaks: it saw its targets during training, so its samples are meaningless");
   const bool documents = document_of(run) >= 0;
   if (arguments.samples == 0) arguments.samples = documents ? default_documents : default_samples;
-  const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
+  const Corpus corpus = text_of_run(run, run.config().data);
   if (corpus.val().size() < 2)
     throw Error(ExitCode::data,
                 "the run has no validation split to compare with; train one with data.val_fraction above 0");

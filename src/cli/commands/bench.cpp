@@ -112,7 +112,7 @@ Report bench_train(const Arguments& arguments) {
       load_config(arguments.subject.empty() ? usual_config : arguments.subject, arguments.config.overrides());
   check_model(config);
   choose_text(config);
-  Corpus corpus = named_text(config.config.data, std::nullopt, arguments.output);
+  Corpus corpus = named_text(config.config.data, std::nullopt);
   check_splits(corpus, config.config.model.block_size);
   TrainerOptions options;
   options.device = arguments.machine.device;

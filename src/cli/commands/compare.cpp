@@ -115,7 +115,7 @@ void check_test_split(const Arguments& arguments, const Corpus& corpus) {
 
 /// Loads the common text, and logs notes about it.
 Corpus text_of(const Arguments& arguments, const std::vector<Variant>& variants) {
-  Corpus corpus = common_text(variants, reading_heartbeat(arguments.output));
+  Corpus corpus = common_text(variants, reading_line());
   check_test_split(arguments, corpus);
   if (arguments.target > 0) check_target(variants, corpus);
   log_notices(corpus);
@@ -264,8 +264,7 @@ class Collector {
   void score(const PlannedRun& run, Ending ending, bool reused) {
     SeedRun seed{.seed = run.seed(), .ended = ending, .run = run.folder, .failure = "training diverged"};
     if (ending != Ending::diverged) {
-      WorkLine line(arguments_.output);
-      const ScoringOptions options{arguments_.test(), arguments_.device.threads, line.heartbeat("scoring " + run.name)};
+      const ScoringOptions options{arguments_.test(), arguments_.device.threads, work_line("scoring " + run.name)};
       try {
         seed = score_run(run.name, run.folder, corpus_, options).seed;
         ++scored_;
@@ -374,7 +373,7 @@ Corpus text_of_runs(const Arguments& arguments) {
   for (const std::string& name : arguments.presets) {
     Checkpoint checkpoint = load_checkpoint(name, "last");
     if (!first) {
-      corpus = text_of_run(checkpoint, checkpoint.config.config.data, run_of(name), arguments.output, false);
+      corpus = text_of_run(checkpoint, checkpoint.config.config.data, run_of(name), /*named=*/false);
       first = std::move(checkpoint);
       continue;
     }

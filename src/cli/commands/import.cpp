@@ -44,7 +44,7 @@ std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& mode
   if (arguments.text.empty()) return std::nullopt;
   model.config.config.data.text = arguments.text;
   model.config.origin["data.text"] = {Origin::By::option, "--text"};
-  Corpus corpus = named_text(model.config.config.data, model.vocabulary, arguments.output);
+  Corpus corpus = named_text(model.config.config.data, model.vocabulary);
   model.text = corpus.fingerprint();
   return corpus;
 }

@@ -145,12 +145,12 @@ Report report_of_checkpoint(const Arguments& arguments) {
 /// training process has removed since it was listed.
 void verify_all(const Arguments& arguments) {
   const fs::path path = arguments.path;
-  WorkLine line(arguments.output);
+  const Heartbeat line = work_line("verifying");
   std::vector<fs::path> files = list_checkpoints(path);
   if (fs::is_directory(path)) kept_text(path, {});
   if (files.empty()) files.push_back(path);
-  for (const fs::path& file : files) {
-    line.show("verifying " + file.filename().string());
+  for (std::int64_t verified = 0; const fs::path& file : files) {
+    beat(line, verified++, std::ssize(files));
     try {
       read_checkpoint(file, /*with_optimizer=*/true);
     } catch (const Error& error) {
@@ -208,7 +208,7 @@ Report run_inspect(const Arguments& arguments) {
   if (!arguments.other.empty()) return report_of_both(arguments);
   const bool is_checkpoint = is_run_or_checkpoint(arguments.path);
   if (!is_checkpoint) refuse_checkpoint_options(arguments);
-  if (is_text(arguments)) return report_of_text(arguments.path, arguments.output, arguments.all);
+  if (is_text(arguments)) return report_of_text(arguments.path, arguments.all);
   if (is_checkpoint) {
     Report report = report_of_checkpoint(arguments);
     if (arguments.verify) verify_all(arguments);

@@ -66,10 +66,10 @@ void add_symbols(Report& report, bool all) {
     report.say("and " + format_count(static_cast<std::int64_t>(rarer), "rarer symbol") + "; --all lists them\n");
 }
 
-Json describe_text(const std::string& path, const OutputArguments& output) {
+Json describe_text(const std::string& path) {
   DataConfig data;
   data.text = {path};
-  const Corpus corpus = load_corpus(data, std::nullopt, reading_heartbeat(output));
+  const Corpus corpus = load_corpus(data, std::nullopt, reading_line());
   Json json = {{"kind", "text"},
                {"path", path},
                {"file_count", corpus.files()},
@@ -86,9 +86,8 @@ Json describe_text(const std::string& path, const OutputArguments& output) {
   if (check) json["split_check"] = to_json(*check);
   if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
   if (corpus.val().size() < 2) return json;
-  WorkLine line(output);
   const Baselines baselines =
-      compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()}, line.heartbeat("measuring baselines"));
+      compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()}, work_line("measuring baselines"));
   json["val_tokens_in_train"] = baselines.shared;
   json["baselines"] = to_json(baselines);
   return json;
@@ -96,8 +95,8 @@ Json describe_text(const std::string& path, const OutputArguments& output) {
 
 }  // namespace
 
-Report report_of_text(const std::string& path, const OutputArguments& output, bool all) {
-  Report report(describe_text(path, output));
+Report report_of_text(const std::string& path, bool all) {
+  Report report(describe_text(path));
   const Json& json = report.json;
   Table table;
   table.add({"text", json["path"]});

@@ -11,6 +11,6 @@ namespace chargpt {
 /// {"kind":"text","path","characters","symbol_counts",…,"baselines"}, for a file, a
 /// folder, or - (standard input); "baselines" is null if nothing is held out. For people the dozen most frequent
 /// symbols, or with `all` every symbol. Errors: as load_corpus().
-Report report_of_text(const std::string& path, const OutputArguments& output, bool all);
+Report report_of_text(const std::string& path, bool all);
 
 }  // namespace chargpt

@@ -101,7 +101,7 @@ Report reproduce(const Arguments& arguments) {
   const Checkpoint last = last_of_whole_run(run);
   DataConfig data = last.config.config.data;
   if (!arguments.text.empty()) data.text = arguments.text;
-  Corpus corpus = text_of_run(last, data, run, arguments.output, /*named=*/!arguments.text.empty());
+  Corpus corpus = text_of_run(last, data, run, /*named=*/!arguments.text.empty());
 
   refuse_occupied(arguments.again, /*overwrite=*/false);
   TrainerOptions options = options_to_resume(trainer_options(arguments), last.state);

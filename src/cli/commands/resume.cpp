@@ -124,7 +124,7 @@ TrainerOptions options_in(const std::filesystem::path& run, const Arguments& arg
 void begin(const Arguments& arguments, const std::filesystem::path& run, ProcessGroup& group) {
   const ResolvedConfig config = read_config(run);
   std::optional<Corpus> corpus = kept_text(run, config.config.data);
-  if (!corpus) corpus = named_text(config.config.data, std::nullopt, arguments.output);
+  if (!corpus) corpus = named_text(config.config.data, std::nullopt);
   remove_unfinished_files(run);
   Trainer trainer(config, *std::move(corpus), options_in(run, arguments, group));
   train_to_end(trainer, run, arguments, /*resume_step=*/std::nullopt, group);
@@ -141,7 +141,7 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   const ResolvedConfig config = config_to_resume(checkpoint, arguments);
   const bool given_text = config.given.contains("data.text");
   refuse_incomplete_import(run, checkpoint, given_text);
-  Corpus corpus = text_of_run(checkpoint, config.config.data, run, arguments.output, given_text);
+  Corpus corpus = text_of_run(checkpoint, config.config.data, run, given_text);
   log_notices(corpus);
   group.check(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options_to_resume(options_in(run, arguments, group), checkpoint.state));

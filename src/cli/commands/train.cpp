@@ -104,7 +104,7 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   check_model(config);
   choose_text(config);
   group.refuse_standard_input(config.config);
-  Corpus corpus = named_text(config.config.data, std::nullopt, arguments.output);
+  Corpus corpus = named_text(config.config.data, std::nullopt);
   if (chooses) choose_shape(arguments, config, corpus, group);
   check_splits(corpus, config.config.model.block_size);
   group.check(config.config, corpus);

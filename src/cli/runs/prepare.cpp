@@ -22,7 +22,7 @@ Corpus given_corpus(const ScoringArguments& arguments, const JoinedRuns& runs, c
   DataConfig data = data_of(runs, split);
   data.text = arguments.text;
   if (arguments.whole) data.val_fraction = data.test_fraction = 0;
-  return load_corpus(data, runs.first().checkpoint.vocabulary, reading_heartbeat(arguments.output), arguments.unknown);
+  return load_corpus(data, runs.first().checkpoint.vocabulary, reading_line(), arguments.unknown);
 }
 
 /// Throws Error usage if only some of several runs were trained on the text.
@@ -40,7 +40,7 @@ void find_training_text(Prepared& prepared, const ScoringArguments& arguments, s
   if (prepared.own || !prepared.no_training_text.empty()) return;
   if (!needed && runs.first().checkpoint.state.data.tokens > most_searched) return;
   try {
-    prepared.other = text_of_run(runs.first(), data_of(runs, "train"), arguments.output);
+    prepared.other = text_of_run(runs.first(), data_of(runs, "train"));
   } catch (const Error& error) {
     if (needed) throw;
     prepared.no_training_text = error.what();
@@ -61,17 +61,17 @@ TokenView part_of(const Prepared& prepared, const std::string& split) {
 }
 
 /// Applies --adapt and --counts to the networks.
-void extend(Prepared& prepared, const ScoringArguments& arguments, WorkLine& line) {
+void extend(Prepared& prepared, const ScoringArguments& arguments) {
   JoinedRuns& runs = prepared.runs;
   if (arguments.adapt.adaptation) {
     prepared.adapted = AdaptationChoice{.adaptation = *arguments.adapt.adaptation};
     if (arguments.adapt.is_auto())
       prepared.adapted =
           choose_adaptation(*runs.first().model, prepared.trained_on()->train(), runs.first().network->threads(),
-                            line.heartbeat("choosing the rate of adaptation"));
+                            work_line("choosing the rate of adaptation"));
     runs.adapt(prepared.adapted->adaptation);
   }
-  if (arguments.counts) runs.mix_with_counts(*prepared.trained_on(), line.heartbeat("counting the training text"));
+  if (arguments.counts) runs.mix_with_counts(*prepared.trained_on(), work_line("counting the training text"));
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void add_scoring_arguments(Options& options, ScoringArguments& arguments, AdaptT
   add_model_arguments(options, arguments);
 }
 
-Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t most_searched) {
+Prepared prepare(const ScoringArguments& arguments, std::int64_t most_searched) {
   JoinedRuns runs = load_runs(arguments);
   if (arguments.split == "test" && runs.first().config().data.test_fraction == 0)
     throw Error(ExitCode::data, runs.first().folder.string(),
@@ -92,8 +92,7 @@ Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t
   if (arguments.counts) refuse_counts(runs);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
-  Corpus corpus =
-      given ? given_corpus(arguments, runs, split) : text_of_run(runs.first(), data_of(runs, split), arguments.output);
+  Corpus corpus = given ? given_corpus(arguments, runs, split) : text_of_run(runs.first(), data_of(runs, split));
   log_notices(corpus);
   for (const LoadedRun& run : runs.all()) tell(kept_caution(run.checkpoint.path));
   const std::string difference = text_difference(runs);
@@ -110,7 +109,7 @@ Prepared prepare(const ScoringArguments& arguments, WorkLine& line, std::int64_t
   const bool overlaps = arguments.whole || arguments.adapt.adaptation;
   scored.stride = arguments.stride > 0 || !overlaps ? arguments.stride : half_window(prepared.runs.block_size());
   if (prepared.runs.are_several()) scored.weights.clear();
-  extend(prepared, arguments, line);
+  extend(prepared, arguments);
   return prepared;
 }
 

@@ -1,12 +1,10 @@
 #include "cli/runs/run_text.h"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 
 #include "base/files.h"
-#include "base/heartbeat.h"
 #include "base/names.h"
 #include "cli/output.h"
 #include "report/format.h"
@@ -32,17 +30,16 @@ void choose_text(ResolvedConfig& config) {
   origin = {Origin::By::program, "built in"};
 }
 
-Heartbeat reading_heartbeat(const OutputArguments& output) {
-  const auto line = std::make_shared<WorkLine>(output, /*after=*/1);
-  return [line, show = line->heartbeat("reading the text")](double part) { part < 1 ? show(part) : line->clear(); };
+Heartbeat reading_line() {
+  return work_line("reading the text", /*after=*/1);
 }
 
 void tell(const std::string& line) {
   if (!line.empty()) log_note(line);
 }
 
-Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known, const OutputArguments& output) {
-  Corpus corpus = load_corpus(data, known, reading_heartbeat(output));
+Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known) {
+  Corpus corpus = load_corpus(data, known, reading_line());
   log_notices(corpus);
   return corpus;
 }
@@ -53,20 +50,19 @@ void log_notices(const Corpus& corpus) {
   if (!left_out.empty()) log_detail("left out: ", joined(left_out, ", "));
 }
 
-Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
-                   const OutputArguments& output, bool named) {
+Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run, bool named) {
   if (!named && run.empty())
     throw Error(ExitCode::missing, checkpoint.path,
                 " is a checkpoint outside a run, so its text is unknown; give the run's folder, or a text (eval --text "
                 "FILE, score CHECKPOINT FILE, explain --prompt S)");
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
-  FoundText found = find_text(known, named, reading_heartbeat(output));
+  FoundText found = find_text(known, named, reading_line());
   if (!found.damage.empty()) log_warning(found.damage, ": its files are read instead");
   return std::move(found.corpus);
 }
 
-Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output) {
-  return text_of_run(run.checkpoint, data, run.folder, output, /*named=*/false);
+Corpus text_of_run(const LoadedRun& run, const DataConfig& data) {
+  return text_of_run(run.checkpoint, data, run.folder, /*named=*/false);
 }
 
 }  // namespace chargpt

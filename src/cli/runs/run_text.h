@@ -18,12 +18,11 @@ namespace chargpt {
 /// stderr how to name a text.
 void choose_text(ResolvedConfig& config);
 
-/// A progress line for reading a large text, shown after the first second; nothing with --quiet. Throws Interrupted if
-/// a signal asks the process to stop.
-Heartbeat reading_heartbeat(const OutputArguments& output);
+/// The work_line() for reading a large text.
+Heartbeat reading_line();
 
 /// Loads the text that `data` names, with the `known` vocabulary if given; logs its notices. Errors: as load_corpus().
-Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known, const OutputArguments& output);
+Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known);
 
 /// Logs a note unless it is empty.
 void tell(const std::string& line);
@@ -32,8 +31,7 @@ void tell(const std::string& line);
 void log_notices(const Corpus& corpus);
 
 /// Loads the training text of a checkpoint's run; see find_text(). `named`: the user has given data.text.
-Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
-                   const OutputArguments& output, bool named);
-Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output);
+Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run, bool named);
+Corpus text_of_run(const LoadedRun& run, const DataConfig& data);
 
 }  // namespace chargpt

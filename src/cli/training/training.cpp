@@ -47,17 +47,17 @@ std::string final_sample(const LoadedRun& best, SampleConfig sample) {
   return joined(texts, between.empty() ? "\n---\n" : between);
 }
 
-Figures final_figures(const Trainer& trainer, const LoadedRun& best, WorkLine& line) {
+Figures final_figures(const Trainer& trainer, const LoadedRun& best) {
   const Corpus& corpus = trainer.corpus();
-  const Heartbeat evaluating = line.heartbeat("evaluating");
+  constexpr double shown_after = 0.5;  // seconds
   const std::vector<float>& known = trainer.best_losses();
   const Scored scored = validation_of(corpus, best);
-  Figures figures = known.empty() ? measure(*best.network, scored, evaluating)
+  Figures figures = known.empty() ? measure(*best.network, scored, work_line("evaluating", shown_after))
                                   : measured(*best.network, scored, split_loss_of(known), /*seconds=*/0);
   constexpr std::int64_t most_compressed = 2'000'000;  // tokens; PPMd takes a second for them
   figures.baselines =
-      compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, line.heartbeat("measuring baselines"),
-                        corpus.train().size() <= most_compressed);
+      compute_baselines(corpus, corpus.val(), {.length = figures.block_size},
+                        work_line("measuring baselines", shown_after), corpus.train().size() <= most_compressed);
   return figures;
 }
 
@@ -81,11 +81,10 @@ std::string overfitting_line(const Trainer& trainer) {
 /// Throws Stopped if a signal came meanwhile: the run itself is complete.
 void print_result(const Trainer& trainer, const std::filesystem::path& run, const OutputArguments& output) {
   is_training = false;
-  WorkLine line(output, /*after=*/0.5);
   try {
     const RunState& state = trainer.state();
     const LoadedRun best(run.string(), loaded_checkpoint(run, "best"), run, {.machine = {.threads = state.threads}});
-    const Figures figures = final_figures(trainer, best, line);
+    const Figures figures = final_figures(trainer, best);
     Json json = to_json(figures);
     json["checkpoint"] = {{"step", best.checkpoint.state.step}, {"path", best.checkpoint.path.string()}};
     json["run"] = run.string();
@@ -93,7 +92,6 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
     json["seconds"] = state.seconds;
     keep_run_fact(run, "figures", json);
     const std::string sample = final_sample(best, trainer.config().config.sample);
-    line.clear();
     add_text(json, "sample", sample);
     Report report(std::move(json));
     const std::string name = shell_quoted(run.native());
@@ -102,7 +100,6 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
     report.draw(sample + "\n");
     print_report(report, output);
   } catch (const Interrupted&) {
-    line.clear();
     log_note("the run is saved; to evaluate it:");
     log_hint("chargpt eval ", shell_quoted(run.native()));
     throw Stopped{stopping_signal()};
