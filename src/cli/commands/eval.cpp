@@ -18,36 +18,32 @@ void note_text(const ScoringArguments& arguments, const Prepared& prepared) {
   if (!prepared.no_training_text.empty()) log_note("no baselines: " + prepared.no_training_text);
 }
 
-/// Scores the networks as trained: each of several, and from their losses also their mean.
-Figures figures_of(Prepared& prepared, WorkLine& line) {
-  JoinedRuns& runs = prepared.runs;
+/// Scores the networks as trained: each of them, and from their losses also their mean.
+Figures figures_as_trained(const Prepared& prepared) {
+  const JoinedRuns& runs = prepared.runs;
   const Scored& scored = prepared.scored;
-  if (!runs.are_several()) return measure(runs.trained(), scored, line.heartbeat("scoring the text by the network"));
-  const double begun = steady_seconds();
   std::vector<Figures::Member> members;
   std::vector<float> losses;
   for (const LoadedRun& run : runs.all()) {
     const SplitLoss loss = split_loss(*run.network, scored.tokens, runs.block_size(), scored.stride,
-                                      line.heartbeat("scoring the text by " + run.name));
+                                      work_line("scoring the text by " + run.name));
     check_finite(loss, run.checkpoint.path.string());
     losses.insert(losses.end(), loss.losses.begin(), loss.losses.end());
     members.push_back({.name = run.name, .loss = loss.mean});
   }
   std::vector<float> of_mean(losses.size() / members.size());
   mean_of_losses(losses, of_mean);
-  Figures figures = measured(runs.trained(), scored, split_loss_of(std::move(of_mean)), steady_seconds() - begun);
-  figures.members = std::move(members);
+  Figures figures = figures_of(scored, runs.block_size(), split_loss_of(std::move(of_mean)));
+  if (runs.are_several()) figures.members = std::move(members);
   return figures;
 }
 
 /// Replaces the loss by that of the predictor with --adapt and --counts.
-void add_predictor(Figures& figures, Prepared& prepared, WorkLine& line) {
+void add_predictor(Figures& figures, Prepared& prepared) {
   figures.adapted = prepared.adapted;
   figures.mixture = prepared.runs.mixture();
   if (!figures.adapted && figures.mixture == nullptr) return;
-  const double begun = steady_seconds();
-  const SplitLoss loss = score(prepared, line.heartbeat("scoring the text"));
-  figures.seconds = steady_seconds() - begun;
+  const SplitLoss loss = score(prepared, work_line("scoring the text"));
   figures.network_loss = figures.loss;
   figures.loss = loss.mean;
   figures.tenths = tenths_of(loss.losses, prepared.scored.tokens);
@@ -56,22 +52,23 @@ void add_predictor(Figures& figures, Prepared& prepared, WorkLine& line) {
 Report run_eval(const ScoringArguments& arguments) {
   if (arguments.adapt.is_auto() && arguments.runs.size() > 1)
     throw Error(ExitCode::usage, "--adapt=auto chooses the rate of one run; for several write --adapt=RATE");
-  WorkLine line(arguments.output);
-  Prepared prepared = prepare(arguments, line);
+  Prepared prepared = prepare(arguments);
   note_text(arguments, prepared);
-  Figures figures = figures_of(prepared, line);
+  const double begun = steady_seconds();
+  Figures figures = figures_as_trained(prepared);
   if (figures.block_size > 64)
     figures.loss_windows_64 = split_loss(prepared.runs.trained(), prepared.scored.tokens, 64, 0,
-                                         line.heartbeat("scoring the text in windows of 64"))
+                                         work_line("scoring the text in windows of 64"))
                                   .mean;
-  add_predictor(figures, prepared, line);
+  add_predictor(figures, prepared);
+  const double seconds = steady_seconds() - begun;
   if (const Corpus* trained_on = prepared.trained_on())
     figures.baselines = compute_baselines(*trained_on, prepared.scored.tokens,
                                           {.length = figures.block_size, .stride = prepared.scored.stride},
-                                          line.heartbeat("measuring baselines"));
+                                          work_line("measuring baselines"));
   Report report = report_of(figures);
   add_checkpoints(report.json, prepared.runs);
-  report.json["scoring_seconds"] = figures.seconds;
+  report.json["scoring_seconds"] = seconds;
   report.json["texts"] = prepared.corpus.data().text;
   return report;
 }

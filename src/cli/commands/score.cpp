@@ -38,21 +38,21 @@ struct Arguments : ScoringArguments {
   std::int64_t show = 2000, candidates = 0;
 };
 
-/// A text with its losses and their means. losses[i] is the loss of token i + 1.
+/// A text with its losses. losses[i] is the loss of token i + 1.
 struct Score {
   std::string name;
   TokenView text;
+  const Vocabulary& vocabulary;
   std::vector<float> losses;
   double mean = 0;
-  std::vector<MeanLoss> by_class = {};
-  std::vector<LineLoss> lines = {};
 
   std::int64_t size() const { return std::ssize(losses); }
-  /// Ids of the losses [begin, end); -1: the text's first token.
-  std::vector<std::int64_t> ids(std::int64_t begin, std::int64_t end) const {
-    std::vector<std::int64_t> all(static_cast<std::size_t>(end - begin));
-    text.copy(begin + 1, end - begin, all.data());
-    return all;
+  std::string symbol(std::int64_t i) const { return vocabulary.symbol(text[i + 1]); }
+  /// The text of the losses [begin, end); -1: the text's first token.
+  std::string text_of(std::int64_t begin, std::int64_t end) const {
+    std::vector<std::int64_t> ids(static_cast<std::size_t>(end - begin));
+    text.copy(begin + 1, end - begin, ids.data());
+    return vocabulary.decode(ids);
   }
 };
 
@@ -61,16 +61,6 @@ void note_training_text(const Prepared& prepared) {
   const Corpus* const trained_on = prepared.trained_on();
   if (prepared.scored.held_out || trained_on == nullptr) return;
   tell(shared_text_line(prepared.scored.tokens, trained_on->train(), prepared.scored.units, "this text"));
-}
-
-Score measure(Prepared& prepared, const std::string& name, WorkLine& line) {
-  const Vocabulary& vocabulary = prepared.corpus.vocabulary();
-  const TokenView text = prepared.scored.tokens;
-  SplitLoss loss = score(prepared, line.heartbeat("scoring the text"));
-  Score score{.name = name, .text = text, .losses = std::move(loss.losses), .mean = loss.mean};
-  score.by_class = losses_by_class(text, score.losses, vocabulary);
-  score.lines = losses_by_line(text, score.losses, vocabulary.id_of('\n'));
-  return score;
 }
 
 /// Each character with its loss and the most probable ids, best first, from the window in which it is scored.
@@ -99,9 +89,10 @@ Json scores_of(Prepared& prepared, const Score& score, std::int64_t count) {
   return all;
 }
 
-Json to_json(const std::vector<MeanLoss>& means) {
+/// The mean loss of each class of characters.
+Json by_class(const Score& score) {
   Json all = Json::array();
-  for (const MeanLoss& mean : means)
+  for (const MeanLoss& mean : losses_by_class(score.text, score.losses, score.vocabulary))
     all.push_back({{"of", mean.of}, {"loss", mean.loss}, {"characters", mean.characters}});
   return all;
 }
@@ -115,7 +106,7 @@ Json to_json(const Arguments& arguments, Prepared& prepared, const Score& score)
                {"leaks", prepared.runs.leaks()},
                {"class", prepared.adapted ? "adaptive" : "frozen"},
                {"counts", to_json(prepared.runs.mixture())},
-               {"by_class", to_json(score.by_class)}});
+               {"by_class", by_class(score)}});
   json["losses"] = score.losses;
   if (prepared.adapted) json["adaptation"] = to_json(*prepared.adapted);
   if (arguments.candidates > 0) json["scores"] = scores_of(prepared, score, arguments.candidates);
@@ -124,11 +115,10 @@ Json to_json(const Arguments& arguments, Prepared& prepared, const Score& score)
 
 /// Symbols of the losses [begin, end); -1: the text's first. In byte-level models the bytes of one character are one
 /// symbol, whose loss is their sum.
-std::vector<ScoredSymbol> symbols_of(const Vocabulary& vocabulary, const Score& score, std::int64_t begin,
-                                     std::int64_t end) {
+std::vector<ScoredSymbol> symbols_of(const Score& score, std::int64_t begin, std::int64_t end) {
   std::vector<ScoredSymbol> symbols;
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::string symbol = vocabulary.symbol(score.text[i + 1]);
+    const std::string symbol = score.symbol(i);
     const double loss = i < 0 ? std::nan("") : score.losses[static_cast<std::size_t>(i)];
     const bool begun = !symbols.empty() && begins_character(symbols.back().symbol);
     const std::string longer = begun ? symbols.back().symbol + symbol : "";
@@ -141,28 +131,26 @@ std::vector<ScoredSymbol> symbols_of(const Vocabulary& vocabulary, const Score& 
 }
 
 /// The lines of the first `show` characters, each after its mean loss. The first character has no loss.
-void add_lines(Report& report, const Arguments& arguments, const Vocabulary& vocabulary, const Score& score) {
+void add_lines(Report& report, const Arguments& arguments, const Score& score) {
   const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
   const std::int64_t most = arguments.show - (score.text.document() < 0 ? 1 : 0);
-  const auto ends_line = [&](std::int64_t i) {
-    return vocabulary.symbol(score.text[i + 1]).find_first_of("\r\n") == 0;
-  };
-  for (const LineLoss& line : score.lines) {
+  const auto ends_line = [&](std::int64_t i) { return score.symbol(i).find_first_of("\r\n") == 0; };
+  for (const LineLoss& line : losses_by_line(score.text, score.losses, score.vocabulary.id_of('\n'))) {
     if (line.begin >= most) break;
     std::int64_t begin = line.begin == 0 && !ends_line(-1) ? -1 : line.begin, end = std::min(line.end, most);
     while (end > begin && ends_line(end - 1)) --end;
     const std::string loss = fmt::format("{:5.2f}  ", line.loss);
-    color ? report.paint(loss + colored_by_surprise(symbols_of(vocabulary, score, begin, end)) + "\n")
-          : report.draw(loss + vocabulary.decode(score.ids(begin, end)) + "\n");
+    color ? report.paint(loss + colored_by_surprise(symbols_of(score, begin, end)) + "\n")
+          : report.draw(loss + score.text_of(begin, end) + "\n");
   }
   if (const std::int64_t more = score.size() - std::max<std::int64_t>(0, most); more > 0)
-    report.say(
-        fmt::format("... {}; to show more: --show N\n", format_count(more, "more " + unit_word(vocabulary.units()))));
+    report.say(fmt::format("... {}; to show more: --show N\n",
+                           format_count(more, "more " + unit_word(score.vocabulary.units()))));
   report.draw("\n");
 }
 
 /// The five characters with the highest losses, each after the text before it.
-void add_surprises(Report& report, const Vocabulary& vocabulary, const Score& score) {
+void add_surprises(Report& report, const Score& score) {
   constexpr std::int64_t most = 5, before = 30;
   std::vector<std::int64_t> found;
   const auto loss_of = [&](std::int64_t i) { return score.losses[static_cast<std::size_t>(i)]; };
@@ -172,35 +160,34 @@ void add_surprises(Report& report, const Vocabulary& vocabulary, const Score& sc
   }
   std::string text = "most surprising\n";
   for (const std::int64_t i : found)
-    text += fmt::format("{:5.2f}  \"{}\" after \"{}\"\n", loss_of(i), printable(vocabulary.symbol(score.text[i + 1])),
-                        printable(vocabulary.decode(score.ids(std::max<std::int64_t>(-1, i - before), i))));
+    text += fmt::format("{:5.2f}  \"{}\" after \"{}\"\n", loss_of(i), printable(score.symbol(i)),
+                        printable(score.text_of(std::max<std::int64_t>(-1, i - before), i)));
   report.draw(text + "\n");
 }
 
 Report report_of(const Arguments& arguments, Prepared& prepared, const Score& score) {
-  const Vocabulary& vocabulary = prepared.corpus.vocabulary();
+  const Units units = score.vocabulary.units();
   Report report(arguments.output.json ? to_json(arguments, prepared, score) : Json());
   report.indent = -1;
   if (prepared.runs.leaks()) report.say(line_of(leaks_label, "\n"));
-  add_lines(report, arguments, vocabulary, score);
-  add_surprises(report, vocabulary, score);
-  report.add(table_of(to_json(score.by_class),
+  add_lines(report, arguments, score);
+  add_surprises(report, score);
+  report.add(table_of(by_class(score),
                       {{"kind", as_is("of")}, {"loss", fixed("loss", 4)}, {"characters", as_is("characters")}}));
-  report.say(fmt::format("\nloss {}: {} of {}, {}{}{}\n", format_loss(score.mean),
-                         tokens_text(score.size(), vocabulary.units()), score.name,
-                         windows_text(prepared.runs.block_size(), prepared.scored.stride),
+  report.say(fmt::format("\nloss {}: {} of {}, {}{}{}\n", format_loss(score.mean), tokens_text(score.size(), units),
+                         score.name, windows_text(prepared.runs.block_size(), prepared.scored.stride),
                          prepared.runs.are_several() ? fmt::format(", by {} models as one", arguments.runs.size()) : "",
-                         prepared.adapted ? ", adapting " + to_text(*prepared.adapted, vocabulary.units()) : ""));
+                         prepared.adapted ? ", adapting " + to_text(*prepared.adapted, units) : ""));
   return report;
 }
 
-void write_html(const Arguments& arguments, const Vocabulary& vocabulary, const Score& score) {
-  std::vector<ScoredSymbol> symbols = symbols_of(vocabulary, score, -1, score.size());
+void write_html(const Arguments& arguments, const Score& score) {
+  std::vector<ScoredSymbol> symbols = symbols_of(score, -1, score.size());
   for (ScoredSymbol& symbol : symbols)
     if (symbol.symbol.empty()) symbol.symbol = "\n";  // the end of a document
-  write_page(arguments.html,
-             text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " + unit_word(vocabulary.units()),
-                       symbols));
+  write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " +
+                                           unit_word(score.vocabulary.units()),
+                                       symbols));
   log_note("wrote " + arguments.html);
 }
 
@@ -211,15 +198,14 @@ Report run_score(const Arguments& given) {
     throw Error(ExitCode::usage, "--candidates needs --json; add it");
   if (!arguments.file.empty()) arguments.text = {arguments.file};
   arguments.whole = true;
-  WorkLine line(arguments.output);
-  Prepared prepared = prepare(arguments, line, most_searched);
+  Prepared prepared = prepare(arguments, most_searched);
   note_training_text(prepared);
   const std::string name = arguments.file.empty()                  ? "the validation split"
                            : arguments.file == standard_input_name ? "standard input"
                                                                    : arguments.file;
-  const Score score = measure(prepared, name, line);
-  line.clear();
-  if (!arguments.html.empty()) write_html(arguments, prepared.corpus.vocabulary(), score);
+  SplitLoss loss = score(prepared, work_line("scoring the text"));
+  const Score score{name, prepared.scored.tokens, prepared.corpus.vocabulary(), std::move(loss.losses), loss.mean};
+  if (!arguments.html.empty()) write_html(arguments, score);
   return report_of(arguments, prepared, score);
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "evaluate/shared_text.h"
 #include "network/model_types.h"
@@ -136,20 +135,6 @@ std::vector<std::string> verdict(const Figures& figures) {
   return {frozen_line(figures), adaptive_line(figures)};
 }
 
-/// `all`: number of tokens held out.
-Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t all, const LoadedRun& run) {
-  Scored scored{.tokens = tokens,
-                .split = split,
-                .held_out = true,
-                .checkpoint = run.checkpoint.path.string(),
-                .vocabulary = &run.checkpoint.vocabulary,
-                .units = run.config().data.units,
-                .leaks = leaks(run.config().model)};
-  if (!run.checkpoint.averaged.empty()) scored.weights = enum_name(run.model->weights());
-  if (tokens.size() < all) scored.part_of = all;
-  return scored;
-}
-
 }  // namespace
 
 std::string windows_text(std::int64_t length, std::int64_t stride) {
@@ -164,12 +149,26 @@ std::string tokens_text(std::int64_t tokens, Units units) {
   return format_count(tokens, unit_word(units));
 }
 
-Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
-  return held_out_part("val", corpus.val(), corpus.val_tokens(), run);
-}
-
-Scored test_of(const Corpus& corpus, const LoadedRun& run) {
-  return held_out_part("test", corpus.test(), corpus.test_tokens(), run);
+Scored part_to_score(const Corpus& corpus, const std::string& split, const LoadedRun& run) {
+  const bool own = corpus.fingerprint() == run.checkpoint.state.data, val = split == "val", test = split == "test";
+  Scored scored{.tokens = split == "train" ? corpus.train()
+                          : val            ? corpus.val()
+                          : test           ? corpus.test()
+                          : own            ? corpus.without_test()
+                                           : corpus.all(),
+                .split = split,
+                .held_out = own && (val || test),
+                .checkpoint = run.checkpoint.path.string(),
+                .vocabulary = &run.checkpoint.vocabulary,
+                .units = run.config().data.units,
+                .leaks = leaks(run.config().model)};
+  if (scored.tokens.size() < 2)
+    throw Error(ExitCode::data, "the ", split, " split has ", tokens_text(scored.tokens.size(), scored.units),
+                "; scoring needs at least 2");
+  if (!run.checkpoint.averaged.empty()) scored.weights = enum_name(run.model->weights());
+  const std::int64_t all = val ? corpus.val_tokens() : test ? corpus.test_tokens() : 0;
+  if (scored.tokens.size() < all) scored.part_of = all;
+  return scored;
 }
 
 void check_finite(const SplitLoss& loss, const std::string& checkpoint) {
@@ -179,20 +178,13 @@ void check_finite(const SplitLoss& loss, const std::string& checkpoint) {
               format_count(loss.tokens), " tokens, so its weights have diverged; choose another with --checkpoint");
 }
 
-Figures measure(Predictor& networks, const Scored& scored, const Heartbeat& heartbeat) {
-  const double begun = steady_seconds();
-  const SplitLoss loss = split_loss(networks, scored.tokens, networks.block_size(), scored.stride, heartbeat);
-  return measured(networks, scored, loss, steady_seconds() - begun);
-}
-
-Figures measured(const Predictor& networks, const Scored& scored, const SplitLoss& loss, double seconds) {
+Figures figures_of(const Scored& scored, std::int64_t block_size, const SplitLoss& loss) {
   check_finite(loss, scored.checkpoint);
   return {.scored = scored,
           .loss = loss.mean,
           .tenths = tenths_of(loss.losses, scored.tokens),
           .tokens = loss.tokens,
-          .block_size = networks.block_size(),
-          .seconds = seconds};
+          .block_size = block_size};
 }
 
 void add_loss(Table& table, const std::string& name, double nats) {

@@ -35,9 +35,9 @@ struct Scored {
   Units units = Units::characters;
   bool leaks = false;  ///< the model sees its own targets
 };
-/// The validation split of a run's text, and its test split.
-Scored validation_of(const Corpus& corpus, const LoadedRun& run);
-Scored test_of(const Corpus& corpus, const LoadedRun& run);
+/// A split of `corpus` for the run to score; `all` of the run's own text leaves out the test split. Throws Error data
+/// if it has fewer than two tokens.
+Scored part_to_score(const Corpus& corpus, const std::string& split, const LoadedRun& run);
 
 struct Figures {
   Scored scored;
@@ -51,19 +51,15 @@ struct Figures {
     double loss = 0;
   };
   std::vector<Member> members = {};              ///< empty: a single model
-  double seconds = 0;                            ///< time to score `loss`
   std::optional<double> network_loss = {};       ///< of the network as trained, if `loss` includes counts or adapting
   const Mixture* mixture = nullptr;              ///< nullptr without --counts
   std::optional<AdaptationChoice> adapted = {};  ///< nullopt without --adapt
   std::optional<Baselines> baselines = {};       ///< nullopt if the training text is not available
 };
 
-/// Scores networks as trained, without baselines. Throws Error diverged, naming the checkpoint, if the loss is not
-/// finite.
-Figures measure(Predictor& networks, const Scored& scored, const Heartbeat& heartbeat);
-
-/// Like measure(), with a loss that was already computed in `seconds`.
-Figures measured(const Predictor& networks, const Scored& scored, const SplitLoss& loss, double seconds);
+/// The figures of networks as trained, without baselines, from their loss in windows of block_size. Throws Error
+/// diverged, naming the checkpoint, if the loss is not finite.
+Figures figures_of(const Scored& scored, std::int64_t block_size, const SplitLoss& loss);
 
 /// Throws Error diverged, naming the checkpoint, if the loss is not finite.
 void check_finite(const SplitLoss& loss, const std::string& checkpoint);

@@ -47,19 +47,6 @@ void find_training_text(Prepared& prepared, const ScoringArguments& arguments, s
   }
 }
 
-TokenView part_of(const Prepared& prepared, const std::string& split) {
-  const Corpus& corpus = prepared.corpus;
-  const TokenView part = split == "train"  ? corpus.train()
-                         : split == "val"  ? corpus.val()
-                         : split == "test" ? corpus.test()
-                         : prepared.own    ? corpus.without_test()
-                                           : corpus.all();
-  if (part.size() < 2)
-    throw Error(ExitCode::data, "the ", split, " split has ", tokens_text(part.size(), corpus.vocabulary().units()),
-                "; scoring needs at least 2");
-  return part;
-}
-
 /// Applies --adapt and --counts to the networks.
 void extend(Prepared& prepared, const ScoringArguments& arguments) {
   JoinedRuns& runs = prepared.runs;
@@ -100,12 +87,7 @@ Prepared prepare(const ScoringArguments& arguments, std::int64_t most_searched) 
   const bool own = corpus.fingerprint() == runs.first().checkpoint.state.data;
   Prepared prepared{.runs = std::move(runs), .corpus = std::move(corpus), .own = own, .no_training_text = difference};
   find_training_text(prepared, arguments, most_searched);
-  Scored& scored = prepared.scored;
-  scored = split == "test" ? test_of(prepared.corpus, prepared.runs.first())
-                           : validation_of(prepared.corpus, prepared.runs.first());
-  scored.tokens = part_of(prepared, split);
-  scored.split = split;
-  scored.held_out = own && (split == "val" || split == "test");
+  Scored& scored = prepared.scored = part_to_score(prepared.corpus, split, prepared.runs.first());
   const bool overlaps = arguments.whole || arguments.adapt.adaptation;
   scored.stride = arguments.stride > 0 || !overlaps ? arguments.stride : half_window(prepared.runs.block_size());
   if (prepared.runs.are_several()) scored.weights.clear();

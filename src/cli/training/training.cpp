@@ -51,13 +51,16 @@ Figures final_figures(const Trainer& trainer, const LoadedRun& best) {
   const Corpus& corpus = trainer.corpus();
   constexpr double shown_after = 0.5;  // seconds
   const std::vector<float>& known = trainer.best_losses();
-  const Scored scored = validation_of(corpus, best);
-  Figures figures = known.empty() ? measure(*best.network, scored, work_line("evaluating", shown_after))
-                                  : measured(*best.network, scored, split_loss_of(known), /*seconds=*/0);
+  const Scored scored = part_to_score(corpus, "val", best);
+  const std::int64_t block_size = best.model->block_size();
+  const SplitLoss loss =
+      known.empty() ? split_loss(*best.network, scored.tokens, block_size, 0, work_line("evaluating", shown_after))
+                    : split_loss_of(known);
+  Figures figures = figures_of(scored, block_size, loss);
   constexpr std::int64_t most_compressed = 2'000'000;  // tokens; PPMd takes a second for them
   figures.baselines =
-      compute_baselines(corpus, corpus.val(), {.length = figures.block_size},
-                        work_line("measuring baselines", shown_after), corpus.train().size() <= most_compressed);
+      compute_baselines(corpus, corpus.val(), {.length = block_size}, work_line("measuring baselines", shown_after),
+                        corpus.train().size() <= most_compressed);
   return figures;
 }
 
