@@ -23,6 +23,7 @@
 #include "report/report.h"
 #include "run/checkpoint.h"
 #include "run/checkpoints.h"
+#include "run/kept_text.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
@@ -94,8 +95,19 @@ void add_options(Report& report, const ResolvedConfig& resolved, std::int64_t sy
   if (!all) report.say("\nother options are at their defaults; --all shows them\n");
 }
 
+/// Throws Error missing if `path` is neither there nor a preset, and a run has nearly that name.
+void refuse_missing(const std::string& path) {
+  const bool known = is_there(path) || std::ranges::count(presets(), path, &Preset::name) > 0;
+  const std::string runs = known ? "" : runs_near(path);
+  if (runs.find("did you mean") != std::string::npos)
+    throw Error(ExitCode::missing, "no run, config or text at " + printable_path(path) + runs);
+}
+
 /// Describes a config without its text; inspect TEXT and train --dry-run describe the text.
-Report report_of_config(const ResolvedConfig& resolved, bool all) {
+Report report_of_config(const std::string& path, bool all) {
+  refuse_missing(path);
+  const ResolvedConfig resolved = load_config(path);
+  check_model(resolved);
   constexpr std::int64_t usual_symbols = 65;  // of tinyshakespeare
   const DataConfig& data = resolved.config.data;
   const std::int64_t symbols = data.units == Units::bytes ? 256 + std::int64_t{has_documents(data)} : usual_symbols;
@@ -143,8 +155,7 @@ Report report_of_checkpoint(const Arguments& arguments) {
 
 /// Throws Error data, naming the first damaged file: a checkpoint, or the text kept in the run. Skips a file that a
 /// training process has removed since it was listed.
-void verify_all(const Arguments& arguments) {
-  const fs::path path = arguments.path;
+void verify_all(const fs::path& path) {
   const Heartbeat line = work_line("verifying");
   std::vector<fs::path> files = list_checkpoints(path);
   if (fs::is_directory(path)) kept_text(path, {});
@@ -169,36 +180,21 @@ bool is_folder_of_texts(const std::string& path) {
   }
 }
 
-bool is_text(const Arguments& arguments) {
-  const fs::path path = arguments.path;
-  if (path == sample_text_name || path == standard_input_name) return true;
-  if (!is_there(path)) return false;
-  if (fs::is_directory(path)) return !arguments.verify && arguments.checkpoint.empty() && is_folder_of_texts(path);
-  return fs::is_regular_file(path) && path.extension() != ".json" && path.extension() != ".jsonc" &&
-         !is_checkpoint_file(path);
-}
+enum class Kind { checkpoint, text, config };
 
-/// Throws Error usage for checkpoint options with a config or a text.
-void refuse_checkpoint_options(const Arguments& arguments) {
-  const std::string option = arguments.verify ? "--verify" : arguments.checkpoint.empty() ? "" : "--checkpoint";
-  if (!option.empty())
-    throw Error(ExitCode::usage, option + " is for runs and checkpoints, but " + printable(arguments.path) + " is a " +
-                                     (is_text(arguments) ? "text" : "config") + "; remove it");
-}
-
-/// Throws Error missing if `path` is neither there nor a preset, and a run has nearly that name.
-void refuse_missing(const std::string& path) {
-  const bool known = is_there(path) || std::ranges::count(presets(), path, &Preset::name) > 0;
-  const std::string runs = known ? "" : runs_near(path);
-  if (runs.find("did you mean") != std::string::npos)
-    throw Error(ExitCode::missing, "no run, config or text at " + printable_path(path) + runs);
+/// What a path names; config if nothing is there, as for a preset.
+Kind kind_of(const fs::path& path) {
+  if (path == sample_text_name || path == standard_input_name) return Kind::text;
+  if (is_checkpoint_file(path)) return Kind::checkpoint;
+  if (is_folder(path)) return is_folder_of_texts(path) ? Kind::text : Kind::checkpoint;
+  const bool is_json = path.extension() == ".json" || path.extension() == ".jsonc";
+  return is_file(path) && !is_json ? Kind::text : Kind::config;
 }
 
 Report report_of_both(const Arguments& arguments) {
   for (const std::string& path : {arguments.path, arguments.other}) {
-    Arguments one;
-    one.path = path;
-    if (is_text(one)) throw Error(ExitCode::usage, printable_path(path) + " is a text; compare two runs or configs");
+    if (kind_of(path) == Kind::text)
+      throw Error(ExitCode::usage, printable_path(path) + " is a text; compare two runs or configs");
     refuse_missing(path);
   }
   return report_of_differences(std::vector{arguments.path, arguments.other});
@@ -206,19 +202,17 @@ Report report_of_both(const Arguments& arguments) {
 
 Report run_inspect(const Arguments& arguments) {
   if (!arguments.other.empty()) return report_of_both(arguments);
-  const bool is_checkpoint = is_run_or_checkpoint(arguments.path);
-  if (!is_checkpoint) refuse_checkpoint_options(arguments);
-  if (is_text(arguments)) return report_of_text(arguments.path, arguments.all);
-  if (is_checkpoint) {
-    Report report = report_of_checkpoint(arguments);
-    if (arguments.verify) verify_all(arguments);
-    if (arguments.verify) report.json["verified"] = true;
-    return report;
-  }
-  refuse_missing(arguments.path);
-  const ResolvedConfig resolved = load_config(arguments.path);
-  check_model(resolved);
-  return report_of_config(resolved, arguments.all);
+  const Kind kind = kind_of(arguments.path);
+  const std::string option = arguments.verify ? "--verify" : arguments.checkpoint.empty() ? "" : "--checkpoint";
+  if (kind != Kind::checkpoint && !option.empty())
+    throw Error(ExitCode::usage, option, " is for runs and checkpoints, but ", printable(arguments.path), " is a ",
+                kind == Kind::text ? "text" : "config", "; remove it");
+  if (kind == Kind::text) return report_of_text(arguments.path, arguments.all);
+  if (kind == Kind::config) return report_of_config(arguments.path, arguments.all);
+  Report report = report_of_checkpoint(arguments);
+  if (arguments.verify) verify_all(arguments.path);
+  if (arguments.verify) report.json["verified"] = true;
+  return report;
 }
 
 }  // namespace
