@@ -368,24 +368,17 @@ void compare_configs(const Arguments& arguments) {
 
 /// Loads the text of the first run. Throws Error usage unless all runs have the same training text.
 Corpus text_of_runs(const Arguments& arguments) {
-  std::optional<Corpus> corpus;
-  std::optional<Checkpoint> first;
-  for (const std::string& name : arguments.presets) {
-    Checkpoint checkpoint = load_checkpoint(name, "last");
-    if (!first) {
-      corpus = text_of_run(checkpoint, checkpoint.config.config.data, run_of(name), /*named=*/false);
-      first = std::move(checkpoint);
-      continue;
-    }
-    const std::string difference =
-        text_difference(arguments.presets.front(), known_text(*first), name, known_text(checkpoint));
-    if (!difference.empty())
+  const std::string& front = arguments.presets.front();
+  const Checkpoint first = load_checkpoint(front, "last");
+  for (const std::string& name : std::span(arguments.presets).subspan(1))
+    if (const std::string difference = text_difference(front, first, name, load_checkpoint(name, "last"));
+        !difference.empty())
       throw Error(ExitCode::usage, difference,
                   "; losses can be compared only on the same text, units and split; to score a run on another text: "
                   "chargpt eval RUN --text FILE");
-  }
-  log_notices(*corpus);
-  return *std::move(corpus);
+  Corpus corpus = text_of_run(first, first.config.config.data, run_of(front), /*named=*/false);
+  log_notices(corpus);
+  return corpus;
 }
 
 /// Writes files only with --out.

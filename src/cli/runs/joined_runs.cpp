@@ -85,8 +85,7 @@ void refuse_twice(const std::vector<std::string>& runs) {
 std::string text_difference(const JoinedRuns& runs) {
   const LoadedRun& first = runs.first();
   for (const LoadedRun& other : runs.all())
-    if (const std::string difference =
-            text_difference(first.name, known_text(first.checkpoint), other.name, known_text(other.checkpoint));
+    if (const std::string difference = text_difference(first.name, first.checkpoint, other.name, other.checkpoint);
         !difference.empty())
       return difference;
   return "";

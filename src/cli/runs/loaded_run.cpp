@@ -16,6 +16,7 @@
 #include "report/log.h"
 #include "run/checkpoint.h"
 #include "run/checkpoints.h"
+#include "run/kept_text.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
 
@@ -118,13 +119,12 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
   return loaded;
 }
 
-KnownText known_text(const Checkpoint& checkpoint) {
-  return {checkpoint.config.config.data, checkpoint.vocabulary, checkpoint.state.data};
-}
-
-std::string text_difference(const std::string& name, const KnownText& run, const std::string& other_name,
-                            const KnownText& other) {
-  const std::string difference = text_difference(run, other);
+std::string text_difference(const std::string& name, const Checkpoint& run, const std::string& other_name,
+                            const Checkpoint& other) {
+  const auto known = [](const Checkpoint& checkpoint) {
+    return KnownText{checkpoint.config.config.data, checkpoint.vocabulary, checkpoint.state.data};
+  };
+  const std::string difference = text_difference(known(run), known(other));
   return difference.empty() ? "" : name + " and " + other_name + " differ in their text (" + difference + ")";
 }
 

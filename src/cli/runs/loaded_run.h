@@ -12,7 +12,6 @@
 #include "network/model.h"
 #include "predict/network.h"
 #include "run/checkpoint.h"
-#include "run/kept_text.h"
 
 namespace chargpt {
 
@@ -61,10 +60,8 @@ nlohmann::ordered_json checkpoint_json(const LoadedRun& run);
 
 /// "a and b differ in their text (data.val_fraction 0.1 -> 0.2)"; empty if both were trained on the same text, units
 /// and split.
-std::string text_difference(const std::string& name, const KnownText& run, const std::string& other_name,
-                            const KnownText& other);
-/// The training text of a checkpoint, which must outlive the result.
-KnownText known_text(const Checkpoint& checkpoint);
+std::string text_difference(const std::string& name, const Checkpoint& run, const std::string& other_name,
+                            const Checkpoint& other);
 
 /// A prompt as the model sees it, for commands that show its inner values.
 struct PromptWindow {
