@@ -22,6 +22,7 @@
 #include "report/log.h"
 #include "text/documents.h"
 #include "text/text_bytes.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 
@@ -30,7 +31,7 @@ namespace {
 struct Arguments : JoinedArguments {
   ConfigArguments config;
   std::string prompt, prompt_file;
-  bool dash = false;  ///< standard input is the prompt
+  std::string dash;  ///< "-" if standard input is the prompt
   std::vector<std::string> stop;
   std::int64_t seed = 1337;
   std::string interactive;  ///< how lines become prompts: answer or complete; empty: no conversation
@@ -57,7 +58,7 @@ std::vector<std::string> stop_strings(const Arguments& arguments) {
 }
 
 std::string prompt_text(const Arguments& arguments) {
-  if (arguments.dash) return read_standard_input();
+  if (!arguments.dash.empty()) return read_standard_input();
   note_escapes(arguments.prompt);
   if (arguments.prompt_file.empty()) return arguments.prompt;
   return std::string(without_byte_order_mark(read_file(arguments.prompt_file, most_prompt_bytes)));
@@ -69,7 +70,7 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, JoinedRuns& run
   const Vocabulary& vocabulary = runs.first().checkpoint.vocabulary;
   const std::string text = prompt_text(arguments);
   const std::string what = !arguments.prompt_file.empty() ? arguments.prompt_file
-                           : arguments.dash               ? std::string("standard input")
+                           : !arguments.dash.empty()      ? std::string("standard input")
                                                           : std::string("--prompt");
   std::string notice;
   std::vector<std::int64_t> ids = vocabulary.encode(text, what, arguments.unknown, &notice);
@@ -269,15 +270,14 @@ void run_sample(const Arguments& arguments) {
 
 void add_sample(Options& options) {
   Arguments& arguments = arguments_for(options, run_sample);
-  options.before_run([&arguments, &options] {
-    arguments.dash = !arguments.runs.empty() && arguments.runs.back() == "-";
-    if (!arguments.dash) return;
-    arguments.runs.pop_back();
+  options.before_run([&runs = arguments.runs, &options] {
     for (const char* other : {"--prompt", "--prompt-file", "--interactive"})
-      if (options.find(other).given()) throw Error(ExitCode::usage, "- excludes ", other, "; remove one");
+      if (!runs.empty() && runs.back() == standard_input_name && options.find(other).given())
+        throw Error(ExitCode::usage, "- excludes ", other, "; remove one");
   });
-  const Option& run = add_runs_argument(options, arguments.runs);
-  options.find("RUN").help(run.text().help + "; a lone - after it reads the prompt from standard input");
+  Option& run = add_runs_argument(options, arguments.runs, &arguments.dash,
+                                  [](const std::string& word, bool) { return word == standard_input_name; });
+  run.help(run.text().help + "; a lone - after it reads the prompt from standard input");
   const Option& prompt =
       options.add("--prompt", arguments.prompt, "text to continue (default: a newline, not printed)").may_be_empty();
   const Option& prompt_file =

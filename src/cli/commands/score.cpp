@@ -222,7 +222,7 @@ bool is_text(const std::string& word, bool alone) {
 
 void add_score(Options& options) {
   Arguments& arguments = arguments_for(options, run_score);
-  add_runs_argument(options, arguments.runs, arguments.file, is_text);
+  add_runs_argument(options, arguments.runs, &arguments.file, is_text);
   options.add("FILE", arguments.file,
               "text to score, after the runs: a file, a folder, or - for standard input (default: the run's "
               "validation split)");

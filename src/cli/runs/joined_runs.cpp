@@ -14,13 +14,6 @@
 #include "run/run_name.h"
 
 namespace chargpt {
-namespace {
-
-constexpr const char* runs_help =
-    "run folder, or one checkpoint file; several act as one model, the mean of their probabilities (default: the "
-    "newest in runs/)";
-
-}  // namespace
 
 JoinedRuns::JoinedRuns(std::vector<LoadedRun> runs) : runs_(std::move(runs)) {
   std::vector<Predictor*> networks;
@@ -109,24 +102,19 @@ void add_checkpoints(nlohmann::ordered_json& json, const JoinedRuns& runs) {
     json["members"][i++].update({{"run", run.name}, {"checkpoint", checkpoint_json(run)}});
 }
 
-Option& add_runs_argument(Options& options, std::vector<std::string>& runs) {
-  options.before_run([&runs] {
-    if (runs.empty()) runs.push_back(run_left_out());
-  });
-  return options.add("RUN", runs, runs_help).stands_for(run_meant);
-}
-
-Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string* rest,
                           bool (*is_rest)(const std::string& word, bool alone)) {
-  options.before_run([&runs, &rest, is_rest] {
-    if (!runs.empty() && is_rest(runs.back(), runs.size() == 1)) {
-      rest = runs.back();
+  options.before_run([&runs, rest, is_rest] {
+    if (rest != nullptr && !runs.empty() && is_rest(runs.back(), runs.size() == 1)) {
+      *rest = runs.back();
       runs.pop_back();
     }
     std::ranges::transform(runs, runs.begin(), run_meant);
     if (runs.empty()) runs.push_back(run_left_out());
   });
-  return options.add("RUN", runs, runs_help);
+  return options.add("RUN", runs,
+                     "run folder, or one checkpoint file; several act as one model, the mean of their probabilities "
+                     "(default: the newest in runs/)");
 }
 
 }  // namespace chargpt

@@ -75,11 +75,9 @@ void refuse_counts(const JoinedRuns& runs);
 /// several, adds name and checkpoint to each of "members".
 void add_checkpoints(nlohmann::ordered_json& json, const JoinedRuns& runs);
 
-/// Adds RUN… for a command that treats several runs as one. Default: the newest in runs/, named on stderr.
-Option& add_runs_argument(Options& options, std::vector<std::string>& runs);
-/// Like the above, before another argument, declared next: the last word goes to `rest` if `is_rest` is true for it.
-/// `alone`: it is the only word.
-Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
-                          bool (*is_rest)(const std::string& word, bool alone));
+/// Adds RUN… for a command that treats several runs as one. Default: the newest in runs/, named on stderr. If `is_rest`
+/// is true for the last word, that word goes to `rest` instead; `alone`: it is the only word.
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string* rest = nullptr,
+                          bool (*is_rest)(const std::string& word, bool alone) = nullptr);
 
 }  // namespace chargpt
