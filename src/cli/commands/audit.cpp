@@ -17,7 +17,6 @@
 #include "evaluate/shared_text.h"
 #include "evaluate/split_loss.h"
 #include "network/model_types.h"
-#include "predict/generate.h"
 #include "report/format.h"
 #include "report/report.h"
 #include "report/terminal.h"
@@ -65,23 +64,6 @@ std::int64_t document_of(const LoadedRun& run) {
   return run.checkpoint.vocabulary.document();
 }
 
-/// Writes the samples; one ends where a document ends, with that id as its last.
-Texts samples_of(const Arguments& arguments, const LoadedRun& run, const Heartbeat& heartbeat) {
-  // Without the filters of the run's config.
-  const SampleConfig sample{
-      .tokens = arguments.tokens, .num_samples = arguments.samples, .temperature = arguments.temperature};
-  Texts texts(static_cast<std::size_t>(arguments.samples));
-  const double all = static_cast<double>(arguments.samples) * static_cast<double>(arguments.tokens);
-  double done = 0;
-  generate(*run.network, {run.checkpoint.state.start_symbol}, sample, static_cast<std::uint64_t>(arguments.seed),
-           [&](std::int64_t index, std::int64_t id) {
-             texts[static_cast<std::size_t>(index)].push_back(id);
-             heartbeat(++done / all);
-             return id != document_of(run);
-           });
-  return texts;
-}
-
 /// Counts the documents, and removes their end ids from the samples.
 WrittenDocuments written_documents(Texts& texts, const Corpus& corpus) {
   const KnownDocuments trained_on(corpus.train()), held_out(corpus.val());
@@ -127,7 +109,9 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
 
 Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus) {
   Audit result;
-  result.texts = samples_of(arguments, run, work_line("writing samples"));
+  const SampleConfig unfiltered{
+      .tokens = arguments.tokens, .num_samples = arguments.samples, .temperature = arguments.temperature};
+  result.texts = samples_of(run, unfiltered, arguments.seed, work_line("writing samples"));
   if (document_of(run) >= 0) result.documents = written_documents(result.texts, corpus);
   const Texts held_out_texts = held_out_like(arguments, corpus.val());
   const CopiedText samples(result.texts, corpus.train()), held_out(held_out_texts, corpus.train());

@@ -89,6 +89,7 @@ class StreamedText {
 
   bool ended() const { return ended_; }                           ///< at the end of a document
   bool stopped() const { return !ended_ && matcher_.stopped(); }  ///< by one of `stop`
+  bool live() const { return live_; }
   /// Returns false if the sample has ended or stopped.
   bool add(std::int64_t id) {
     ended_ = id == vocabulary_->document();
@@ -123,10 +124,10 @@ class StreamedText {
   std::int64_t tokens_ = 0;
 };
 
-void print_samples(const Arguments& arguments, JoinedRuns& runs, const std::string& prompt,
+/// Prints all samples but a live one, which is already on stdout.
+void print_samples(const Arguments& arguments, const JoinedRuns& runs, const std::string& prompt,
                    const std::vector<StreamedText>& samples) {
-  const std::string of_documents = between_documents(runs.first().config().data);
-  const std::string between = of_documents.empty() ? "\n---\n" : of_documents;
+  const std::string between = between_samples(runs.first().config().data);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (arguments.output.json) {
       nlohmann::ordered_json line = {{"index", i}};
@@ -138,7 +139,7 @@ void print_samples(const Arguments& arguments, JoinedRuns& runs, const std::stri
       print_json(line, /*indent=*/-1);
       continue;
     }
-    if (i > 0) print_text(between + prompt + samples[i].text());
+    if (!samples[i].live()) print_text((i > 0 ? between : "") + prompt + samples[i].text());
     if (i + 1 == samples.size()) print_text("\n");
   }
 }
@@ -210,6 +211,21 @@ void check_new(const Arguments& arguments, const JoinedRuns& runs) {
     throw Error(ExitCode::usage, "--new is for runs whose text has documents (train --documents lines, for example)");
 }
 
+/// Writes samples `first`, first + 1, …; if `live`, the first of them appears on stdout as it grows.
+std::vector<StreamedText> written_samples(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& sample,
+                                          const std::vector<std::string>& stop, const std::vector<std::int64_t>& ids,
+                                          bool live, std::int64_t first = 0) {
+  std::vector<StreamedText> samples;
+  for (std::int64_t i = 0; i < sample.num_samples; ++i)
+    samples.emplace_back(runs.first().checkpoint.vocabulary, stop, live && i == 0);
+  const auto add = [&](std::int64_t index, std::int64_t id) {
+    return samples[static_cast<std::size_t>(index - first)].add(id);
+  };
+  generate(runs.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed), add, first);
+  for (StreamedText& text : samples) text.finish();
+  return samples;
+}
+
 /// Writes as many documents that are not in the run's text as requested; samples until it has found them.
 void write_new_documents(const Arguments& arguments, JoinedRuns& runs, SampleConfig sample,
                          const std::vector<std::string>& stop, const std::vector<std::int64_t>& ids,
@@ -222,18 +238,9 @@ void write_new_documents(const Arguments& arguments, JoinedRuns& runs, SampleCon
   std::vector<StreamedText> kept;
   std::int64_t written = 0;
   for (; std::ssize(kept) < wanted && written < most; written += sample.num_samples) {
-    std::vector<StreamedText> samples(static_cast<std::size_t>(sample.num_samples),
-                                      StreamedText(corpus.vocabulary(), stop, /*live=*/false));
-    const auto add = [&](std::int64_t index, std::int64_t id) {
-      return samples[static_cast<std::size_t>(index - written)].add(id);
-    };
-    generate(runs.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed), add, written);
-    for (StreamedText& text : samples) {
-      text.finish();
+    for (StreamedText& text : written_samples(arguments, runs, sample, stop, ids, /*live=*/false, written))
       if (std::ssize(kept) < wanted && is_new(text, prompt, corpus, known)) kept.push_back(std::move(text));
-    }
   }
-  if (!arguments.output.json && !kept.empty()) print_text(prompt + kept.front().text());
   print_samples(arguments, runs, prompt, kept);
   log_note(format_count(std::ssize(kept), "new document"), ", of ", written, " written");
 }
@@ -255,13 +262,9 @@ void run_sample(const Arguments& arguments) {
   const std::vector<std::int64_t> ids = prompt_ids(arguments, runs, prompt);
 
   if (arguments.fresh) return write_new_documents(arguments, runs, sample, stop, ids, prompt);
-  std::vector<StreamedText> samples;
-  for (std::int64_t i = 0; i < sample.num_samples; ++i)
-    samples.emplace_back(runs.first().checkpoint.vocabulary, stop, i == 0 && !arguments.output.json);
-  if (!arguments.output.json) print_text(prompt);
-  generate(runs.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
-           [&](std::int64_t index, std::int64_t id) { return samples[static_cast<std::size_t>(index)].add(id); });
-  for (StreamedText& text : samples) text.finish();
+  const bool live = !arguments.output.json;
+  if (live) print_text(prompt);
+  const std::vector<StreamedText> samples = written_samples(arguments, runs, sample, stop, ids, live);
   print_samples(arguments, runs, prompt, samples);
   note_documents(runs, samples);
 }

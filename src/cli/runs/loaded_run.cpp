@@ -11,6 +11,7 @@
 #include "config/describe.h"
 #include "kernels/processor.h"
 #include "network/model_types.h"
+#include "predict/generate.h"
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -19,6 +20,7 @@
 #include "run/kept_text.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
+#include "text/documents.h"
 
 namespace chargpt {
 
@@ -126,6 +128,24 @@ std::string text_difference(const std::string& name, const Checkpoint& run, cons
   };
   const std::string difference = text_difference(known(run), known(other));
   return difference.empty() ? "" : name + " and " + other_name + " differ in their text (" + difference + ")";
+}
+
+std::vector<std::vector<std::int64_t>> samples_of(const LoadedRun& run, const SampleConfig& sample, std::int64_t seed,
+                                                  const Heartbeat& heartbeat) {
+  std::vector<std::vector<std::int64_t>> texts(static_cast<std::size_t>(sample.num_samples));
+  std::int64_t written = 0;
+  generate(*run.network, {run.checkpoint.state.start_symbol}, sample, static_cast<std::uint64_t>(seed),
+           [&](std::int64_t index, std::int64_t id) {
+             texts[static_cast<std::size_t>(index)].push_back(id);
+             beat(heartbeat, ++written, sample.num_samples * sample.tokens);
+             return id != run.checkpoint.vocabulary.document();
+           });
+  return texts;
+}
+
+std::string between_samples(const DataConfig& data) {
+  const std::string of_documents = between_documents(data);
+  return of_documents.empty() ? "\n---\n" : of_documents;
 }
 
 void note_long_prompt(std::size_t characters, std::int64_t block_size) {

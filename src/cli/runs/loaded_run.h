@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/heartbeat.h"
 #include "cli/arguments.h"
 #include "network/model.h"
 #include "predict/network.h"
@@ -62,6 +63,13 @@ nlohmann::ordered_json checkpoint_json(const LoadedRun& run);
 /// and split.
 std::string text_difference(const std::string& name, const Checkpoint& run, const std::string& other_name,
                             const Checkpoint& other);
+
+/// Writes sample.num_samples texts from the start symbol; each ends with the id between documents, or after
+/// sample.tokens ids.
+std::vector<std::vector<std::int64_t>> samples_of(const LoadedRun& run, const SampleConfig& sample, std::int64_t seed,
+                                                  const Heartbeat& heartbeat);
+/// What to print between two samples: what separates the documents of the text, else a line "---".
+std::string between_samples(const DataConfig& data);
 
 /// A prompt as the model sees it, for commands that show its inner values.
 struct PromptWindow {

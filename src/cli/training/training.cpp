@@ -19,14 +19,12 @@
 #include "compare/runs.h"
 #include "config/describe.h"
 #include "kernels/processor.h"
-#include "predict/generate.h"
 #include "report/files/metrics.h"
 #include "report/files/tensorboard.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
-#include "text/documents.h"
 
 namespace chargpt {
 
@@ -37,14 +35,10 @@ std::string final_sample(const LoadedRun& best, SampleConfig sample) {
   constexpr std::int64_t documents = 10;
   const Vocabulary& vocabulary = best.checkpoint.vocabulary;
   sample.num_samples = vocabulary.document() < 0 ? 1 : documents;
-  std::vector<std::string> texts(static_cast<std::size_t>(sample.num_samples));
-  generate(*best.network, {best.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t i, std::int64_t id) {
-    if (stopping_signal() != 0) throw Interrupted{};
-    texts[static_cast<std::size_t>(i)] += vocabulary.symbol(id);
-    return id != vocabulary.document();
-  });
-  const std::string between = between_documents(best.config().data);
-  return joined(texts, between.empty() ? "\n---\n" : between);
+  std::vector<std::string> texts;
+  for (const auto& ids : samples_of(best, sample, /*seed=*/1337, work_line("writing a sample")))
+    texts.push_back(vocabulary.decode(ids));
+  return joined(texts, between_samples(best.config().data));
 }
 
 Figures final_figures(const Trainer& trainer, const LoadedRun& best) {
