@@ -43,12 +43,17 @@ Checkpoint last_of_whole_run(const fs::path& run) {
   return last;
 }
 
-/// Removes the folder of the repetition, and runs/ if it is then empty.
-void remove_repetition(const fs::path& run) {
-  std::error_code ignored;
-  fs::remove_all(run, ignored);
-  fs::remove(folder_of(run), ignored);  // runs/, if nothing else is there
-}
+/// The folder of the repetition. Unless it is kept, the destructor removes it, and runs/ if that is then empty.
+struct Repetition {
+  fs::path folder;
+  bool kept;
+  ~Repetition() {
+    std::error_code ignored;
+    if (kept) return;
+    fs::remove_all(folder, ignored);
+    fs::remove(folder_of(folder), ignored);
+  }
+};
 
 /// Stops the second training at the last step of the first one, or after a signal.
 class StopAt : public Listener {
@@ -115,27 +120,20 @@ Report reproduce(const Arguments& arguments) {
   const OwnFolder again =
       new_run(arguments.again, last.config.config.name + "-again", /*overwrite=*/false, program_version());
   trainer.save_in(again.path);
-  bool keeps = !arguments.again.empty();
-  SameTraining same;
-  try {
-    for (const std::string& line : conditions) log_note(line);
-    tell(keep_text(again.path, trainer.corpus()));
-    const auto progress = add_listeners(trainer, again.path, arguments, /*resume_step=*/std::nullopt);
-    trainer.add_listener(std::shared_ptr<Listener>(&stop, [](Listener*) {}));
-    const Ending ending = trainer.run();
-    progress->finish();
-    if (ending == Ending::stopped && !stop.reached()) {
-      log_note("stopped: no verdict yet");
-      throw Stopped{stopping_signal()};
-    }
-    same = compare_trainings(run, again.path, last.state.step);
-    keeps = keeps || same.verdict != Verdict::bits;
-  } catch (...) {
-    if (!keeps) remove_repetition(again.path);
-    throw;
+  Repetition repetition{.folder = again.path, .kept = !arguments.again.empty()};
+  for (const std::string& line : conditions) log_note(line);
+  tell(keep_text(again.path, trainer.corpus()));
+  const auto progress = add_listeners(trainer, again.path, arguments, /*resume_step=*/std::nullopt);
+  trainer.add_listener(std::shared_ptr<Listener>(&stop, [](Listener*) {}));
+  const Ending ending = trainer.run();
+  progress->finish();
+  if (ending == Ending::stopped && !stop.reached()) {
+    log_note("stopped: no verdict yet");
+    throw Stopped{stopping_signal()};
   }
-  if (!keeps) remove_repetition(again.path);
-  return report_of(run, same, keeps ? again.path : fs::path(), conditions);
+  const SameTraining same = compare_trainings(run, again.path, last.state.step);
+  repetition.kept = repetition.kept || same.verdict != Verdict::bits;
+  return report_of(run, same, repetition.kept ? again.path : fs::path(), conditions);
 }
 
 }  // namespace
