@@ -61,30 +61,27 @@ void print_plan(const Arguments& arguments, Trainer& trainer, const std::string&
   print_report(report, arguments.output);
 }
 
-/// Loads a preset with the text of `config` and the given options.
-ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& arguments, const std::string& preset,
-                          const Override& passes) {
+/// Loads a preset with the given options, and with the passes unless these limit them.
+ResolvedConfig preset_for(const Arguments& arguments, const std::string& preset, const Override& passes) {
   std::vector<Override> settings = with_minutes(arguments.config.overrides(), arguments.minutes);
   const auto is_passes = [](const Override& given) { return find_option(given.key) == find_option("max_epochs"); };
   if (std::ranges::none_of(settings, is_passes)) settings.push_back(passes);
-  ResolvedConfig other = load_config(preset, settings);
-  other.config.data = config.config.data;
-  for (auto& [key, origin] : other.origin)
-    if (key.starts_with("data.")) origin = config.origin.at(key);
-  check_model(other);
-  return other;
+  ResolvedConfig config = load_config(preset, settings);
+  choose_text(config);
+  check_model(config);
+  return config;
 }
 
 /// Chooses the preset for --minutes without CONFIG: the best one for the steps that this machine completes in the time.
 void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corpus& corpus, const ProcessGroup& group) {
   const auto steps_within = [&](const std::string& preset, const Override& passes) {
-    ResolvedConfig tried = on_text_of(config, arguments, preset, passes);
+    const ResolvedConfig tried = preset_for(arguments, preset, passes);
     if (std::min(corpus.train().size(), corpus.val().size()) <= tried.config.model.block_size) return std::int64_t{0};
     const PlanEvent plan = Trainer(tried, corpus, trainer_options(arguments, group)).plan(/*measure=*/false);
     return plan.length_set_by == "train.max_seconds" ? plan.max_iters : std::numeric_limits<std::int64_t>::max();
   };
   const ChosenConfig chosen = chosen_config(arguments.minutes, corpus.train().size(), steps_within);
-  config = on_text_of(config, arguments, chosen.preset, chosen.passes);
+  config = preset_for(arguments, chosen.preset, chosen.passes);
   log_note(chosen_text(chosen, arguments.minutes, corpus.train().size()));
 }
 
