@@ -126,23 +126,15 @@ Report report_of_checkpoint(const Arguments& arguments) {
   const Checkpoint checkpoint = load_checkpoint(
       arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);
   const RunState& state = checkpoint.state;
-  Report report(Json{{"kind", "checkpoint"},
-                     {"path", checkpoint.path.string()},
-                     {"step", state.step},
-                     {"max_iters", state.max_iters},
-                     {"val_loss", state.val_loss},
-                     {"best_val_loss", best_loss(state)},
-                     {"best_step", best_step_of(state)},
-                     {"exact", state.exact},
-                     {"seconds", state.seconds},
-                     {"parameters", state.parameters},
-                     {"vocab_size", checkpoint.vocabulary.size()},
-                     {"program", state.program_version},
-                     {"libtorch", state.libtorch_version},
-                     {"cpu_capability", state.cpu_capability},
-                     {"device", state.device},
-                     {"engine", state.engine},
-                     {"threads", state.threads}});
+  Report report(Json{{"kind", "checkpoint"}, {"path", checkpoint.path.string()}, {"val_loss", state.val_loss}});
+  report.json.update(outcome_json(checkpoint));
+  report.json.update({{"vocab_size", checkpoint.vocabulary.size()},
+                      {"program", state.program_version},
+                      {"libtorch", state.libtorch_version},
+                      {"cpu_capability", state.cpu_capability},
+                      {"device", state.device},
+                      {"engine", state.engine},
+                      {"threads", state.threads}});
   Table facts;
   for (const auto& [key, value] : report.json.items())
     if (key != "kind") facts.add({key, shown_figure(key, value, state.exact)});

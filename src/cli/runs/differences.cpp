@@ -64,10 +64,6 @@ std::string shown_figure(const std::string& name, const Json& value, bool exact)
   return value.is_number_integer() ? format_count(value) : shown_value(value);
 }
 
-Json best_step_of(const RunState& state) {
-  return state.best_step == RunProgress::no_step ? Json() : Json(state.best_step);
-}
-
 std::string ending_of(const fs::path& run) {
   return is_locked(run) ? "running" : std::string(enum_name(ending_in_metrics(run)));
 }
@@ -78,7 +74,7 @@ Json outcome_json(const Checkpoint& checkpoint, const std::string& ended) {
   const RunState& state = checkpoint.state;
   const Config& config = checkpoint.config.config;
   return {{"best_val_loss", best_loss(state)},
-          {"best_step", best_step_of(state)},
+          {"best_step", state.best_step == RunProgress::no_step ? Json() : Json(state.best_step)},
           {"exact", state.exact},
           {"step", state.step},
           {"max_iters", state.max_iters},

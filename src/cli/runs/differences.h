@@ -16,15 +16,12 @@ std::string shown_value(const Json& value);
 /// Formats the JSON figure `name` for people; `exact`: for a loss, whether it is not an estimate.
 std::string shown_figure(const std::string& name, const Json& value, bool exact);
 
-/// The best step as JSON; null if no step was evaluated, as in an imported run.
-Json best_step_of(const RunState& state);
-
 /// "running", or why metrics.jsonl says that the run ended ("finished", …), or "unknown".
 std::string ending_of(const std::filesystem::path& run);
 
 /// The results of a run, with the keys of metrics.jsonl, and its text. `ended`: its ending_of(); if that is "unknown",
-/// the checkpoint's.
-Json outcome_json(const Checkpoint& checkpoint, const std::string& ended);
+/// the checkpoint's. "best_step" is null if no step was evaluated, as in an imported run.
+Json outcome_json(const Checkpoint& checkpoint, const std::string& ended = "unknown");
 
 /// The facts of outcome_json() that identify the held-out part: compare losses only if they are the same.
 inline constexpr std::array held_out_facts{"text", "text_crc64", "val_fraction", "test_fraction", "max_val_tokens"};
