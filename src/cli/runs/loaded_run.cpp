@@ -109,12 +109,11 @@ LoadedRun::LoadedRun(std::string name_in, Checkpoint loaded, std::filesystem::pa
   flush_denormals();
 }
 
-LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
+LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use) {
   if (const std::string& device = use.machine.device; device != "auto" && device != "cpu")
     throw Error(ExitCode::usage, "--device ", device, ": sampling and scoring run on the CPU; remove it");
   check_choice(run, which);
-  Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
-  LoadedRun loaded(run, std::move(checkpoint), run_of(run), use);
+  LoadedRun loaded(run, loaded_checkpoint(run, which.empty() ? "best" : which), run_of(run), use);
   const Checkpoint& used = loaded.checkpoint;
   log_note("checkpoint: ", to_text(used.state.step, standing_of(used)),
            used.averaged.empty() ? "" : line_of(", ", enum_name(loaded.model->weights()), " weights"));

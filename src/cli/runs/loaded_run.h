@@ -53,8 +53,7 @@ Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string
 /// Loads a run. `which`: best, last or step-N; empty: best. Throws Error usage if `run` is one checkpoint and `which`
 /// is given too, or if `use` names a device other than the CPU. Logs the checkpoint and notices (a fall-back to another
 /// one, the choice between trained and averaged weights).
-LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
-                   bool with_optimizer = false);
+LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use);
 /// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: unknown) and whether
 /// that step was evaluated; the weights used, if it also has averaged ones.
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run);
