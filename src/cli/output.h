@@ -2,8 +2,6 @@
 // terminal), and a progress line on stderr for long work.
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "cli/arguments.h"
 #include "report/report.h"
 
 namespace chargpt {

@@ -1,6 +1,4 @@
 // `chargpt resume RUN`: continues a run exactly where it stopped.
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"

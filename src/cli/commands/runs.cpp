@@ -17,8 +17,6 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/runs/differences.h"
-#include "network/model_types.h"
-#include "page/page_data.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "report/report.h"

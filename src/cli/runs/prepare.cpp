@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cli/output.h"
 #include "cli/runs/run_text.h"
 #include "report/log.h"
 #include "run/checkpoints.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/output.h"
+#include "base/heartbeat.h"
 #include "cli/runs/adaptation.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/joined_runs.h"
