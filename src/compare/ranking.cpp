@@ -196,9 +196,9 @@ void find_target(Comparison& comparison, double target) {
 }
 
 std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b) {
-  std::vector<std::string> lines = changed_training(a.config, b.config);
-  leave_out(lines, {"train.seed"});
-  return lines;
+  Config other = b.config;
+  other.train.seed = a.config.train.seed;
+  return changed_training(a.config, other);
 }
 
 std::vector<ConfigRuns> group_by_config(std::vector<TrainedRun> runs, std::vector<std::string>& remarks) {

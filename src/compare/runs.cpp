@@ -23,8 +23,8 @@ namespace chargpt {
 namespace {
 
 void refuse_other_options(const PlannedRun& run) {
-  std::vector<std::string> lines = changed_options(read_config(run.folder).config, run.options.config);
-  leave_out(lines, {"data.text"});  // contents are compared, not names
+  const std::vector<std::string> lines =  // the texts' contents are compared, not their names
+      changed_options(read_config(run.folder).config, run.options.config, /*section=*/"", {"data.text"});
   if (!lines.empty())
     throw Error(ExitCode::busy, run.folder.string(), " contains a run with other options (", lines.front(),
                 "); choose another --out, or remove that folder");

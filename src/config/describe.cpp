@@ -164,11 +164,14 @@ nlohmann::ordered_json config_schema() {
   return schema;
 }
 
-std::vector<DifferingOption> differing_options(const std::vector<Config>& configs, const std::string& section) {
+std::vector<DifferingOption> differing_options(const std::vector<Config>& configs, const std::string& section,
+                                               const std::vector<std::string>& except) {
   std::vector<DifferingOption> found;
   for (const OptionInfo& option : option_table()) {
     const auto acts = [&](const Config& config) { return option.needs.empty() || !unmet_need(config, option.needs); };
-    if ((!section.empty() && option.section != section) || std::ranges::none_of(configs, acts)) continue;
+    const auto is_meant = [&](const std::string& one) { return one == option.section || one == option.key(); };
+    if ((!section.empty() && option.section != section) || std::ranges::any_of(except, is_meant)) continue;
+    if (std::ranges::none_of(configs, acts)) continue;
     DifferingOption values{option.key(), {}};
     for (const Config& config : configs) values.values.push_back(option.get(config).dump());
     const auto is_other = [&](const std::string& text) { return text != values.values.front(); };
@@ -177,19 +180,12 @@ std::vector<DifferingOption> differing_options(const std::vector<Config>& config
   return found;
 }
 
-std::vector<std::string> changed_options(const Config& then, const Config& now, const std::string& section) {
+std::vector<std::string> changed_options(const Config& then, const Config& now, const std::string& section,
+                                         const std::vector<std::string>& except) {
   std::vector<std::string> lines;
-  for (const DifferingOption& option : differing_options({then, now}, section))
+  for (const DifferingOption& option : differing_options({then, now}, section, except))
     lines.push_back(line_of(option.key, " ", option.values[0], " -> ", option.values[1]));
   return lines;
-}
-
-void leave_out(std::vector<std::string>& changes, std::initializer_list<std::string_view> options) {
-  std::erase_if(changes, [options](const std::string& line) {
-    return std::ranges::any_of(options, [&line](std::string_view option) {
-      return line.starts_with(option) && (option.ends_with('.') || line[option.size()] == ' ');
-    });
-  });
 }
 
 }  // namespace chargpt

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <functional>
-#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -42,14 +40,12 @@ struct DifferingOption {
   std::vector<std::string> values;
 };
 /// The options of `section` ("": all sections) that differ between configs and have an effect in at least one of them,
-/// in the order of declaration.
-std::vector<DifferingOption> differing_options(const std::vector<Config>& configs, const std::string& section = "");
+/// in the order of declaration. `except`: keys to leave out; "sample" stands for a whole section.
+std::vector<DifferingOption> differing_options(const std::vector<Config>& configs, const std::string& section = "",
+                                               const std::vector<std::string>& except = {});
 
-/// One line, such as "train.max_iters 2000 -> 4000", for each differing option; options and order as in
-/// differing_options().
-std::vector<std::string> changed_options(const Config& then, const Config& now, const std::string& section = "");
-
-/// Removes the lines about these options from the result of changed_options(); "sample." stands for a whole section.
-void leave_out(std::vector<std::string>& changes, std::initializer_list<std::string_view> options);
+/// One line, such as "train.max_iters 2000 -> 4000", for each of differing_options().
+std::vector<std::string> changed_options(const Config& then, const Config& now, const std::string& section = "",
+                                         const std::vector<std::string>& except = {});
 
 }  // namespace chargpt

@@ -243,12 +243,12 @@ std::string text_difference(const KnownText& one, const KnownText& other) {
   now.data = other.data;
   for (Config* config : {&then, &now})  // a checkpoint has only the names
     config->data.text = names_of_paths(config->data.text);
-  std::vector<std::string> lines = changed_options(then, now, "data");
-  leave_out(lines, {"data.max_val_tokens"});  // it only limits how much is scored
-  if (one.fingerprint != other.fingerprint || !(one.vocabulary == other.vocabulary))
-    return lines.empty() ? difference_of(one.fingerprint, other.fingerprint) : lines.front();
-  leave_out(lines, {"data.text", "data.max_symbols"});
-  return lines.empty() ? "" : lines.front();
+  std::vector<std::string> harmless = {"data.max_val_tokens"};  // it only limits how much is scored
+  const bool is_same = one.fingerprint == other.fingerprint && one.vocabulary == other.vocabulary;
+  if (is_same) harmless.insert(harmless.end(), {"data.text", "data.max_symbols"});
+  const std::vector<std::string> lines = changed_options(then, now, "data", harmless);
+  if (!lines.empty()) return lines.front();
+  return is_same ? "" : difference_of(one.fingerprint, other.fingerprint);
 }
 
 }  // namespace chargpt

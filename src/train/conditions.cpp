@@ -82,9 +82,8 @@ std::vector<std::string> differing_conditions(const RunConditions& then, const R
 }
 
 std::vector<std::string> changed_training(const Config& then, const Config& now) {
-  std::vector<std::string> lines = changed_options(then, now);
-  leave_out(lines, {"train.keep", "eval.log_interval", "eval.sample_tokens", "sample.", "data.text"});
-  return lines;
+  return changed_options(then, now, /*section=*/"",
+                         {"train.keep", "eval.log_interval", "eval.sample_tokens", "sample", "data.text"});
 }
 
 }  // namespace chargpt

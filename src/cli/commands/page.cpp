@@ -38,9 +38,7 @@ Json data_of_runs(const std::vector<fs::path>& runs) {
     for (const std::string& notice : notices) log_note(notice);
     const Config& config = checkpoint.config.config;
     if (!first) first = config;
-    std::vector<std::string> differs = changed_options(*first, config);
-    leave_out(differs, {"data.text", "train.teacher", "eval.", "sample."});
-    data["differs"] = differs;
+    data["differs"] = changed_options(*first, config, /*section=*/"", {"data.text", "train.teacher", "eval", "sample"});
     all.push_back(std::move(data));
   }
   return all;
