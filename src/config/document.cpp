@@ -43,10 +43,11 @@ ConfigText preset_document(const Preset& preset) {
 }
 
 /// Reads a config file. Errors as read_file; usage for a folder or another kind of file.
-ConfigText file_document(const fs::path& path, std::size_t most = max_config_bytes) {
+ConfigText file_document(const fs::path& path) {
+  constexpr std::size_t most_bytes = 16 << 20;  // a run's config.json has a line for each of many texts
   const std::string label = printable_path(path), use = other_use(path);
   if (!use.empty()) throw Error(ExitCode::usage, label, " is ", use);
-  return {{label}, read_file(path, most), /*is_preset=*/false, path.parent_path(), name_of_file(path), most};
+  return {{label}, read_file(path, most_bytes), /*is_preset=*/false, path.parent_path(), name_of_file(path)};
 }
 
 }  // namespace
@@ -87,7 +88,7 @@ const Preset* find_preset(const std::string& name) {
 ConfigText named_document(const std::string& name_or_path) {
   if (const Preset* preset = find_preset(name_or_path)) return preset_document(*preset);
   if (const fs::path kept = fs::path(name_or_path) / "config.json"; is_there(kept))  // a run
-    return file_document(kept, max_kept_config_bytes);
+    return file_document(kept);
   if (is_there(name_or_path)) return file_document(name_or_path);
   if (name_or_path.ends_with(".json"))
     throw Error(ExitCode::missing, printable_path(name_or_path), " does not exist", nearest_entry(name_or_path));
@@ -105,7 +106,7 @@ ConfigText extended_document(const ConfigText& from, const nlohmann::json& exten
   const std::string said = from.source.place("extends") + ": extends = " + shown(extends);
   if (!extends.is_string()) throw Error(ExitCode::usage, said, " is not a file or a preset");
   const std::string name = extends;
-  fs::path path = from.folder / name;
+  fs::path path = from.folder.value() / name;
   std::error_code elsewhere_or_absent;  // "..": after a link only the system knows the folder
   if (fs::equivalent(path, path.lexically_normal(), elsewhere_or_absent)) path = path.lexically_normal();
   if (!from.is_preset && !name.empty() && is_there(path)) return file_document(path);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,15 +27,13 @@ const Preset* find_preset(const std::string& name);
 /// "params","runs":[…],"date","machine"} or {"config","not_measured"}}}.
 std::string_view expected_figures();
 
-/// One config text, and the folder that a relative `extends` starts from.
 struct ConfigText {
   Source source;
   std::string text;
   bool is_preset = false;
-  std::filesystem::path folder;  ///< of the file, or of the preset's name
-  std::string name;              ///< the config's name if its text gives none
-  std::size_t most_bytes = max_config_bytes;
-  bool must_be_complete = false;  ///< refuses `extends`
+  /// Of the file, or of the preset's name: a relative `extends` starts there. nullopt: the text must be complete.
+  std::optional<std::filesystem::path> folder;
+  std::string name;  ///< the config's name if its text gives none
 };
 
 /// Finds the CONFIG of a command line: a preset's name, with or without "ladder/", a run folder, or a file. Errors: as

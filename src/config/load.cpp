@@ -20,9 +20,8 @@ constexpr std::array<std::string_view, 5> origin_words = {"default", "preset", "
   throw Error(ExitCode::usage, place, ": ", what);
 }
 
-/// The value of an option, or of "name" (for which `option` is null), from one layer.
+/// The value of an option, or of "name", from one layer.
 struct Setting {
-  const OptionInfo* option = nullptr;
   Json value;
   Origin origin;
 };
@@ -61,11 +60,11 @@ void lift_inherited_length(const Layer& layer, ResolvedConfig& resolved) {
 /// values.
 void apply(const Layer& layer, bool states_all, ResolvedConfig& resolved) {
   for (const auto& [key, setting] : layer) {
-    if (setting.option == nullptr) {
+    if (key == "name") {
       resolved.config.name = setting.value;
       continue;
     }
-    setting.option->set(resolved.config, setting.value);
+    find_option(key)->set(resolved.config, setting.value);
     resolved.origin[key] = setting.origin;
     if (!states_all) resolved.given.insert(key);
   }
@@ -105,7 +104,7 @@ Layer layer_of(const Json& root, const ConfigText& document) {
       if (option == nullptr || option->key() != key) reject_unknown(place, key, value);
       const Origin origin =
           document.is_preset ? Origin{Origin::By::preset, document.name} : Origin{Origin::By::file, place};
-      layer[key] = {option, accepted(value, option->schema(), key, document.source), origin};
+      layer[key] = {accepted(value, option->schema(), key, document.source), origin};
     }
   }
   return layer;
@@ -115,10 +114,10 @@ Layer layer_of(const Json& root, const ConfigText& document) {
 void add_document(ConfigText document, int depth, ResolvedConfig& resolved) {
   constexpr int max_chain = 32;
   Source& source = document.source;
-  const Json root = read_json(document.text, source, document.most_bytes);
+  const Json root = read_json(document.text, source);
   if (!root.is_object()) reject(source.label, "a config is an object { ... }, not " + shown(root));
   if (const auto extends = root.find("extends"); extends != root.end()) {
-    if (document.must_be_complete)
+    if (!document.folder)
       reject(source.place("extends"), "the config of a run must be complete, and this one extends " + shown(*extends));
     if (depth == max_chain)
       reject(source.place("extends"), line_of("extends = ", shown(*extends), " makes a chain of more than ", max_chain,
@@ -154,7 +153,7 @@ void add_overrides(std::span<const Override> overrides, ResolvedConfig& resolved
       throw Error(ExitCode::usage, key, " is given twice, by ", first->second.origin.where, " (",
                   shown(first->second.value), ") and by ", source.label, " (", shown(value), "); give it once");
     const Json read = is_name ? Json(accepted_name(value, source)) : accepted(value, schema, key, source);
-    layer[key] = {option, read, {Origin::By::option, source.label}};
+    layer[key] = {read, {Origin::By::option, source.label}};
   }
   apply(layer, /*states_all=*/false, resolved);
 }
@@ -228,9 +227,7 @@ ResolvedConfig load_config(const std::string& name_or_path, std::span<const Over
 
 ResolvedConfig parse_config(std::string_view text, const std::string& source,
                             const std::optional<std::filesystem::path>& folder, std::span<const Override> overrides) {
-  const Source label{printable_path(source)};
-  const std::string name = name_of_file(source);
-  return resolve({label, std::string(text), false, folder.value_or(""), name, max_kept_config_bytes, !folder},
+  return resolve({{printable_path(source)}, std::string(text), /*is_preset=*/false, folder, name_of_file(source)},
                  overrides);
 }
 

@@ -127,9 +127,7 @@ std::string Source::place(const std::string& path) const {
   return found == lines.end() || !has_lines ? label : label + ":" + std::to_string(found->second);
 }
 
-nlohmann::json read_json(std::string_view text, Source& source, std::size_t most) {
-  if (text.size() > most)
-    throw Error(source.code, source.label, " has ", text.size(), " bytes; a config has at most ", most);
+nlohmann::json read_json(std::string_view text, Source& source) {
   return Reading(text, source).parse();
 }
 

@@ -23,13 +23,10 @@ struct Source {
   std::string place(const std::string& path) const;
 };
 
-/// The size limits of a config file that people write, and of a run's config.json, where each of many texts has a line.
-constexpr std::size_t max_config_bytes = 1 << 20, max_kept_config_bytes = 16 << 20;
-
 /// Parses `text`, and records lines in `source` if source.has_lines; such a text may have comments (// and /* */).
-/// Error `source.code`, which names the line and the fault, if the text is longer than `most`, is not JSON, has a
-/// duplicate key or a NUL, or nests deeper than 16 levels.
-nlohmann::json read_json(std::string_view text, Source& source, std::size_t most = max_config_bytes);
+/// Error `source.code`, which names the line and the fault, if the text is not JSON, has a duplicate key or a NUL, or
+/// nests deeper than 16 levels.
+nlohmann::json read_json(std::string_view text, Source& source);
 
 /// A value for messages: `5`, `"four"`, `["mlp","norm"]`, `{...}`; on one line, and cut if long.
 std::string shown(const nlohmann::json& value);

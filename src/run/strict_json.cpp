@@ -23,7 +23,7 @@ bool is_whole(const nlohmann::json& value, std::int64_t most) {
 
 nlohmann::json parse_strict_json(std::string_view text, const std::string& source) {
   Source said{.label = source, .has_lines = false, .code = ExitCode::data};
-  return read_json(text, said, /*most=*/SIZE_MAX);
+  return read_json(text, said);
 }
 
 StrictObject::StrictObject(const nlohmann::json& json, std::string source) : json_(json), source_(std::move(source)) {

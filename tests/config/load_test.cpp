@@ -248,11 +248,10 @@ TEST_CASE("a flag takes a word of its option's type, or JSON") {
   CHECK(parse("{}", {{"n_layer", "2", "--n-layer"}}).origin.at("model.n_layer").text() == "--n-layer");
 }
 
-TEST_CASE("the config of a run with more texts than a config of people may name is read back") {
+TEST_CASE("the config of a run with many texts is read back") {
   ResolvedConfig resolved = parse("{}");
   for (int i = 0; i < 60'000; ++i) resolved.config.data.text.push_back("texts/" + std::to_string(i) + ".txt");
   const std::string kept = to_json(resolved).dump(2);
-  REQUIRE(kept.size() > max_config_bytes);
   CHECK(to_json(parse_config(kept, "config.json", {}).config) == to_json(resolved.config));
 }
 
