@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "evaluate/compression.h"
+#include "evaluate/ngram.h"
 #include "evaluate/shared_text.h"
 
 namespace chargpt {
@@ -32,12 +33,12 @@ double ppmd_loss(const Vocabulary& vocabulary, TokenView train, TokenView split,
 
 }  // namespace
 
-Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, const Heartbeat& heartbeat,
-                            bool with_ppmd) {
+Baselines compute_baselines(const Corpus& corpus, TokenView split, std::int64_t block_size, std::int64_t stride,
+                            const Heartbeat& heartbeat, bool with_ppmd) {
   const Vocabulary& vocabulary = corpus.vocabulary();
   const TokenView train = beginning(corpus.train()), measured = beginning(split);
-  std::vector<ScoredSplit> cuts{{measured, {.length = measured.size()}}};  // without cuts
-  if (windows.length < measured.size()) cuts.push_back({measured, windows});
+  std::vector<WindowCut> cuts{{measured, measured.size()}};  // one window
+  if (block_size < measured.size()) cuts.emplace_back(measured, block_size, stride == 0 ? block_size : stride);
   const auto of_cuts = ngram_losses(train, vocabulary.size(), cuts, longest_order, part_heartbeat(heartbeat, 0, 0.6));
   const std::vector<double>& losses = of_cuts.front();
   const auto best = std::ranges::min_element(losses);

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/heartbeat.h"
-#include "evaluate/ngram.h"
 #include "text/corpus.h"
 
 namespace chargpt {
@@ -27,9 +26,9 @@ struct Baselines {
 };
 
 /// Computes all baselines of `split`, in the vocabulary of `corpus`. The n-grams see the whole text before each token,
-/// their best case; ngram_in_windows sees only the context that the model has in `windows`. About 1 s on
-/// tinyshakespeare, half of it for `with_ppmd`. Throws the errors of ppmd_bytes().
-Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows,
+/// their best case; ngram_in_windows sees only the context that the model has in windows of block_size every `stride`
+/// tokens (0: block_size). About 1 s on tinyshakespeare, half of it for `with_ppmd`. Throws the errors of ppmd_bytes().
+Baselines compute_baselines(const Corpus& corpus, TokenView split, std::int64_t block_size, std::int64_t stride = 0,
                             const Heartbeat& heartbeat = {}, bool with_ppmd = true);
 
 nlohmann::ordered_json to_json(const Baselines& baselines);

@@ -26,11 +26,11 @@ std::vector<std::int32_t> ids_of(TokenView text) {
 /// predicts it, nor the start of its document, because counted n-grams do not.
 class SplitPrediction {
  public:
-  SplitPrediction(TokenView split, std::int64_t vocab_size, ScoredWindows windows)
-      : tokens_(ids_of(split)),
+  SplitPrediction(const WindowCut& cut, std::int64_t vocab_size)
+      : tokens_(ids_of(cut.tokens())),
         contexts_(tokens_.size(), 0),
         probabilities_(tokens_.size(), 1.0 / static_cast<double>(vocab_size)),
-        cut_(split, windows.length, windows.stride) {}
+        cut_(cut) {}
 
   /// Continues from order n - 1 to `order` = n, the order of `level`.
   void predict_next_order(const NgramLevel& level, std::int64_t order) {
@@ -80,13 +80,11 @@ std::vector<std::int32_t> sorted_by(const std::vector<std::int32_t>& keys, const
   return sorted;
 }
 
-void check_countable(TokenView train, TokenView split, std::int64_t vocab_size, ScoredWindows windows) {
+void check_countable(TokenView train, TokenView split) {
   if (split.size() < 2)
     throw Error(ExitCode::data, "a split of ", split.size(), " tokens is too short; at least 2 tokens are needed");
-  if (std::max(train.size(), split.size()) >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 ||
-      windows.length < 1 || windows.stride < 0 || windows.stride > windows.length)
-    throw Error(ExitCode::internal, "n-grams of ", train.size(), " tokens, ", vocab_size, " symbols and windows of ",
-                windows.length, " every ", windows.stride, " cannot be counted");
+  if (const std::int64_t most = std::max(train.size(), split.size()); most >= std::numeric_limits<std::int32_t>::max())
+    throw Error(ExitCode::internal, "n-grams of ", most, " tokens cannot be counted");
 }
 
 }  // namespace
@@ -134,13 +132,12 @@ NgramLevel NgramCounter::next_order() {
 }
 
 std::vector<std::vector<double>> ngram_losses(TokenView train, std::int64_t vocab_size,
-                                              const std::vector<ScoredSplit>& scored, int max_order,
+                                              const std::vector<WindowCut>& scored, int max_order,
                                               const Heartbeat& heartbeat) {
   std::vector<SplitPrediction> predictions;
-  for (auto [split, windows] : scored) {
-    check_countable(train, split, vocab_size, windows);
-    if (windows.stride == 0) windows.stride = windows.length;
-    predictions.emplace_back(split, vocab_size, windows);
+  for (const WindowCut& cut : scored) {
+    check_countable(train, cut.tokens());
+    predictions.emplace_back(cut, vocab_size);
   }
   NgramCounter counter(train);
   std::vector<std::vector<double>> losses(scored.size());

@@ -48,21 +48,11 @@ class NgramCounter {
   std::int64_t order_ = 0;
 };
 
-/// Windows of `length` targets that start every `stride` tokens; a target is scored only in the first window with it.
-struct ScoredWindows {
-  std::int64_t length = 0, stride = 0;  ///< stride 0: equal to length, without overlap
-};
-struct ScoredSplit {
-  TokenView split;
-  ScoredWindows windows;
-};
-
 /// For each of `scored`, the loss of each order 1..max_order in nats per token, counted on `train`. Contexts do not
 /// cross the start of a window: its first target is predicted from one character, its input, the second from two, and
-/// so on; windows of the split's size or more do not cut contexts. Throws Error data if a split has fewer than 2
-/// tokens.
+/// so on; windows of the text's size or more do not cut contexts. Throws Error data if a text has fewer than 2 tokens.
 std::vector<std::vector<double>> ngram_losses(TokenView train, std::int64_t vocab_size,
-                                              const std::vector<ScoredSplit>& scored, int max_order = 8,
+                                              const std::vector<WindowCut>& scored, int max_order = 8,
                                               const Heartbeat& heartbeat = {});
 
 }  // namespace chargpt

@@ -128,7 +128,7 @@ std::optional<SplitCheck> check_split(const Corpus& corpus) {
   const std::vector<Part> parts = {sampled(train.slice(0, cut), most_counted),
                                    sampled(train.slice(cut, train.size() - cut), most_tokens),
                                    sampled(val, most_tokens)};
-  const auto uncut = [](const Part& part) { return ScoredSplit{view_of(part), {.length = std::ssize(part)}}; };
+  const auto uncut = [](const Part& part) { return WindowCut(view_of(part), std::ssize(part)); };
   const auto losses =
       ngram_losses(view_of(parts[0]), corpus.vocabulary().size(), {uncut(parts[1]), uncut(parts[2])}, /*max_order=*/2);
   return SplitCheck{.train_loss = losses[0].back(),

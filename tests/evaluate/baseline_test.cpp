@@ -11,7 +11,7 @@ namespace chargpt {
 TEST_CASE("baselines of tinyshakespeare") {
   NEEDS_TINYSHAKESPEARE();
   const Corpus& corpus = tinyshakespeare();  // scripts/reference/ngram.py data/tinyshakespeare.txt --block-size 64
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64});
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), 64);
   CHECK(baselines.uniform == Approx(std::log(65.0)));
   CHECK(baselines.unigram == Approx(3.347305).margin(1e-6).epsilon(0));
   CHECK(baselines.bigram == Approx(2.485738).margin(1e-6).epsilon(0));
@@ -29,7 +29,7 @@ TEST_CASE("orders up to 8 are tried") {
   std::string text;
   for (int i = 0; i < 500; ++i) text += "aaaaaaab";  // seven characters of context tell the next one, six do not
   const Corpus corpus = corpus_from_text(text, {}, "text");
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64});
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), 64);
   CHECK(baselines.ngram_order == 8);
   CHECK(baselines.ngram < 0.02);
 }
@@ -44,9 +44,9 @@ TEST_CASE("the loss in windows is of the order that is best without cuts, though
     text += i % 2 == 0 ? '0' : '1';
   }
   const Corpus corpus = corpus_from_text(text, {}, "text");
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 2});
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), 2);
   const std::vector<double> in_windows =
-      ngram_losses(corpus.train(), corpus.vocabulary().size(), {{corpus.val(), {.length = 2}}}).front();
+      ngram_losses(corpus.train(), corpus.vocabulary().size(), {{corpus.val(), 2}}).front();
   CHECK(baselines.ngram_order == 3);
   CHECK(in_windows[1] < in_windows[2]);
   CHECK(baselines.ngram_in_windows == in_windows[2]);
@@ -63,10 +63,10 @@ std::string random_text(std::uint64_t seed, std::int64_t characters) {
 TEST_CASE("a split is measured against all of the train split, and what they share is counted") {
   const std::string text = random_text(1, 3600);
   const Corpus corpus = corpus_from_text(text + text.substr(0, 400), {}, "text");
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64});
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), 64);
   CHECK(baselines.shared == 400);
   CHECK(baselines.counted == 3600);
-  CHECK(compute_baselines(corpus, corpus.all(), {.length = 64}).shared == 4000);
+  CHECK(compute_baselines(corpus, corpus.all(), 64).shared == 4000);
 }
 
 TEST_CASE("baselines tell how far they are, and end wherever that throws") {
@@ -74,12 +74,12 @@ TEST_CASE("baselines tell how far they are, and end wherever that throws") {
   for (std::int64_t i = 0; i < 400'000; ++i) text += static_cast<char>('a' + (i * i / 7 + i / 1000) % 26);
   const Corpus corpus = corpus_from_text(text, DataConfig{}, "a text");
   std::vector<double> parts;
-  compute_baselines(corpus, corpus.val(), {.length = 64}, [&](double part) { parts.push_back(part); });
+  compute_baselines(corpus, corpus.val(), 64, 0, [&](double part) { parts.push_back(part); });
   REQUIRE(parts.size() > 10);
   CHECK(std::is_sorted(parts.begin(), parts.end()));
   CHECK(parts.back() == 1);
   for (const double end : {0.0, 0.3, 0.5, 0.7, 0.9})
-    CHECK_THROWS_AS(compute_baselines(corpus, corpus.val(), {.length = 64},
+    CHECK_THROWS_AS(compute_baselines(corpus, corpus.val(), 64, 0,
                                       [end](double part) {
                                         if (part >= end) throw Interrupted{};
                                       }),
@@ -94,7 +94,7 @@ TEST_CASE("the id that ends the train split and begins the other is compressed o
   REQUIRE(val[0] == val.document());
   const auto bytes = [&](const std::vector<TokenView>& parts) { return ppmd_bytes(corpus.vocabulary(), parts); };
   const std::int64_t added = bytes({train, val.slice(1, val.size() - 1)}) - bytes({train});
-  const Baselines baselines = compute_baselines(corpus, val, {.length = 64});
+  const Baselines baselines = compute_baselines(corpus, val, 64);
   CHECK(baselines.ppmd ==
         Approx(static_cast<double>(added) * 8 * std::numbers::ln2 / static_cast<double>(val.size() - 1)));
 }

@@ -26,16 +26,10 @@ class Letters {
   std::vector<std::uint8_t> ids_;
 };
 
-/// `document`: the letter between documents, if there are any.
-Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, ScoredWindows windows,
-              int max_order, char document = 0) {
-  const Letters counted(train, document), scored(split, document);
-  return ngram_losses(counted.view(), symbols, {{scored.view(), windows}}, max_order).front();
-}
-
 Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, std::int64_t block_size,
               int max_order) {
-  return losses(train, split, symbols, ScoredWindows{.length = block_size}, max_order);
+  const Letters counted(train), scored(split);
+  return ngram_losses(counted.view(), symbols, {{scored.view(), block_size}}, max_order).front();
 }
 
 /// The recursion as it is written in ngram.h, on strings: slow and plain.
@@ -62,10 +56,8 @@ std::size_t window_of(std::size_t target, const WindowCut& cut) {
   return static_cast<std::size_t>(cut[number].begin);
 }
 
-double plain_loss(const std::string& train, const std::string& split, double symbols, ScoredWindows windows,
+double plain_loss(const std::string& train, const std::string& split, double symbols, const WindowCut& cut,
                   std::size_t order, char document) {
-  const Letters letters(split, document);
-  const WindowCut cut(letters.view(), windows.length, windows.stride == 0 ? windows.length : windows.stride);
   double sum = 0;
   for (std::size_t target = 1; target < split.size(); ++target) {
     const std::size_t length = std::min(order - 1, target - window_of(target, cut));
@@ -92,20 +84,21 @@ TEST_CASE("losses are the plain recursion's on random texts and documents, for e
     const std::string train = random_letters(random, random.below(60), symbols);
     const std::string split = random_letters(random, 2 + random.below(25), symbols + 1);
     const auto length = 1 + static_cast<std::int64_t>(random.below(12));
-    const ScoredWindows windows{
-        .length = length, .stride = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(length) + 1))};
-    const char document = round % 2 == 0 ? 'a' : '\0';
-    const Losses figures = losses(train, split, static_cast<std::int64_t>(symbols + 1), windows, 6, document);
+    const auto stride = 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(length)));
+    const char document = round % 2 == 0 ? 'a' : '\0';  // the letter between documents
+    const Letters counted(train, document), scored(split, document);
+    const WindowCut cut(scored.view(), length, stride);
+    const Losses figures = ngram_losses(counted.view(), static_cast<std::int64_t>(symbols + 1), {cut}, 6).front();
     for (std::size_t order = 1; order <= 6; ++order)
       CHECK(figures[order - 1] ==
-            Approx(plain_loss(train, split, static_cast<double>(symbols + 1), windows, order, document)));
+            Approx(plain_loss(train, split, static_cast<double>(symbols + 1), cut, order, document)));
   }
 }
 
 TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {
   // The same text over other ids: the numbers of the symbols make no difference, only how many there are.
   const std::vector<std::uint16_t> train = {0, 32767, 0, 32767, 100, 0}, split = {0, 32767, 100};
-  const Losses wide = ngram_losses(view_of(train), 32768, {{view_of(split), {.length = 8}}}, 4).front();
+  const Losses wide = ngram_losses(view_of(train), 32768, {{view_of(split), 8}}, 4).front();
   const Losses narrow = losses("abacca", "abc", 32768, 8, 4);
   CHECK(losses("ababca", "abc", 32768, 8, 4) == wide);
   CHECK(narrow != wide);

@@ -150,7 +150,7 @@ std::vector<std::int64_t> looks_with(const Json& earlier, std::int64_t seeds, bo
 
 /// The counting baselines on the text of the comparison, for the ladder.
 std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = block_size, .stride = 0});
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), block_size);
   const std::string best = "counting " + std::to_string(baselines.ngram_order) + "-grams";
   return {{"counting pairs", "what a bigram can reach", baselines.bigram},
           {best, "the best order, of all orders up to 8", baselines.ngram},

@@ -63,9 +63,8 @@ Report run_eval(const ScoringArguments& arguments) {
   add_predictor(figures, prepared);
   const double seconds = steady_seconds() - begun;
   if (const Corpus* trained_on = prepared.trained_on())
-    figures.baselines = compute_baselines(*trained_on, prepared.scored.tokens,
-                                          {.length = figures.block_size, .stride = prepared.scored.stride},
-                                          work_line("measuring baselines"));
+    figures.baselines = compute_baselines(*trained_on, prepared.scored.tokens, figures.block_size,
+                                          prepared.scored.stride, work_line("measuring baselines"));
   Report report = report_of(figures);
   add_checkpoints(report.json, prepared.runs);
   report.json["scoring_seconds"] = seconds;

@@ -87,7 +87,7 @@ Json describe_text(const std::string& path) {
   if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
   if (corpus.val().size() < 2) return json;
   const Baselines baselines =
-      compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()}, work_line("measuring baselines"));
+      compute_baselines(corpus, corpus.val(), corpus.val().size(), /*stride=*/0, work_line("measuring baselines"));
   json["val_tokens_in_train"] = baselines.shared;
   json["baselines"] = to_json(baselines);
   return json;

@@ -53,7 +53,7 @@ Figures final_figures(const Trainer& trainer, const LoadedRun& best) {
   Figures figures = figures_of(scored, block_size, loss);
   constexpr std::int64_t most_compressed = 2'000'000;  // tokens; PPMd takes a second for them
   figures.baselines =
-      compute_baselines(corpus, corpus.val(), {.length = block_size}, work_line("measuring baselines", shown_after),
+      compute_baselines(corpus, corpus.val(), block_size, /*stride=*/0, work_line("measuring baselines", shown_after),
                         corpus.train().size() <= most_compressed);
   return figures;
 }
