@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "evaluate/split_loss.h"
@@ -11,28 +13,16 @@
 namespace chargpt {
 namespace {
 
-/// Input of an estimate: each seed's mean, and the tenths of the text, averaged over the seeds.
-struct SeedLosses {
-  std::vector<double> means;   ///< (K)
-  std::vector<double> tenths;  ///< tenths_of()
-};
-
-void check_pairs(std::size_t tokens, std::size_t others) {
-  if (tokens != others)
-    throw Error(ExitCode::internal, "losses of ", tokens, " and of ", others, " tokens cannot be paired");
-}
-
-SeedLosses seed_losses(std::span<const std::vector<float>> losses, const TokenView& text) {
-  if (losses.empty() || losses.front().empty()) throw Error(ExitCode::internal, "statistics need at least one loss");
-  SeedLosses result;
+/// The mean loss of each seed (K).
+std::vector<double> means_of(std::span<const std::vector<float>> losses) {
+  std::vector<double> means;
   for (const std::vector<float>& seed : losses) {
-    check_pairs(losses.front().size(), seed.size());
-    result.means.push_back(mean_loss(seed));
-    const std::vector<double> tenths = tenths_of(seed, text);
-    result.tenths.resize(tenths.size());
-    for (std::size_t i = 0; i < tenths.size(); ++i) result.tenths[i] += tenths[i] / static_cast<double>(losses.size());
+    if (seed.empty() || seed.size() != losses.front().size())
+      throw Error(ExitCode::internal, "losses of ", losses.front().size(), " and of ", seed.size(),
+                  " tokens cannot be compared");
+    means.push_back(mean_loss(seed));
   }
-  return result;
+  return means;
 }
 
 std::optional<double> deviation_of(std::span<const double> means, double mean) {
@@ -40,12 +30,6 @@ std::optional<double> deviation_of(std::span<const double> means, double mean) {
   double squares = 0;
   for (const double seed_mean : means) squares += (seed_mean - mean) * (seed_mean - mean);
   return std::sqrt(squares / static_cast<double>(means.size() - 1));
-}
-
-MeanEstimate estimate(const SeedLosses& losses, std::int64_t comparisons) {
-  MeanEstimate result = mean_of_seeds(losses.means, comparisons);
-  result.tenths = losses.tenths;
-  return result;
 }
 
 /// Continued fraction of the incomplete beta function, from the front (modified Lentz). Source: DLMF 8.17.22.
@@ -94,18 +78,24 @@ MeanEstimate mean_of_seeds(std::span<const double> means, std::int64_t compariso
 }
 
 MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons) {
-  return estimate(seed_losses(losses, {}), comparisons);
+  return mean_of_seeds(means_of(losses), comparisons);
 }
 
 MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
                                std::int64_t comparisons, const TokenView& text) {
   if (a.size() != b.size()) throw Error(ExitCode::internal, a.size(), " and ", b.size(), " seeds cannot be paired");
-  SeedLosses difference = seed_losses(a, text);
-  const SeedLosses other = seed_losses(b, text);
-  check_pairs(a.front().size(), b.front().size());
-  for (std::size_t k = 0; k < other.means.size(); ++k) difference.means[k] -= other.means[k];
-  for (std::size_t i = 0; i < other.tenths.size(); ++i) difference.tenths[i] -= other.tenths[i];
-  return estimate(difference, comparisons);
+  std::vector<double> differences = means_of(a), tenths;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const std::vector<double> own = tenths_of(a[k], text), other = tenths_of(b[k], text);
+    if (a[k].size() != b[k].size())
+      throw Error(ExitCode::internal, "losses of ", a[k].size(), " and of ", b[k].size(), " tokens cannot be paired");
+    differences[k] -= mean_loss(b[k]);
+    tenths.resize(own.size());
+    for (std::size_t i = 0; i < own.size(); ++i) tenths[i] += (own[i] - other[i]) / static_cast<double>(a.size());
+  }
+  MeanEstimate result = mean_of_seeds(differences, comparisons);
+  result.tenths = std::move(tenths);
+  return result;
 }
 
 double level_of_look(std::int64_t number) {

@@ -23,13 +23,13 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// A mean over seeds, in nats per token. With one seed or a loss that is not finite, only the mean is set.
+/// A mean over seeds, in nats per token. With one seed or a loss that is not finite, deviation, ci95 and p are not set.
 struct MeanEstimate {
   double mean = 0;
   std::optional<double> deviation = {};  ///< standard deviation of the seeds' means
   std::optional<Interval> ci95 = {};     ///< for the mean over other seeds on this text
   std::optional<double> p = {};          ///< two-sided, for the hypothesis that this mean is 0
-  std::vector<double> tenths = {};       ///< means of each tenth of the text, in order (tenths_of in split_loss.h)
+  std::vector<double> tenths = {};       ///< only of a paired difference: its means over tenths_of() the text
 };
 
 /// means[k]: mean loss, or difference of two, of seed k. `comparisons`: see below. Throws Error internal if empty.
