@@ -27,17 +27,6 @@ void Ensemble::add(const float* logits, double* mean) const {
   for (std::int64_t v = 0; v < V; ++v) mean[v] += std::exp(double{logits[v]} - top) / total;
 }
 
-namespace {
-
-/// Replaces a probability that underflows by the smallest double, so that logits are finite.
-void take_logarithms(const std::vector<double>& probabilities, float* logits) {
-  std::ranges::transform(probabilities, logits, [](double p) {
-    return static_cast<float>(std::log(std::max(p, std::numeric_limits<double>::min())));
-  });
-}
-
-}  // namespace
-
 /// Calls ask(member, losses), which computes the member's losses.
 template <class Ask>
 void Ensemble::ask_for_losses(std::span<float> losses, const Ask& ask) {
@@ -47,46 +36,42 @@ void Ensemble::ask_for_losses(std::span<float> losses, const Ask& ask) {
   mean_of_losses(rows_, losses);
 }
 
-/// Calls ask(member), which writes the member's logits to `logits`; at the end `logits` contains their mean.
+/// Calls ask(member), which returns the member's logits, possibly in `logits`; at the end `logits` (rows, V) contains
+/// the logarithms of the mean probabilities.
 template <class Ask>
-void Ensemble::ask_for_logits(std::span<float> logits, const Ask& ask) {
-  const auto V = static_cast<std::size_t>(vocab_size());
+Predictor::Rows Ensemble::ask_for_logits(std::span<float> logits, const Ask& ask) {
+  const std::int64_t V = vocab_size();
   mean_.assign(logits.size(), 0);
   for (Predictor* member : members_) {
-    ask(*member);
-    for (std::size_t row = 0; row < logits.size(); row += V) add(logits.data() + row, mean_.data() + row);
-  }
-  take_logarithms(mean_, logits.data());
-}
-
-/// Calls ask(member), which returns the member's rows, one per sequence.
-template <class Ask>
-Predictor::Rows Ensemble::mean_of_rows(std::int64_t sequences, const Ask& ask) {
-  const std::int64_t V = vocab_size();
-  mean_.assign(static_cast<std::size_t>(sequences * V), 0);
-  rows_.resize(mean_.size());
-  for (Predictor* member : members_) {
     const Rows rows = ask(*member);
-    for (std::int64_t row = 0; row < sequences; ++row) add(rows.first + row * rows.stride, mean_.data() + row * V);
+    for (std::int64_t row = 0; row * V < std::ssize(mean_); ++row)
+      add(rows.first + row * rows.stride, mean_.data() + row * V);
   }
-  take_logarithms(mean_, rows_.data());
-  return {rows_.data(), V};
+  std::ranges::transform(mean_, logits.begin(), [](double p) {  // finite, even if p underflows
+    return static_cast<float>(std::log(std::max(p, std::numeric_limits<double>::min())));
+  });
+  return {logits.data(), V};
 }
 
 // ---- sequences
 
 Predictor::Rows Ensemble::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
-  return mean_of_rows(sequences, [&](Predictor& member) { return member.start(ids, sequences); });
+  rows_.resize(static_cast<std::size_t>(sequences * vocab_size()));
+  return ask_for_logits(rows_, [&](Predictor& member) { return member.start(ids, sequences); });
 }
 
 Predictor::Rows Ensemble::advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) {
-  return mean_of_rows(std::ssize(rows), [&](Predictor& member) { return member.advance(rows, ids); });
+  rows_.resize(rows.size() * static_cast<std::size_t>(vocab_size()));
+  return ask_for_logits(rows_, [&](Predictor& member) { return member.advance(rows, ids); });
 }
 
 // ---- windows
 
 void Ensemble::logits(const WindowBatch& windows, std::span<float> logits) {
-  ask_for_logits(logits, [&](Predictor& member) { member.logits(windows, logits); });
+  ask_for_logits(logits, [&](Predictor& member) {
+    member.logits(windows, logits);
+    return Rows{logits.data(), vocab_size()};
+  });
 }
 
 void Ensemble::score(const WindowBatch& windows, std::span<float> losses) {
@@ -98,7 +83,10 @@ void Ensemble::score_and_learn(const TokenView& tokens, const WindowCut::Window&
 }
 
 void Ensemble::logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) {
-  ask_for_logits(logits, [&](Predictor& member) { member.logits_and_learn(tokens, window, logits); });
+  ask_for_logits(logits, [&](Predictor& member) {
+    member.logits_and_learn(tokens, window, logits);
+    return Rows{logits.data(), vocab_size()};
+  });
 }
 
 // ---- losses

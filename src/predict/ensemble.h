@@ -32,9 +32,7 @@ class Ensemble : public Predictor {
   template <class Ask>
   void ask_for_losses(std::span<float> losses, const Ask& ask);
   template <class Ask>
-  void ask_for_logits(std::span<float> logits, const Ask& ask);
-  template <class Ask>
-  Rows mean_of_rows(std::int64_t sequences, const Ask& ask);
+  Rows ask_for_logits(std::span<float> logits, const Ask& ask);
   void add(const float* logits, double* mean) const;
 
   std::vector<Predictor*> members_;
