@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/part.h"
 #include "base/random.h"
+#include "kernels/thread_team.h"
 #include "network/model.h"
 #include "predict/filters.h"
 
@@ -36,9 +37,12 @@ struct Samples {
       return std::span(logits.first + static_cast<std::int64_t>(row) * logits.stride,
                        static_cast<std::size_t>(predictor.vocab_size()));
     };
-    predictor.each_row(std::ssize(samples), [&](std::int64_t number, int thread) {
-      const auto row = static_cast<std::size_t>(number);
-      ids[row] = samplers[static_cast<std::size_t>(thread)].choose(of_row(row), samples[row].random);
+    const int threads = std::min(predictor.threads(), static_cast<int>(samples.size()));  // one row wakes no thread
+    cpu::on_threads(threads, [&](int thread) {
+      const Part part = part_of(std::ssize(samples), threads, thread);
+      for (auto row = static_cast<std::size_t>(part.begin); row < static_cast<std::size_t>(part.begin + part.size);
+           ++row)
+        ids[row] = samplers[static_cast<std::size_t>(thread)].choose(of_row(row), samples[row].random);
     });
     std::size_t left = 0;
     for (std::size_t row = 0; row < samples.size(); ++row) {

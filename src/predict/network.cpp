@@ -72,13 +72,6 @@ std::int64_t NetworkPredictor::at_once() const {
   return threads_ * std::max<std::int64_t>(1, for_thread);
 }
 
-void NetworkPredictor::each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) {
-  if (rows == 1) return body(0, 0);  // does not wake a thread
-  cpu::on_threads(threads_, [&](int thread) {
-    for (std::int64_t row = rows * thread / threads_; row < rows * (thread + 1) / threads_; ++row) body(row, thread);
-  });
-}
-
 // ---- windows
 
 void NetworkPredictor::score(const WindowBatch& windows, std::span<float> losses) {

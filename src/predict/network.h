@@ -45,7 +45,6 @@ class NetworkPredictor : public Predictor {
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
   int threads() const override { return threads_; }
-  void each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) override;
   /// Call it after each change of the model's weights. Then restart the sequences.
   void take_weights();
 

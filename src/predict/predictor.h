@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -30,11 +29,8 @@ class Predictor : public WindowScorer {
   virtual Rows advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) = 0;
   /// Number of sequences per batch.
   virtual std::int64_t at_once() const = 0;
+  /// Number of threads that compute the rows of a batch.
   virtual int threads() const { return 1; }
-  /// Calls body(row, thread) for each row of a batch, on all threads() at the same time. Rethrows an exception of body.
-  virtual void each_row(std::int64_t rows, const std::function<void(std::int64_t row, int thread)>& body) {
-    for (std::int64_t row = 0; row < rows; ++row) body(row, 0);
-  }
 
   /// Number of tokens to score per call; their logits need at most 64 MB.
   std::int64_t tokens_at_once() const override { return logits_at_once(WindowScorer::tokens_at_once(), vocab_size()); }

@@ -117,16 +117,6 @@ TEST_CASE("keys and values of all sequences at once take 256 MB at most, but eve
   CHECK(NetworkPredictor(lengthy.model, 3).at_once() == 3);
 }
 
-TEST_CASE_METHOD(DrawnModel, "what the work on a row throws is thrown, whichever thread did it") {
-  NetworkPredictor network(model, 3);
-  for (const std::int64_t bad : {0, 4, 8})
-    CHECK_THROWS_AS(network.each_row(9,
-                                     [&](std::int64_t row, int) {
-                                       if (row == bad) throw Error(ExitCode::diverged, "row ", row);
-                                     }),
-                    Error);
-}
-
 TEST_CASE("half of an odd context is rounded down") {
   CHECK(kept_tokens(Context::half, 9) == 4);
   CHECK(kept_tokens(Context::full, 9) == 8);
