@@ -82,7 +82,6 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   progress = checkpoint.state;
   saved_as_ = std::exchange(progress.ended, Ending::unknown);
   clock_.count_on_from(progress.seconds);
-  if (progress.val_loss != infinite) evaluated_step_ = progress.step;
   saver_.go_on_from(checkpoint);
   if (!learner_.load(checkpoint))
     notices_.push_back(source + " has no averaged weights: averaging starts from its trained ones");
@@ -187,7 +186,6 @@ PlanEvent Trainer::plan(bool measure) {
     const double left = std::max(0.0, settings().train.max_seconds - clock_.seconds());
     event.seconds = std::min(left, event.seconds.value_or(left));
   }
-  planned_ = event;
   return event;
 }
 
@@ -206,7 +204,7 @@ void Trainer::check_same_start() {
 
 void Trainer::announce() {
   if (!ranks_.alone()) check_same_start();
-  const PlanEvent event = planned_ ? *planned_ : plan(/*measure=*/false);
+  const PlanEvent event = plan(/*measure=*/false);
   emitter_.emit(event);
   for (const std::string& line : event.notices) emitter_.notice(line);
 }
@@ -216,9 +214,9 @@ Ending Trainer::run_to_end() {
   announce();
   saved_at_ = clock_.seconds();
   std::optional<Ending> ending;
-  bool evaluated = false;  // or the time ran out after the save of this step
+  bool must_save = false;  // even if this step has been saved
   try {
-    if (schedule_.evaluation_due() && evaluated_step_ != state_.step) evaluate_and_save();
+    if (schedule_.evaluation_due() && !evaluated()) evaluate_and_save();
     if (state_.step == 0 && schedule_.by_clock() && schedule_.replays() == 0 &&
         clock_.agreed(schedule_.seconds_left()) <= 0)
       emitter_.notice(line_of("train.max_seconds = ", settings().train.max_seconds,
@@ -229,16 +227,16 @@ Ending Trainer::run_to_end() {
       make_step();
       schedule_.evaluation_due() ? evaluate_and_save() : save_on_the_way();
     }
-    if (evaluated_step_ != state_.step && *ending != Ending::stopped) {
+    if (!evaluated() && *ending != Ending::stopped) {
       evaluate();
-      evaluated = true;
+      must_save = true;
     }
   } catch (const Interrupted&) {
     ending = Ending::stopped;
   }
-  if (*ending == Ending::seconds && saved_as_ != Ending::seconds) evaluated = true;  // time was up after the save
+  if (*ending == Ending::seconds && saved_as_ != Ending::seconds) must_save = true;  // time was up after the save
   state_.ended = *ending;
-  if (agreed(ranks_, evaluated || !saver_.has_saved(state_.step))) save();
+  if (agreed(ranks_, must_save || !saver_.has_saved(state_.step))) save();
   return state_.ended;
 }
 
@@ -295,7 +293,6 @@ void Trainer::evaluate() {
   if (inherited_ && state_.step == 0)
     state_.best_val_loss = std::min(losses.val, losses.averaged_val.value_or(infinite));
   if (state_.best_step == state_.step && device_ == "cpu") best_losses_ = losses.of_tokens;
-  evaluated_step_ = state_.step;
   train_loss_ = losses.train;
   emitter_.emit(EvalEvent{.step = state_.step,
                           .train_loss = losses.train,

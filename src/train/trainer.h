@@ -104,6 +104,8 @@ class Trainer {
  private:
   const Config& settings() const { return config_.config; }
   bool stopped() const { return ranks_.alone() ? emitter_.stopped() : stop_agreed_; }
+  /// Whether the current weights have been evaluated.
+  bool evaluated() const { return evaluated_loss(state_) < std::numeric_limits<double>::infinity(); }
   void begin_patience_anew();
   void choose_windows();
   std::int64_t windows_now() const;
@@ -140,8 +142,6 @@ class Trainer {
   Saver saver_;
   DivergenceCheck divergence_;
   std::vector<std::string> notices_;  ///< shown with the plan
-  std::optional<PlanEvent> planned_;
-  std::int64_t evaluated_step_ = RunProgress::no_step;
   double train_loss_ = std::numeric_limits<double>::quiet_NaN();
   bool stop_agreed_ = false;  ///< by all ranks
   bool inherited_ = false;    ///< started from the weights of another run
