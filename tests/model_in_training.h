@@ -53,7 +53,7 @@ struct ModelInTraining {
     engine = engine_name == "cpu" ? make_cpu_engine(request) : make_libtorch_engine(model, request);
   }
 
-  StepResult step(std::int64_t number, const std::vector<WindowBatch>& batches, const SoftTargets& soft = {}) {
+  Gradients step(std::int64_t number, const std::vector<WindowBatch>& batches, const SoftTargets& soft = {}) {
     OneProcess alone;
     return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches, .soft = soft},
                      alone);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -12,16 +13,18 @@
 namespace chargpt {
 namespace {
 
-bool is_worse(const GradientNorm& a, const GradientNorm& b) {
-  if (std::isnan(a.norm) != std::isnan(b.norm)) return std::isnan(a.norm);
-  return a.norm > b.norm;
-}
-
 /// Sums in float64: in float32, the squares of a large finite gradient would overflow to infinity.
 double norm_of(std::span<const float> gradient) {
   double squares = 0;
   for (const float g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
   return std::abs(std::sqrt(squares));  // removes the sign of a NaN
+}
+
+using GradientNorm = std::pair<double, std::string>;  ///< norm and name of a parameter's gradient
+
+bool is_worse(const GradientNorm& a, const GradientNorm& b) {
+  if (std::isnan(a.first) != std::isnan(b.first)) return std::isnan(a.first);
+  return a.first > b.first;
 }
 
 }  // namespace
@@ -30,11 +33,11 @@ DivergenceCheck::DivergenceCheck(Learner& learner, const RunProgress& progress, 
     : learner_(learner), progress_(progress), saver_(saver) {}
 
 /// Losses and norms are positive, except for the sign of a NaN, which means nothing.
-void DivergenceCheck::check_step(const StepResult& result) const {
-  if (result.updated) return;
+void DivergenceCheck::check_step(const Gradients& gradients) const {
+  if (gradients.finite()) return;
   learner_.engine->give_gradients();
-  diverged(line_of("step ", progress_.step + 1, " has loss ", std::abs(result.loss), " and gradient norm ",
-                   std::abs(result.grad_norm), " (", diagnosis(learner_.batches.starts(progress_.step), learner_.arena),
+  diverged(line_of("step ", progress_.step + 1, " has loss ", std::abs(gradients.loss), " and gradient norm ",
+                   std::abs(gradients.norm), " (", diagnosis(learner_.batches.starts(progress_.step), learner_.arena),
                    ")"));
 }
 
@@ -57,19 +60,15 @@ void DivergenceCheck::diverged(const std::string& what) const {
               clip, ": ", what, "; ", kept);
 }
 
-std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
-  std::vector<GradientNorm> norms;
-  for (const Parameter& parameter : arena.parameters())
-    norms.push_back({parameter.name, norm_of(parameter.in(arena.gradients.data()))});
-  std::stable_sort(norms.begin(), norms.end(), is_worse);
-  return norms;
-}
-
 std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena& arena) {
   constexpr std::size_t most_windows = 16, most_norms = 4;
   std::vector<std::string> starts, norms;
   for (const std::int64_t start : window_starts) starts.push_back(std::to_string(start));
-  for (const auto& [name, norm] : gradient_norms(arena)) norms.push_back(line_of(name, " ", norm));
+  std::vector<GradientNorm> worst;
+  for (const Parameter& parameter : arena.parameters())
+    worst.emplace_back(norm_of(parameter.in(arena.gradients.data())), parameter.name);
+  std::ranges::stable_sort(worst, is_worse);
+  for (const auto& [norm, name] : worst) norms.push_back(line_of(name, " ", norm));
   const std::string all = starts.size() > most_windows ? line_of(", … (", starts.size(), " in all)") : "";
   starts.resize(std::min(starts.size(), most_windows));
   norms.resize(std::min(norms.size(), most_norms));

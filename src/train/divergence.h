@@ -19,7 +19,7 @@ class DivergenceCheck {
   DivergenceCheck(Learner& learner, const RunProgress& progress, const Saver& saver);
 
   /// Error diverged, with the step's windows and gradients, if its loss or gradient is not finite.
-  void check_step(const StepResult& result) const;
+  void check_step(const Gradients& gradients) const;
   /// Error diverged if the validation loss is not finite.
   void check_loss(double val_loss) const;
   /// Error diverged if a weight is not finite; such weights must not be saved.
@@ -33,17 +33,8 @@ class DivergenceCheck {
   const Saver& saver_;
 };
 
-/// The norm of one parameter's gradient.
-struct GradientNorm {
-  std::string name;
-  double norm = 0;
-};
-
-/// Gradient norms of the last step, worst first: NaN, infinite, then by size.
-std::vector<GradientNorm> gradient_norms(const ParameterArena& arena);
-
-/// "its windows start at 12, 99, … of the train split; largest gradient norms: NAME 3e+20, …": at most 16 windows and
-/// the 4 worst norms.
+/// "its windows start at 12, 99, … of the train split; largest gradient norms: NAME 3e+20, …": at most 16 windows, and
+/// the 4 worst norms of the last step: NaN, infinite, then by size.
 std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena& arena);
 
 }  // namespace chargpt

@@ -34,8 +34,8 @@ std::unique_ptr<Engine> begun(ParameterArena& arena, const Config& config, const
 
 // ---- one step
 
-StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
-                     const GradientInput& input, Communicator& ranks) {
+Gradients make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
+                    const GradientInput& input, Communicator& ranks) {
   Gradients gradients = engine.gradients(input);
   if (!ranks.alone()) {
     engine.give_gradients();
@@ -43,7 +43,7 @@ StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& t
     engine.take_gradients();
   }
   if (gradients.finite()) engine.update(update_context(train, gradients.norm, lr_factor));
-  return {.loss = gradients.loss, .grad_norm = gradients.norm, .updated = gradients.finite()};
+  return gradients;
 }
 
 Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part) {
@@ -89,7 +89,7 @@ SoftTargets Learner::soft_targets(std::span<const WindowBatch> micro_batches, co
   return {.q = q_, .weight = static_cast<float>(config.teacher_weight)};
 }
 
-StepResult Learner::make_step(std::int64_t step, double lr_factor, const Heartbeat& heartbeat) {
+Gradients Learner::make_step(std::int64_t step, double lr_factor, const Heartbeat& heartbeat) {
   const std::vector<std::int64_t> starts = batches.starts(step);
   std::vector<WindowBatch> parts = batches.micro_batches(starts);
   std::int64_t tokens = 0;

@@ -21,16 +21,10 @@
 
 namespace chargpt {
 
-struct StepResult {
-  double loss = 0;       ///< mean over all micro-batches, nats per token, before the update
-  double grad_norm = 0;  ///< before clipping
-  bool updated = true;   ///< false if loss or gradient was not finite: nothing was updated
-};
-
-/// Computes the gradients of all ranks and updates the weights, with `lr_factor` times the rates in `train`. If the
-/// input's heartbeat throws, nothing is updated.
-StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
-                     const GradientInput& input, Communicator& ranks);
+/// Computes the gradients of all ranks and, if they are finite(), updates the weights with `lr_factor` times the rates
+/// in `train`. If the input's heartbeat throws, nothing is updated.
+Gradients make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
+                    const GradientInput& input, Communicator& ranks);
 
 /// Sums the gradients in the arena over all ranks, with the same bits on each. Returns loss and gradient norm of the
 /// whole step.
@@ -62,7 +56,7 @@ struct Learner {
   void learn_from(NextSymbols teachers) { teachers_ = std::move(teachers); }
   /// Makes step `step` (0-based) with `lr_factor` times the rates. It depends on weights, moments and these numbers
   /// only. Call follow_averages() afterwards.
-  StepResult make_step(std::int64_t step, double lr_factor, const Heartbeat& heartbeat);
+  Gradients make_step(std::int64_t step, double lr_factor, const Heartbeat& heartbeat);
   void follow_averages() { engine->average(config.ema); }
   /// Loads weights, moments and averages. Returns false if this run keeps averages and the checkpoint has none: they
   /// then start from its trained weights. Errors: data and diverged as read_weights.

@@ -243,11 +243,11 @@ Ending Trainer::run_to_end() {
 StepEvent Trainer::make_step() {
   schedule_.begin_updates();
   const double begun = clock_.now(), summed_before = ranks_.seconds(), rate = schedule_.learning_rate();
-  const StepResult result =
+  const Gradients gradients =
       learner_.make_step(state_.step, schedule_.learning_rate_factor(), emitter_.heartbeat("updating"));
   if (const std::string line = learner_.engine->take_notice(); !line.empty()) emitter_.notice(line);
   stop_agreed_ = on_any(ranks_, stop_ != nullptr && stop_->load());
-  divergence_.check_step(result);
+  divergence_.check_step(gradients);
   learner_.follow_averages();
   ++state_.step;
   const double spent = clock_.now() - begun;
@@ -260,9 +260,9 @@ StepEvent Trainer::make_step() {
       .step = state_.step,
       .max_iters = state_.max_iters,
       .share = schedule_.share(),
-      .loss = result.loss,
+      .loss = gradients.loss,
       .lr = rate,
-      .grad_norm = result.grad_norm,
+      .grad_norm = gradients.norm,
       .tokens_per_second = static_cast<double>(tokens_per_step(settings())) / spent,
       .seconds = state_.seconds,
       .rank_seconds = ranks_.alone() ? std::nullopt : std::optional(ranks_.seconds() - summed_before)};

@@ -52,9 +52,9 @@ void check_agreement(const ModelConfig& config, const std::vector<WindowBatch>& 
                      const SoftTargets& soft = {}) {
   Subject reference(config, "libtorch", train, /*disturbed=*/true), fast(config, "cpu", train, /*disturbed=*/true);
   REQUIRE(fast.engine->name() == "cpu");
-  const StepResult expected = reference.step(3, batches, soft), result = fast.step(3, batches, soft);
+  const Gradients expected = reference.step(3, batches, soft), result = fast.step(3, batches, soft);
   CHECK(result.loss == Approx(expected.loss).epsilon(1e-5));
-  CHECK(result.grad_norm == Approx(expected.grad_norm).epsilon(1e-4));
+  CHECK(result.norm == Approx(expected.norm).epsilon(1e-4));
   const Worst worst = worst_gradient(reference.arena, fast.arena);
   INFO("worst gradient: " << worst.name << ", " << worst.error);
   CHECK(worst.error <= 1e-4);
@@ -211,8 +211,8 @@ TEST_CASE("a loss that is not finite changes nothing") {
     subject.step(0, batches);
     values_of(subject.arena, "transformer.h.0.mlp.c_fc.weight")[0] = std::nanf("");
     const ArenaCopy before(subject.arena);
-    const StepResult result = subject.step(1, batches);
-    CHECK_FALSE(result.updated);
+    const Gradients result = subject.step(1, batches);
+    CHECK_FALSE(result.finite());
     CHECK_FALSE(std::isfinite(result.loss));
     CHECK(before.has_bits_of(subject.arena));
   }
@@ -228,10 +228,10 @@ TEST_CASE("a gradient too large for its norm changes nothing, though the loss is
     std::ranges::fill(values_of(subject.arena, "lm_head.weight"), 0.0F);
     values_of(subject.arena, "lm_head.weight")[0] = 3e38F;
     const ArenaCopy before(subject.arena);
-    const StepResult result = subject.step(0, {some_batch(3, 8)});
+    const Gradients result = subject.step(0, {some_batch(3, 8)});
     CHECK(result.loss == Approx(std::log(test_vocab)));
-    CHECK_FALSE(std::isfinite(result.grad_norm));
-    CHECK_FALSE(result.updated);
+    CHECK_FALSE(std::isfinite(result.norm));
+    CHECK_FALSE(result.finite());
     CHECK(before.has_bits_of(subject.arena));
   }
 }

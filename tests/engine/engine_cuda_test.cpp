@@ -44,9 +44,9 @@ CUDA_CASE(every_variant_has_the_cpus_figures, "every variant has the CPU's loss 
     Subject cpu(variant.config, "cpu"), gpu(variant.config, "cuda");
     const std::vector<WindowBatch> batches{some_batch(3, 8), some_batch(2, 5, 7)};
     CHECK(largest_difference(losses_of(*gpu.engine, batches[0]), losses_of(*cpu.engine, batches[0])) < 1e-4);
-    const StepResult expected = cpu.step(0, batches), result = gpu.step(0, batches);
+    const Gradients expected = cpu.step(0, batches), result = gpu.step(0, batches);
     CHECK(result.loss == Approx(expected.loss).epsilon(1e-4));
-    CHECK(result.grad_norm == Approx(expected.grad_norm).epsilon(1e-3));
+    CHECK(result.norm == Approx(expected.norm).epsilon(1e-3));
     CHECK(worst_weights(cpu.arena, gpu.current()) <
           1e-2);  // AdamW's first update is a sign: noise about zero shows whole
   }
@@ -106,7 +106,7 @@ CUDA_CASE(a_loss_that_is_not_finite_changes_nothing, "on a GPU too NaN changes n
   values_of(gpu.arena, "transformer.h.0.mlp.c_fc.weight")[0] = std::nanf("");
   gpu.engine->take_over();
   const cpu::AlignedFloats before = gpu.current().values.copy();
-  CHECK_FALSE(gpu.step(0, {some_batch(3, 8)}).updated);
+  CHECK_FALSE(gpu.step(0, {some_batch(3, 8)}).finite());
   CHECK(equal(gpu.current().values, before));
   CHECK_FALSE(gpu.arena.is_finite());
 }

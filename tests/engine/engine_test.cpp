@@ -71,7 +71,7 @@ TEST_CASE("bfloat16 rounds the matrix products and keeps the weights") {
   const std::vector<WindowBatch> batches{some_batch(3, 8)};
   const double exact = Subject().step(0, batches).loss;
   Subject rounded({.dtype = Dtype::bfloat16});
-  const StepResult result = rounded.step(0, batches);
+  const Gradients result = rounded.step(0, batches);
   CHECK(result.loss != exact);
   CHECK(result.loss == Approx(exact).epsilon(0.01));   // bfloat16 keeps 8 bits: half a percent
   CHECK(rounded.step(1, batches).loss < result.loss);  // by the updated weights, not by rounded copies of the first

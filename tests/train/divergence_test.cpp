@@ -45,15 +45,9 @@ TEST_CASE("gradient norms are named worst first") {
   put(0, 3, 4);
   put(1, std::nanf(""), 0);
   put(2, 3e30F, 4e30F);  // its square is beyond float
-  const std::vector<GradientNorm> norms = gradient_norms(arena);
-  CHECK(norms[0].name == parameters[1].name);
-  CHECK(std::isnan(norms[0].norm));
-  CHECK(norms[1].name == parameters[2].name);
-  CHECK(norms[1].norm == Approx(5e30));
-  CHECK(norms[2].norm == Approx(5));
   CHECK(diagnosis({12, 99}, arena) ==
         "its windows start at 12, 99 of the train split; largest gradient norms: " + parameters[1].name + " nan, " +
-            parameters[2].name + " 5e+30, " + parameters[0].name + " 5, " + norms[3].name + " 0");
+            parameters[2].name + " 5e+30, " + parameters[0].name + " 5, " + parameters[3].name + " 0");
 }
 
 TEST_CASE("of more than sixteen windows a diagnosis names the first, and says how many there are") {
