@@ -160,7 +160,10 @@ OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::i
   if (found->dtype == "F32") std::ranges::copy(found->bytes, tensor.bytes.begin());
   if (found->dtype == "F16") convert(found->bytes, floats(tensor), from_half);
   if (found->dtype == "BF16") convert(found->bytes, floats(tensor), from_bfloat16);
-  expect_finite(floats(tensor), source(), name);
+  if (const auto bad = std::ranges::find_if(floats(tensor), [](float value) { return !std::isfinite(value); });
+      bad != floats(tensor).end())
+    throw Error(ExitCode::diverged, source(), ": tensor ", name, " contains ", std::isnan(*bad) ? "NaN" : "infinity",
+                ", so the model cannot be used");
   return tensor;
 }
 
