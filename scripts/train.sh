@@ -26,4 +26,4 @@ if [ -z "$names_text" ] && ! get_text && [ -z "$may_name_text" ]; then
   text=(--text=data/sample.txt)
 fi
 # what came before is no part of the training's seconds
-CHARGPT_LAUNCHED=$EPOCHREALTIME exec build/chargpt train "$@" "${text[@]}"
+exec build/chargpt train "$@" "${text[@]}"

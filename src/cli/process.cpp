@@ -2,17 +2,11 @@
 
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -27,19 +21,7 @@ namespace chargpt {
 
 namespace {
 
-/// `clock` now, in seconds; 0 if there is no such clock.
-double seconds_of(clockid_t clock) {
-  struct timespec time {};
-  if (clock_gettime(clock, &time) != 0) return 0;
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-/// Seconds since the launch of this process, from CHARGPT_LAUNCHED; nullopt if absent or not plausible.
-std::optional<double> seconds_since_launch() {
-  const char* const launched = std::getenv("CHARGPT_LAUNCHED");
-  const double age = launched == nullptr ? -1 : seconds_of(CLOCK_REALTIME) - std::strtod(launched, nullptr);
-  return age >= 0 ? std::optional(age) : std::nullopt;
-}
+const double loaded = steady_seconds();  ///< set before main()
 
 std::atomic<bool> stop_requested{false};
 std::atomic<int> first_signal{0};
@@ -90,19 +72,8 @@ bool uses_color(const std::string& flag, int descriptor) {
   return choose_color(flag, std::getenv("NO_COLOR"), repaints(descriptor));
 }
 
-// Field 22 of /proc/self/stat is the start in clock ticks since boot (proc(5)); the fields begin after the name's last
-// ')'.
-double process_start_seconds() {
-  std::ifstream file("/proc/self/stat");
-  std::string stat{std::istreambuf_iterator<char>(file), {}};
-  std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 2, stat.size())));
-  std::string field;
-  for (int number = 3; number <= 22; ++number) fields >> field;
-  const double now = steady_seconds(), since_boot = seconds_of(CLOCK_BOOTTIME), asleep = since_boot - now;
-  if (!fields || since_boot == 0) return 0;
-  const double start = std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK)) - asleep;
-  const auto age = seconds_since_launch();
-  return age ? std::max(start, now - *age) : start;
+double program_start_seconds() {
+  return loaded;
 }
 
 void end_with_parent() {

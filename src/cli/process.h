@@ -22,10 +22,9 @@ std::size_t repainted_columns(int descriptor);
 /// Whether to colour output to the descriptor, from --color, the environment and the terminal; see choose_color().
 bool uses_color(const std::string& flag, int descriptor);
 
-/// Start time of this process in seconds of the steady clock, to a hundredth; 0 if unknown. A script that works before
-/// it becomes this program (exec) sets CHARGPT_LAUNCHED in the environment to the time of the exec, in seconds since
-/// 1970, so that the script's time is not counted.
-double process_start_seconds();
+/// The time when this program was loaded, in seconds of the steady clock. Not the start of the process: a shell that
+/// becomes this program (exec) may have worked for minutes before.
+double program_start_seconds();
 
 /// For a child process (CHARGPT_PARENT is set): requests SIGTERM (finish the step, save) when the parent ends. If it
 /// has already ended, logs an error and raises SIGTERM at once. Ignores a value that is not a process id.

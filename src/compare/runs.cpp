@@ -5,7 +5,6 @@
 #include <list>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <thread>
 
 #include "base/error.h"
@@ -50,9 +49,7 @@ void refuse_another_run(const PlannedRun& run, const Corpus& corpus) {
 
 /// Makes the run's folder and locks it; nullopt if another process holds the lock.
 std::optional<Descriptor> lock_of(const fs::path& run) {
-  std::error_code failed;
-  fs::create_directories(run, failed);
-  if (failed) throw Error(ExitCode::io, "cannot make the folder ", run.string(), ": ", failed.message());
+  make_folder(run);
   try {
     return lock_run(run);
   } catch (const Error& error) {

@@ -20,11 +20,11 @@ std::string page_html(const nlohmann::ordered_json& data);
 /// A page of one text, coloured by loss, light and dark, without scripts; pointing at a character shows its loss.
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols);
 
-/// A matrix to draw as a picture, one square or less for each number.
+/// A matrix that a page draws as a picture.
 struct Matrix {
   std::vector<std::string> rows, columns;  ///< labels; `columns` may be empty
   std::span<const float> values;           ///< (rows, any number of columns)
-  double row_height = 18;                  ///< CSS pixels; for labels at least 18
+  double row_height = 18;                  ///< CSS pixels; at least 18 if rows have labels
 };
 
 struct WalkStep {

@@ -13,7 +13,7 @@ namespace chargpt {
 
 struct Table::Column {
   std::vector<std::string> cells;  ///< the heading, then one of each row
-  bool figures = false;            ///< a cell is a number, and every other one too, or empty
+  bool figures = false;            ///< every entry is a number or empty, and not all are empty
   std::size_t width = 0, least = 0;
 
   std::span<const std::string> entries() const { return std::span(cells).subspan(1); }

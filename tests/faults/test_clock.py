@@ -42,9 +42,3 @@ class ClockTest(FaultTest):
         events = sorted(run.glob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime_ns)
         self.assertEqual(len(events), 4)
         self.assertEqual(events, sorted(events), "TensorBoard reads them by their names")
-
-    def test_a_script_that_began_by_another_clock(self):
-        """scripts/train.sh tells when it began, by the time of day."""
-        for jump in (-YEARS, YEARS):
-            _, elapsed = self.with_jumps(jump, *self.training("run", 2, *SAVES, "--overwrite"), CHARGPT_LAUNCHED=str(time.time()))
-            self.assert_seconds_are_sane(self.folder / "run", elapsed)

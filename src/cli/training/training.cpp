@@ -175,7 +175,7 @@ TrainerOptions trainer_options(const TrainingArguments& arguments) {
           .engine = arguments.engine,
           .threads = arguments.device.threads,
           .stop = &stop_on_signals(arguments.output.quiet || arguments.is_child()),
-          .process_started = process_start_seconds(),
+          .process_started = program_start_seconds(),
           .program_version = program_version()};
 }
 
