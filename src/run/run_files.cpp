@@ -83,6 +83,7 @@ void mark_run(const fs::path& run, const std::string& program_version) {
 }
 
 nlohmann::ordered_json run_fact(const fs::path& run, const std::string& name) {
+  if (run.empty()) return nullptr;  // of a checkpoint outside a run, not of the working folder
   try {
     return facts_of(run).value(name, nlohmann::ordered_json());
   } catch (const Error& error) {

@@ -27,7 +27,7 @@ void refuse_newer_run(const std::filesystem::path& run);
 
 /// Writes the mark with the program's version and the time, unless the run has one. Errors: io.
 void mark_run(const std::filesystem::path& run, const std::string& program_version = "");
-/// A field of run.json; null if it is missing or the file is damaged. Errors: io.
+/// A field of run.json; null if it is missing or the file is damaged, or if `run` is empty (see run_of()). Errors: io.
 nlohmann::ordered_json run_fact(const std::filesystem::path& run, const std::string& name);
 /// Sets a field of run.json; null removes it. Errors: io; data if the file is damaged.
 void keep_run_fact(const std::filesystem::path& run, const std::string& name, const nlohmann::ordered_json& value);

@@ -287,7 +287,7 @@ TEST_CASE_METHOD(SavedRun,
   }
 }
 
-TEST_CASE_METHOD(TestFolder, "figures are those of the one checkpoint whose step they name") {
+TEST_CASE_METHOD(WorkingFolder, "figures are those of the one checkpoint whose step they name") {
   write("run.json", R"({"format": "chargpt run", "version": 1, "figures": {"loss": 1.5, "checkpoint": {"step": 4}}})");
   const auto figures_at = [&](std::int64_t step) {
     Checkpoint checkpoint;
@@ -297,6 +297,10 @@ TEST_CASE_METHOD(TestFolder, "figures are those of the one checkpoint whose step
   };
   CHECK(figures_at(4).value("loss", 0.0) == 1.5);
   CHECK(figures_at(2).is_null());
+  Checkpoint elsewhere;
+  elsewhere.state.step = 4;
+  elsewhere.path = write("copy.safetensors");
+  CHECK(kept_figures(elsewhere).is_null());  // the working folder is a run, and not its own
 }
 
 TEST_CASE_METHOD(SavedRun, "the parent of a link is the system's, not the name before it") {
