@@ -1,8 +1,9 @@
 #include "base/quote.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdio>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -14,8 +15,12 @@ std::string escaped(std::string_view bytes) {
   if (bytes == "\n") return "\\n";
   if (bytes == "\r") return "\\r";
   if (bytes == "\t") return "\\t";
+  constexpr std::string_view digits = "0123456789ABCDEF";
   std::string out;
-  for (const unsigned char byte : bytes) out += fmt::format("\\x{:02X}", byte);
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+  }
   return out;
 }
 
@@ -71,8 +76,17 @@ std::string printable_path(const std::filesystem::path& path) {
   return printable(path.native(), 400);
 }
 
+std::string formatted(const char* form, ...) {
+  std::array<char, 400> text{};
+  std::va_list numbers;
+  va_start(numbers, form);
+  std::vsnprintf(text.data(), text.size(), form, numbers);
+  va_end(numbers);
+  return text.data();
+}
+
 std::string short_number(double number) {
-  return fmt::format("{:g}", number);
+  return formatted("%g", number);
 }
 
 }  // namespace chargpt

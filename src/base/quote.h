@@ -23,6 +23,8 @@ std::string unescaped(std::string_view text, std::string_view what);
 /// Every command in a message is built with it.
 std::string shell_quoted(std::string_view word);
 
+/// Formats as std::printf does, at most 399 bytes.
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* form, ...);
 /// `number` with six significant digits, as `<<` prints it.
 std::string short_number(double number);
 

@@ -1,10 +1,9 @@
 #include "base/utf8.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/quote.h"
 
 namespace chargpt {
 DecodedCharacter decode_character(std::string_view bytes) {
@@ -54,7 +53,7 @@ bool is_control(char32_t code_point) {
 }
 
 std::string describe_byte(std::string_view bytes) {
-  return fmt::format("byte 0x{:02X}", static_cast<unsigned char>(bytes[0]));
+  return formatted("byte 0x%02X", static_cast<unsigned>(static_cast<unsigned char>(bytes[0])));
 }
 
 std::string utf8_of(char32_t code_point) {
@@ -69,7 +68,7 @@ std::string utf8_of(char32_t code_point) {
 }
 
 std::string code_point_name(char32_t code_point) {
-  return fmt::format("U+{:04X}", static_cast<std::uint32_t>(code_point));
+  return formatted("U+%04X", static_cast<unsigned>(code_point));
 }
 
 }  // namespace chargpt

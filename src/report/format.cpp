@@ -1,13 +1,13 @@
 #include "report/format.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numbers>
+
+#include "base/quote.h"
 
 namespace chargpt {
 namespace {
@@ -28,7 +28,7 @@ std::size_t scale_down(double& value, int digits, std::size_t most) {
 std::string format_fixed(double value, int digits) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return fmt::format("{:.{}f}", value, digits);
+  return formatted("%.*f", digits, value);
 }
 
 std::string format_percent(double part, int digits) {
@@ -77,9 +77,9 @@ std::string format_duration(double seconds) {
   constexpr double longest = 1e15;  // fits into the 64-bit count below
   const long long total = std::llround(std::fmin(seconds, longest));
   if (total < 60) return std::to_string(total) + " s";
-  if (total < 3600) return fmt::format("{} min {:02} s", total / 60, total % 60);
+  if (total < 3600) return formatted("%lld min %02lld s", total / 60, total % 60);
   const long long minutes = total / 60;
-  if (total < 86400) return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+  if (total < 86400) return formatted("%lld h %02lld min", minutes / 60, minutes % 60);
   return std::to_string(total / 86400) + " d " + std::to_string(total / 3600 % 24) + " h";
 }
 
@@ -87,8 +87,8 @@ std::string format_clock(double seconds) {
   constexpr double longest = 4 * 86400;
   if (!std::isfinite(seconds) || seconds < 0 || seconds >= longest) return format_duration(seconds);
   const long long total = std::llround(seconds);
-  if (total < 3600) return fmt::format("{}:{:02}", total / 60, total % 60);
-  return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+  if (total < 3600) return formatted("%lld:%02lld", total / 60, total % 60);
+  return formatted("%lld:%02lld:%02lld", total / 3600, total / 60 % 60, total % 60);
 }
 
 std::string format_nats(double nats, bool exact) {
@@ -98,7 +98,7 @@ std::string format_nats(double nats, bool exact) {
 std::string format_loss(double nats, bool exact) {
   if (!std::isfinite(nats)) return format_fixed(nats, 4);
   const double perplexity = std::exp(nats);
-  const std::string shown = perplexity < 1e6 ? format_fixed(perplexity, 2) : fmt::format("{:.3g}", perplexity);
+  const std::string shown = formatted(perplexity < 1e6 ? "%.2f" : "%.3g", perplexity);
   return format_nats(nats, exact) + " (" + format_fixed(nats / std::numbers::ln2, 3) + " bits, ppl " + shown + ")";
 }
 

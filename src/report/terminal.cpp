@@ -1,13 +1,12 @@
 #include "report/terminal.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 #include <cctype>
 #include <sstream>
 #include <utility>
 
 #include "base/characters.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 
 namespace chargpt {
@@ -90,8 +89,8 @@ std::string escape_for_terminal(std::string_view text) {
     if (symbol.valid() && (!is_control(code_point) || code_point == '\n' || code_point == '\t')) {
       out += text.substr(0, symbol.length);
     } else {
-      const auto number = static_cast<std::uint32_t>(code_point);
-      out += symbol.valid() && number >= 0x80 ? fmt::format("\\u{:04x}", number) : fmt::format("\\x{:02x}", number);
+      const char* const form = symbol.valid() && code_point >= 0x80 ? "\\u%04x" : "\\x%02x";
+      out += formatted(form, static_cast<unsigned>(code_point));
     }
     text.remove_prefix(symbol.length);
   }

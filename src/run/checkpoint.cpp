@@ -1,7 +1,6 @@
 #include "run/checkpoint.h"
 
-#include <spdlog/fmt/fmt.h>
-
+#include <cinttypes>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -124,7 +123,7 @@ Config without_folders(Config config) {
 }
 
 std::string checkpoint_name(std::int64_t step) {
-  return fmt::format("step-{:08}", step);
+  return formatted("step-%08" PRId64, step);
 }
 
 std::optional<std::int64_t> step_of(std::string_view name, std::string_view extension) {

@@ -1,10 +1,10 @@
 #include "run/safetensors.h"
 
-#include <spdlog/fmt/fmt.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <bit>
+#include <cinttypes>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -107,7 +107,7 @@ std::vector<std::pair<std::string, std::string>> sums_of(std::string start, std:
     all = crc32_of(tensor.bytes, all);
     if (is_read) read = all;
   }
-  return {{sum_of_read, fmt::format("{:08x}", read)}, {sum_of_all, fmt::format("{:08x}", all)}};
+  return {{sum_of_read, formatted("%08" PRIx32, read)}, {sum_of_all, formatted("%08" PRIx32, all)}};
 }
 
 /// The tensors must fill the data without gap or overlap, and each must be as long as its shape says.

@@ -1,8 +1,7 @@
 #include "run/strict_json.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -91,7 +90,7 @@ nlohmann::ordered_json json_real(double value) {
 }
 
 std::string json_hex(std::uint64_t value) {
-  return fmt::format("{:016x}", value);
+  return formatted("%016" PRIx64, value);
 }
 
 }  // namespace chargpt

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "evaluate/compression.h"
+#include "evaluate/ngram.h"
 #include "tinyshakespeare.h"
 
 namespace chargpt {

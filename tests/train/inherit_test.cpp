@@ -17,7 +17,7 @@ Checkpoint finished_run(const ResolvedConfig& config, const std::filesystem::pat
 }
 
 Floats saved(const Tensors& file, const std::string& name) {
-  const TensorView* view = file.find(name);
+  const TensorView* view = find_tensor(file, name);
   REQUIRE(view);
   Floats values(view->bytes.size() / sizeof(float));
   std::memcpy(values.data(), view->bytes.data(), view->bytes.size());

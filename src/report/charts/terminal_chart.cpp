@@ -1,7 +1,5 @@
 #include "report/charts/terminal_chart.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -55,7 +53,7 @@ class Drawing {
       : rows_(std::max<std::size_t>(canvas.rows, 6) - 3), labels_(rows_ + 1) {  // title, axis, its numbers
     find_ranges(chart);
     for (const double tick : round_ticks(y_, std::max<std::size_t>(2, rows_ / 3)))
-      labels_[down(tick) / 4] = fmt::format("{:.6g}", tick);
+      labels_[down(tick) / 4] = formatted("%.6g", tick);
     for (const std::string& label : labels_) margin_ = std::max(margin_, label.size() + 2);
     columns_ = std::max<std::size_t>(canvas.columns, 40) - margin_;
     cells_.resize((rows_ + 1) * columns_);

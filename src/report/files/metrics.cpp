@@ -1,8 +1,7 @@
 #include "report/files/metrics.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
+#include <cinttypes>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -158,7 +157,7 @@ void SampleFileWriter::on(const SampleEvent& event) {
   if (!is_at(run_, folder_)) return;  // the folder was replaced: the next save ends the run
   try {
     make_folder(run_ / "samples");
-    write_file_atomically(run_ / "samples" / fmt::format("step-{:08}.txt", event.step), event.text);
+    write_file_atomically(run_ / "samples" / formatted("step-%08" PRId64 ".txt", event.step), event.text);
   } catch (const Error& failure) {
     if (!complain_ || failure.code() != ExitCode::io) throw;
     complain_(failure.what());
