@@ -29,7 +29,6 @@ class MpiCommunicator : public Communicator {
 
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
-  double seconds() const override { return seconds_; }
 
   /// Each rank sums one part, in rank order, and sends it to all. MPI_Allreduce would not guarantee the order of
   /// additions.
@@ -113,7 +112,7 @@ class MpiCommunicator : public Communicator {
     for (int polls = 1;; ++polls) {
       int done = 0;
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      if (done != 0) break;
+      if (done != 0) return;
       if (polls % 64 == 0) look_for_failures();
       const double waited = steady_seconds() - begun;
       if (waited > at_once && waiting_.stuck && waiting_.stop != nullptr && waiting_.stop->load()) {
@@ -123,7 +122,6 @@ class MpiCommunicator : public Communicator {
       if (waited > waiting_.seconds) throw late();
       polls < eager ? static_cast<void>(::sched_yield()) : static_cast<void>(::usleep(100));
     }
-    seconds_ += steady_seconds() - begun;
   }
 
   Error late() const {
@@ -148,7 +146,6 @@ class MpiCommunicator : public Communicator {
   WaitingOptions waiting_;
   MPI_Comm work_ = MPI_COMM_NULL, failures_ = MPI_COMM_NULL;
   int rank_ = 0, ranks_ = 1;
-  double seconds_ = 0;
   std::vector<float> parts_;
 };
 

@@ -40,8 +40,6 @@ struct StepEvent {
   double share = 0;                      ///< finished fraction of the run, 0 to 1
   double loss = 0, lr = 0, grad_norm = 0, tokens_per_second = 0;
   double seconds = 0;  ///< since process start, summed over resumed processes
-  /// Seconds of this step spent on summing with other ranks and waiting for them; nullopt with one rank.
-  std::optional<double> rank_seconds = {};
 };
 
 struct EvalEvent {

@@ -34,8 +34,6 @@ class Communicator {
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> own) = 0;
   /// Replaces `bytes` by those of rank 0; the size must be equal on all ranks.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
-  /// Seconds spent in these calls, including waiting.
-  virtual double seconds() const = 0;
 
   /// Reports an exception on this rank, which makes no further call. On rank 0 it ends the whole job with exit code
   /// `code`; on another rank it tells rank 0 to do so. Returns only if that does not happen within seconds.
@@ -65,7 +63,6 @@ class OneProcess : public Communicator {
     return {{own.begin(), own.end()}};
   }
   void broadcast(std::span<std::byte>) override {}
-  double seconds() const override { return 0; }
   void fail(int, const std::string&) override {}
   void finish() override {}
 };

@@ -242,7 +242,7 @@ Ending Trainer::run_to_end() {
 
 StepEvent Trainer::make_step() {
   schedule_.begin_updates();
-  const double begun = clock_.now(), summed_before = ranks_.seconds(), rate = schedule_.learning_rate();
+  const double begun = clock_.now(), rate = schedule_.learning_rate();
   const Gradients gradients =
       learner_.make_step(state_.step, schedule_.learning_rate_factor(), emitter_.heartbeat("updating"));
   if (const std::string line = learner_.engine->take_notice(); !line.empty()) emitter_.notice(line);
@@ -256,16 +256,14 @@ StepEvent Trainer::make_step() {
   state_.val_loss = state_.averaged_val_loss = infinite;  // this step is not evaluated
   schedule_.follow_update(spent);
   schedule_.look();
-  const StepEvent event{
-      .step = state_.step,
-      .max_iters = state_.max_iters,
-      .share = schedule_.share(),
-      .loss = gradients.loss,
-      .lr = rate,
-      .grad_norm = gradients.norm,
-      .tokens_per_second = static_cast<double>(tokens_per_step(settings())) / spent,
-      .seconds = state_.seconds,
-      .rank_seconds = ranks_.alone() ? std::nullopt : std::optional(ranks_.seconds() - summed_before)};
+  const StepEvent event{.step = state_.step,
+                        .max_iters = state_.max_iters,
+                        .share = schedule_.share(),
+                        .loss = gradients.loss,
+                        .lr = rate,
+                        .grad_norm = gradients.norm,
+                        .tokens_per_second = static_cast<double>(tokens_per_step(settings())) / spent,
+                        .seconds = state_.seconds};
   emitter_.emit(event);
   return event;
 }

@@ -114,10 +114,10 @@ void MetricsWriter::on(const PlanEvent& event) {
 
 void MetricsWriter::on(const StepEvent& event) {
   if (event.step != 1 && event.step % log_interval_ != 0 && event.share < 1) return;
-  Row row = {{"kind", "train"},      {"step", event.step},           {"loss", event.loss},
-             {"lr", event.lr},       {"grad_norm", event.grad_norm}, {"tokens_per_second", event.tokens_per_second},
-             {"share", event.share}, {"seconds", event.seconds}};
-  if (event.rank_seconds) row["rank_seconds"] = *event.rank_seconds;
+  const Row row = {
+      {"kind", "train"},      {"step", event.step},           {"loss", event.loss},
+      {"lr", event.lr},       {"grad_norm", event.grad_norm}, {"tokens_per_second", event.tokens_per_second},
+      {"share", event.share}, {"seconds", event.seconds}};
   file_.write(line(row));
 }
 
