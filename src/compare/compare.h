@@ -27,9 +27,9 @@ std::vector<PlannedRun> planned_runs(const std::vector<Variant>& variants, std::
 /// numbers of steps.
 void check_jobs(const std::vector<Variant>& variants, std::int64_t jobs);
 
-/// Loads the text of all configs. Throws Error usage if texts, units or splits differ or a model does not fit the text;
-/// other errors as load_corpus().
-Corpus common_text(const std::vector<Variant>& variants, const Heartbeat& heartbeat);
+/// Loads the text of all configs: from the path in the config, else from a run in `out` that kept it. Throws Error
+/// usage if texts, units or splits differ or a model does not fit the text; other errors as load_corpus().
+Corpus common_text(const std::vector<Variant>& variants, const std::filesystem::path& out, const Heartbeat& heartbeat);
 
 /// Throws Error usage unless every config evaluates on the whole validation split, which --target needs.
 void check_target(const std::vector<Variant>& variants, const Corpus& corpus);

@@ -19,7 +19,7 @@ struct Configs : TestFolder {
     return made;
   }
   Failure refusal(const Variant& second) const {
-    return error_of([&] { common_text({variant("a"), second}, {}); });
+    return error_of([&] { common_text({variant("a"), second}, path() / "out", {}); });
   }
 };
 

@@ -115,7 +115,7 @@ void check_test_split(const Arguments& arguments, const Corpus& corpus) {
 
 /// Loads the common text, and logs notes about it.
 Corpus text_of(const Arguments& arguments, const std::vector<Variant>& variants) {
-  Corpus corpus = common_text(variants, reading_line());
+  Corpus corpus = common_text(variants, arguments.out, reading_line());
   check_test_split(arguments, corpus);
   if (arguments.target > 0) check_target(variants, corpus);
   log_notices(corpus);
