@@ -23,6 +23,21 @@ std::size_t scale_down(double& value, int digits, std::size_t most) {
   return divisions;
 }
 
+/// Nesting depth of brackets outside strings.
+int depth_of(std::string_view text) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\') ++i;
+    if (in_string) continue;
+    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return deepest;
+}
+
 }  // namespace
 
 std::string format_fixed(double value, int digits) {
@@ -112,15 +127,8 @@ nlohmann::ordered_json value_at(const nlohmann::ordered_json& json, const std::s
 }
 
 nlohmann::ordered_json foreign_json(std::string_view text) {
-  struct TooDeep {};
-  const auto check_depth = [](int depth, Json::parse_event_t, const Json&) {
-    return depth <= 16 ? true : throw TooDeep();  // at once: each level of "[[[[…" takes memory
-  };
-  try {
-    return Json::parse(text, check_depth, /*allow_exceptions=*/false);
-  } catch (const TooDeep&) {
-    return Json::value_t::discarded;
-  }
+  if (depth_of(text) > 16) return Json::value_t::discarded;
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
 }  // namespace chargpt

@@ -1,6 +1,8 @@
 // Figures as people read them.
 #include "report/format.h"
 
+#include <nlohmann/json.hpp>
+
 #include "test.h"
 
 using namespace chargpt;
@@ -53,4 +55,13 @@ TEST_CASE("figures that are not finite have names") {
   CHECK(format_fixed(1.25, 1) == "1.2");
   CHECK(format_fixed(-infinity, 3) == "-inf");
   CHECK(format_fixed(std::numeric_limits<double>::max(), 0).size() == 309);
+}
+
+TEST_CASE("foreign JSON may nest 16 levels; brackets in strings do not count") {
+  const auto nested = [](std::size_t levels) {
+    return std::string(levels, '[') + "\"[{\\\"[\"" + std::string(levels, ']');
+  };
+  CHECK_FALSE(foreign_json(nested(16)).is_discarded());
+  CHECK(foreign_json(nested(17)).is_discarded());
+  CHECK(foreign_json("{\"a\":").is_discarded());
 }

@@ -56,12 +56,12 @@ Report run_eval(const ScoringArguments& arguments) {
   note_text(arguments, prepared);
   const double begun = steady_seconds();
   Figures figures = figures_as_trained(prepared);
+  add_predictor(figures, prepared);
+  const double seconds = steady_seconds() - begun;
   if (figures.block_size > 64)
     figures.loss_windows_64 = split_loss(prepared.runs.trained(), prepared.scored.tokens, 64, 0,
                                          work_line("scoring the text in windows of 64"))
                                   .mean;
-  add_predictor(figures, prepared);
-  const double seconds = steady_seconds() - begun;
   if (const Corpus* trained_on = prepared.trained_on())
     figures.baselines = compute_baselines(*trained_on, prepared.scored.tokens, figures.block_size,
                                           prepared.scored.stride, work_line("measuring baselines"));

@@ -127,7 +127,7 @@ Report report_of_checkpoint(const Arguments& arguments) {
       arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);
   const RunState& state = checkpoint.state;
   Report report(Json{{"kind", "checkpoint"}, {"path", checkpoint.path.string()}, {"val_loss", state.val_loss}});
-  report.json.update(outcome_json(checkpoint));
+  report.json.update(outcome_json(checkpoint, ending_of(run_of(arguments.path))));
   report.json.update({{"vocab_size", checkpoint.vocabulary.size()},
                       {"program", state.program_version},
                       {"libtorch", state.libtorch_version},

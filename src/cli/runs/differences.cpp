@@ -29,7 +29,7 @@ namespace {
 Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
   const fs::path run = run_of(path);
   Json json = {{"run", run.string()}};
-  json.update(outcome_json(checkpoint, run.empty() ? "unknown" : ending_of(run)));
+  json.update(outcome_json(checkpoint, ending_of(run)));
   return json;
 }
 
@@ -65,6 +65,7 @@ std::string shown_figure(const std::string& name, const Json& value, bool exact)
 }
 
 std::string ending_of(const fs::path& run) {
+  if (run.empty()) return "unknown";
   return is_locked(run) ? "running" : std::string(enum_name(ending_in_metrics(run)));
 }
 

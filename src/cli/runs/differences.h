@@ -21,7 +21,7 @@ std::string ending_of(const std::filesystem::path& run);
 
 /// The results of a run, with the keys of metrics.jsonl, and its text. `ended`: its ending_of(); if that is "unknown",
 /// the checkpoint's. "best_step" is null if no step was evaluated, as in an imported run.
-Json outcome_json(const Checkpoint& checkpoint, const std::string& ended = "unknown");
+Json outcome_json(const Checkpoint& checkpoint, const std::string& ended);
 
 /// The facts of outcome_json() that identify the held-out part: compare losses only if they are the same.
 inline constexpr std::array held_out_facts{"text", "text_crc64", "val_fraction", "test_fraction", "max_val_tokens"};

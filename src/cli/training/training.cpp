@@ -144,12 +144,12 @@ std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::file
       .verbose = output.verbose};
   const auto progress = std::make_shared<ProgressPrinter>(options, write_progress);
   const auto complain = [progress](const std::string& line) { progress->on(NoticeEvent{line}); };
-  write_file_atomically(run / "config.json", json_text(to_json(trainer.config())));
   trainer.add_listener(progress);
   trainer.add_listener(std::make_shared<MetricsWriter>(run / "metrics.jsonl", resume_step, log_interval, complain));
   trainer.add_listener(
       std::make_shared<TensorBoardWriter>(run, resume_step, log_interval, TensorBoardWriter::Clock(), complain));
   trainer.add_listener(std::make_shared<SampleFileWriter>(run, complain));
+  write_file_atomically(run / "config.json", json_text(to_json(trainer.config())));
   return progress;
 }
 
