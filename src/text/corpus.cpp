@@ -73,7 +73,7 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, const Data
   CorpusParts parts{.vocabulary = known ? *known : vocabulary_of(texts, marks, data), .listing = std::move(listing)};
   const Vocabulary& vocabulary = parts.vocabulary;
   parts.notices = parts.listing.notices;
-  const std::string unknown = unknown_characters(texts, marks, vocabulary, policy);
+  const std::string unknown = unknown_characters(texts, marks, data, vocabulary, policy);
   const bool replace = policy == UnknownPolicy::replace;
   encode(arranged, has_documents(data) ? vocabulary.document() : -1, replace ? vocabulary.replacement() : -1, heartbeat,
          parts);

@@ -21,6 +21,9 @@ inline bool holds_out(const DataConfig& data) {
 bool has_documents(const DataConfig& data);
 /// What separates two documents in a text: "\n", "\n\n", data.separator, or "" between files.
 std::string between_documents(const DataConfig& data);
+/// The non-empty documents of one file, in order; the whole file if nothing divides it. A line excludes its line end, a
+/// paragraph the blank lines around it.
+std::vector<std::string_view> documents_of(std::string_view file, const DataConfig& data);
 
 struct Document {
   std::string_view text;
@@ -36,11 +39,10 @@ struct ArrangedDocuments {
   bool separator_missing = false;  ///< data.separator does not occur in the text
 };
 
-/// Sorts the documents of all files (a whole file if nothing divides it; empty ones are left out) by key, unless none
-/// is held out: the order depends on the seed and the documents, not on their order in the text, and equal documents
-/// become neighbours. The last data.test_fraction of the ids are for the test, the data.val_fraction before them for
-/// validation. Each split is rounded to whole documents and never separates equal ones. Sets `code_points[c]` to 1 for
-/// each character c.
+/// Sorts the documents of all files by key, unless none is held out: the order depends on the seed and the documents,
+/// not on their order in the text, and equal documents become neighbours. The last data.test_fraction of the ids are
+/// for the test, the data.val_fraction before them for validation. Each split is rounded to whole documents and never
+/// separates equal ones. Sets `code_points[c]` to 1 for each character c.
 ArrangedDocuments arrange_documents(std::span<const std::string_view> files, const DataConfig& data, Units units,
                                     std::vector<char>& code_points);
 

@@ -81,19 +81,24 @@ std::vector<char32_t> marked_characters(std::span<const TextBytes> texts, const 
   return characters;
 }
 
-std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks,
+std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks, const DataConfig& data,
                                const Vocabulary& vocabulary, std::optional<UnknownPolicy> policy) {
-  const auto is_unknown = [&](char32_t character) { return marks[character] != 0 && vocabulary.id_of(character) < 0; };
+  const auto is_unknown = [&](char32_t character) { return vocabulary.id_of(character) < 0; };
   if (vocabulary.units() == Units::bytes || std::ranges::none_of(marked(marks), is_unknown)) return "";
   const bool strict = !policy || policy == UnknownPolicy::error;
   UnknownCharacters unknown(vocabulary);
   for (const TextBytes& text : texts) {
+    const char* end = text.bytes.data();  // of the previous document
     std::int64_t position = 0;
-    decode_utf8(text.bytes, [&](char32_t character) {
-      if (is_unknown(character))
-        unknown.note(character, strict || texts.size() == 1 ? position : UnknownCharacters::no_place);
-      ++position;
-    });
+    for (const std::string_view document : documents_of(text.bytes, data)) {
+      position += static_cast<std::int64_t>(count_characters({end, document.data()}));
+      decode_utf8(document, [&](char32_t character) {
+        if (is_unknown(character))
+          unknown.note(character, strict || texts.size() == 1 ? position : UnknownCharacters::no_place);
+        ++position;
+      });
+      end = document.data() + document.size();
+    }
     if (strict && !unknown.empty())
       throw Error(ExitCode::data,
                   unknown.message(text.name, policy ? "leave them out, or --unknown skip"

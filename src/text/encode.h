@@ -28,9 +28,9 @@ std::int64_t mark_characters(const TextBytes& text, CharacterMarks& marks);
 std::vector<char32_t> marked_characters(std::span<const TextBytes> texts, const CharacterMarks& marks,
                                         std::int64_t most);
 
-/// Error data if a text has marked characters that the vocabulary lacks, naming the first such text. With the policy
-/// skip or replace, returns a notice about them instead; "" if there are none.
-std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks,
+/// Error data if a text has characters that the vocabulary lacks, naming the first such text. With the policy skip or
+/// replace, returns a notice about them instead; "" if there are none.
+std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks, const DataConfig& data,
                                const Vocabulary& vocabulary, std::optional<UnknownPolicy> policy);
 
 /// Encodes all documents with the narrowest ids (1, 2 or 4 bytes) of parts.vocabulary, and sets parts.tokens, its owner

@@ -89,8 +89,8 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
 std::string config_named(const Arguments& arguments) {
   if (!arguments.preset.empty()) return arguments.preset;
   if (arguments.init_from.empty()) return default_preset;
-  const std::filesystem::path config = run_of(arguments.init_from) / "config.json";
-  return is_file(config) ? config.string() : default_preset;
+  const std::filesystem::path run = run_of(arguments.init_from);  // empty for a checkpoint outside a run
+  return !run.empty() && is_file(run / "config.json") ? (run / "config.json").string() : default_preset;
 }
 
 void train(const Arguments& arguments, ProcessGroup& group) {
