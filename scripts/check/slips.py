@@ -64,7 +64,7 @@ def noticed_by(folder, module):
     """The first quick test that fails; None if all pass."""
     related = RELATED.get(module, f"^{module}$")
     for selection in (["-R", related], ["-E", related]):
-        done = run(folder, "ctest", "--test-dir", "build", "-L", "quick", "--timeout", "600", "--stop-on-failure", "--no-tests=ignore", *selection)
+        done = run(folder, "ctest", "--test-dir", "build", "-j2", "-L", "quick", "--timeout", "600", "--stop-on-failure", "--no-tests=ignore", *selection)
         if done.returncode != 0:
             return re.search(r"\d+ - (\S+) \(", done.stdout)[1]
     return None
