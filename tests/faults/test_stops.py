@@ -8,7 +8,8 @@ import signal
 import subprocess
 import termios
 
-from harness import FaultTest, checkpoints
+from harness import FaultTest, checkpoints, metrics
+from program import TEXT
 
 
 class StopTest(FaultTest):
@@ -58,3 +59,13 @@ class StopTest(FaultTest):
         self.wait_for(lambda: self.last_step("run") > before)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=60), 128 + signal.SIGTERM)
+
+    def test_a_signal_while_the_closing_figures_are_computed(self):
+        self.write("long.txt", TEXT * 60)
+        process = FaultTest.started(self, "train", "ladder/bigram", "--run", "run", "--text", "long.txt", "--max_iters", "1")
+        self.wait_for(lambda: (self.folder / "run" / "metrics.jsonl").is_file() and metrics(self.folder / "run", "end"), process)
+        process.send_signal(signal.SIGINT)
+        err = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 128 + signal.SIGINT, err)
+        self.assertIn("chargpt eval run", err)
+        self.assertEqual(self.last_step("run"), 1)
