@@ -186,7 +186,7 @@ class PageFileTest(ProgramTest):
     def test_samples_and_steps_of_a_long_run_are_evenly_spaced_up_to_the_last(self):
         shutil.rmtree(self.folder / "run/samples")
         for step in range(1, 61):
-            self.write(f"run/samples/step-{step:08d}.txt", f"after {step}")
+            self.write(f"run/samples/step-{step:08d}.txt", f"after {step}".ljust(2000))
         self.write("run/samples/notes.txt", "mine")
         (self.folder / "run/samples/step-00000060.txt").unlink()
         (self.folder / "run/samples/step-00000060.txt").symlink_to("notes.txt")
@@ -195,7 +195,7 @@ class PageFileTest(ProgramTest):
                 metrics.write(json.dumps({"kind": "train", "step": step, "loss": 1}) + "\n")
         self.assertIn("; left out", self.succeed("page", "run").err)
         run = data_of(self.folder / "run/page.html")["runs"][0]
-        self.assertEqual(run["samples"], [{"step": step, "text": f"after {step}"} for step in range(2, 60, 2)])
+        self.assertEqual(run["samples"], [{"step": step, "text": f"after {step}".ljust(2000)} for step in range(2, 60, 2)])
         self.assertEqual((len(run["steps"]), run["steps"][-1][:3]), (1000, [2000, None, 1]))
         self.write("run/metrics.jsonl", "".join(json.dumps({"kind": "train", "step": step, "loss": 1}) + "\n" for step in range(1, 5001)))
         steps = self.page_of("run")["runs"][0]["steps"]
