@@ -62,10 +62,10 @@ void keep_what_pairs(std::vector<Group>& groups, std::vector<std::string>& remar
   const std::ptrdiff_t fewest = std::ssize(*std::ranges::min_element(groups, {}, &Group::size));
   std::vector<std::string> left_out;
   for (Group& group : groups) {
-    const auto others = common.empty() ? std::ranges::subrange(group.begin() + fewest, group.end())
-                                       : std::ranges::stable_partition(group, is_common);
-    for (const TrainedRun& run : others) left_out.push_back(run.name);
-    group.erase(others.begin(), others.end());
+    const auto others =
+        common.empty() ? group.begin() + fewest : std::stable_partition(group.begin(), group.end(), is_common);
+    for (auto run = others; run != group.end(); ++run) left_out.push_back(run->name);
+    group.erase(others, group.end());
   }
   if (!left_out.empty())
     remarks.push_back("left out, because not every config has a run with the same seed: " + joined(left_out, ", "));

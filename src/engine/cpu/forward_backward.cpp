@@ -1,7 +1,6 @@
 #include "engine/cpu/forward_backward.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace chargpt::cpu {
 
@@ -165,9 +164,9 @@ void ForwardBackward::backward() {
   const long ld = row_stride(plan_.n_embd);
   linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), dx_, ld, false);
   if (plan_.final_norm) norm_backward(plan_.ln_f, x_last_, ln_f_stats_);
-  for (const BlockPass& block : std::views::reverse(blocks_)) {
-    mlp_block_backward(block);
-    attention_block_backward(block);
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    mlp_block_backward(*block);
+    attention_block_backward(*block);
   }
   embed_backward();
   has_gradients_ = true;
