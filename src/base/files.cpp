@@ -332,7 +332,11 @@ std::vector<std::string> names_of_paths(std::vector<std::string> paths) {
 }
 
 bool is_unfinished_file(std::string_view name) {
-  return name.starts_with(".chargpt-") && name.ends_with(".partial");
+  constexpr std::string_view prefix = ".chargpt-", end = ".partial";
+  if (!name.starts_with(prefix) || !name.ends_with(end) || name.size() < prefix.size() + end.size()) return false;
+  name = name.substr(prefix.size(), name.size() - prefix.size() - end.size());
+  const std::size_t dash = name.find('-');
+  return dash != std::string_view::npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
 }
 
 std::optional<FileKind> kind_of_file(std::string_view first_bytes) {

@@ -102,6 +102,11 @@ std::vector<std::string> entries_of(const fs::path& path);
 /// Makes a folder. Returns false if it exists already. Errors: io.
 bool make_folder(const fs::path& path);
 
+/// Whether `text` is one or more decimal digits.
+inline bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// "; did you mean texts/book.txt?": suggests the entry of the same folder with the nearest name (see nearest_name).
 /// Returns "" if no name is near or the folder cannot be read.
 std::string nearest_entry(const fs::path& missing);
@@ -119,8 +124,8 @@ std::string name_of_path(const fs::path& path);
 /// The name of each path; the folders are private.
 std::vector<std::string> names_of_paths(std::vector<std::string> paths);
 
-/// Whether this is a name as write_file_atomically gives to temporary files (".chargpt-*.partial"), which a killed
-/// process leaves behind.
+/// Whether this is the name of a temporary file of write_file_atomically (".chargpt-PROCESS-NUMBER.partial"), which a
+/// killed process leaves behind.
 bool is_unfinished_file(std::string_view name);
 
 struct FileKind {

@@ -28,6 +28,10 @@ TEST_CASE_METHOD(TestFolder, "a path is called by its last name, behind a link b
 
 TEST_CASE("names of unfinished files, and names that only look like them") {
   CHECK(is_unfinished_file(".chargpt-4711-0.partial"));
-  for (const char* name : {"mine.partial", ".chargpt-1-2.part", "chargpt-1-2.partial", ".partial", ".lock", ""})
+  for (const char* name :
+       {"config.json", "mine.partial", ".chargpt-.partial", ".chargpt-1-.partial", ".chargpt-a-1.partial",
+        ".chargpt-1-2-3.partial", ".chargpt-1-2.part", "chargpt-1-2.partial", ".lock", ""}) {
+    CAPTURE(name);
     CHECK_FALSE(is_unfinished_file(name));
+  }
 }
