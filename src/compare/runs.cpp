@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <thread>
