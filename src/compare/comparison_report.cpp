@@ -62,11 +62,6 @@ Json seed_json(const SeedRun& run, bool has_target) {
   return json;
 }
 
-/// Number of tenths of the text in which the second config of a difference has the lower loss.
-int tenths_above_zero(const MeanEstimate& difference) {
-  return static_cast<int>(std::ranges::count_if(difference.tenths, [](double tenth) { return tenth > 0; }));
-}
-
 /// Adds the number of seeds that reached the target, and the mean of their steps and seconds: null unless all did, as
 /// the mean of some would be too low.
 void add_target(Json& json, std::span<const SeedRun> seeds) {
@@ -342,8 +337,7 @@ std::string verdict(const Comparison& comparison) {
         "{}, by {} ({}), but max_seconds did not give both equal conditions (below), so neither is called "
         "ahead",
         lower, by, test);
-  return fmt::format("{} is ahead of {} by {} ({}), in {} of {} tenths of the text", name, other, by, test,
-                     tenths_above_zero(difference), difference.tenths.size());
+  return fmt::format("{} is ahead of {} by {} ({})", name, other, by, test);
 }
 
 namespace {

@@ -18,8 +18,8 @@ using NamedDifference = std::pair<std::string, MeanEstimate>;
 /// Names of the differences, of several seeds, whose p is above `level`: "a, b".
 std::string undecided_text(const std::vector<NamedDifference>& differences, double level);
 
-/// Compares the two best configs: "a is ahead of b by 0.0123 (p = 0.002, level 0.04), in 9 of 10 tenths of the text",
-/// or why neither is ahead. Empty if fewer than two configs are ranked.
+/// Compares the two best configs: "a is ahead of b by 0.0123 (p = 0.002, level 0.04)", or why neither is ahead. Empty
+/// if fewer than two configs are ranked.
 std::string verdict(const Comparison& comparison);
 
 /// The table of `compare ladder`, shown instead of the ranks (ladder.h).

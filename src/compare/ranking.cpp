@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -106,11 +105,8 @@ std::vector<LevelMean> effect_of(const LossesByLevel& losses, std::int64_t pairs
   for (const auto& [level, of_seeds] : losses) effect.push_back({level, mean_of_seeds(of_seeds).mean});
   std::ranges::sort(effect, {}, &LevelMean::mean);
   const std::vector<double>& best = losses.at(effect.front().level);
-  for (std::size_t i = 1; i < effect.size(); ++i) {
-    std::vector<double> difference = losses.at(effect[i].level);
-    for (std::size_t k = 0; k < best.size(); ++k) difference[k] -= best[k];
-    effect[i].versus_best = mean_of_seeds(difference, pairs);
-  }
+  for (std::size_t i = 1; i < effect.size(); ++i)
+    effect[i].versus_best = paired_difference(losses.at(effect[i].level), best, pairs);
   return effect;
 }
 
@@ -140,9 +136,9 @@ ConfigRuns config_runs(const std::string& name, const Config& config, std::int64
           .by_clock = config.train.max_seconds > 0};
 }
 
-std::vector<std::vector<float>> losses_of(const ConfigRuns& runs) {
-  std::vector<std::vector<float>> losses;
-  for (const SeedRun& run : runs.seeds) losses.push_back(run.losses);
+std::vector<double> losses_of(const ConfigRuns& runs) {
+  std::vector<double> losses;
+  for (const SeedRun& run : runs.seeds) losses.push_back(run.loss);
   return losses;
 }
 
@@ -150,14 +146,10 @@ bool can_be_ranked(const ConfigRuns& runs) {
   return !runs.leaks && std::isfinite(runs.mean.mean);
 }
 
-Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text) {
+Comparison rank_configs(std::vector<ConfigRuns> configs) {
   Comparison comparison{.results = std::move(configs)};
   std::vector<ConfigRuns>& results = comparison.results;
-  for (ConfigRuns& runs : results) {
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    const bool failed = std::ranges::any_of(runs.seeds, &SeedRun::failed);
-    runs.mean = failed ? MeanEstimate{.mean = none} : mean_over_seeds(losses_of(runs));
-  }
+  for (ConfigRuns& runs : results) runs.mean = mean_of_seeds(losses_of(runs));
   const auto end_of_ranked = std::stable_partition(results.begin(), results.end(), can_be_ranked);
   std::stable_sort(results.begin(), end_of_ranked,
                    [](const ConfigRuns& a, const ConfigRuns& b) { return a.mean.mean < b.mean.mean; });
@@ -166,10 +158,8 @@ Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text) 
   for (auto result = results.begin(); result != end_of_ranked; ++result) {
     result->rank = result - results.begin() + 1;
     if (result->rank > 1)
-      result->versus_best = paired_difference(losses_of(*result), losses_of(results[0]), comparison.pairs, text);
+      result->versus_best = paired_difference(losses_of(*result), losses_of(results[0]), comparison.pairs);
   }
-  for (const ConfigRuns& result : results)
-    for (const SeedRun& run : result.seeds) comparison.tokens = std::max(comparison.tokens, std::ssize(run.losses));
   comparison.effects = main_effects(results);
   return comparison;
 }

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/token_view.h"
 #include "config/load.h"
 #include "evaluate/paired.h"
 #include "report/events.h"
@@ -25,7 +24,7 @@ struct ReachedTarget {
 /// One config trained with one seed, scored on a whole split.
 struct SeedRun {
   std::int64_t seed = 0;
-  double loss = std::numeric_limits<double>::quiet_NaN();  ///< nats per token
+  double loss = std::numeric_limits<double>::quiet_NaN();  ///< nats per token; NaN if it failed
   double seconds = 0;
   double tokens_per_second = 0;  ///< in steps, without start-up, evaluations and saves
   std::int64_t step = 0;         ///< of the weights scored
@@ -36,8 +35,7 @@ struct SeedRun {
   std::int64_t jobs = 1;     ///< runs trained at once; above 1 their times are not comparable
   std::string caution = {};  ///< why its loss may be too low
   std::filesystem::path run = {};
-  std::string failure = {};        ///< why the run has no loss; empty if it has one
-  std::vector<float> losses = {};  ///< of every token, in the order of the text
+  std::string failure = {};  ///< why the run has no loss; empty if it has one
   std::optional<ReachedTarget> reached = {};
 
   bool failed() const { return !failure.empty(); }
@@ -64,8 +62,8 @@ ConfigRuns config_runs(const std::string& name, const Config& config, std::int64
 
 /// False if the config leaks or one of its seeds failed.
 bool can_be_ranked(const ConfigRuns& runs);
-/// The losses of all tokens, for each seed.
-std::vector<std::vector<float>> losses_of(const ConfigRuns& runs);
+/// The loss of each seed.
+std::vector<double> losses_of(const ConfigRuns& runs);
 
 /// A value of a varied option, with the mean loss over all configs that have it.
 struct LevelMean {
@@ -78,7 +76,7 @@ struct Comparison {
   std::vector<ConfigRuns> results = {};              ///< by rank, then those without a rank in the given order
   std::vector<std::vector<LevelMean>> effects = {};  ///< by varied option, best level first; empty if only one varies
   std::string split = "val";
-  std::int64_t tokens = 0;              ///< scored by each run
+  std::int64_t tokens = 0;              ///< scored by each run; 0: unknown
   std::int64_t train_tokens = 0;        ///< 0: unknown
   std::int64_t pairs = 0;               ///< of ranked configs
   std::int64_t look = 1;                ///< tests so far, this one included, each with more seeds; 0: unknown
@@ -90,9 +88,8 @@ struct Comparison {
 };
 
 /// Ranks the configs. All must have the same seeds in the same order and losses of the same tokens. The best one is
-/// chosen by the same losses, so each comparison with it is corrected for all pairs (see evaluate/paired.h). `text`:
-/// the split, so that tenths contain whole documents.
-Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text = {});
+/// chosen by the same losses, so each comparison with it is corrected for all pairs (see evaluate/paired.h).
+Comparison rank_configs(std::vector<ConfigRuns> configs);
 
 /// Reads the first evaluation at or below the target from the run's metrics.jsonl. Throws Error usage if evaluations
 /// are estimates, data if lines are malformed.

@@ -37,7 +37,7 @@ TrainedRun score_run(const std::string& name, const fs::path& place, const Corpu
   const Config& config = scored.config.config;
   const InferenceModel model(scored, scored.averaged.empty() ? Weights::trained : Weights::averaged);
   NetworkPredictor network(model, thread_count(options.threads));
-  SplitLoss loss =
+  const SplitLoss loss =
       split_loss(network, options.test ? corpus.test() : corpus.val(), config.model.block_size, 0, options.heartbeat);
   if (!std::isfinite(loss.mean))
     throw Error(ExitCode::diverged, scored.path.string(), " has no finite loss: its weights have diverged");
@@ -53,8 +53,7 @@ TrainedRun score_run(const std::string& name, const fs::path& place, const Corpu
                               .ended = last.ended,
                               .jobs = jobs_of(run),
                               .caution = run.empty() ? "" : kept_caution(run),
-                              .run = run.empty() ? place : run,
-                              .losses = std::move(loss.losses)}};
+                              .run = run.empty() ? place : run}};
   if (!options.test && last.best_step >= 0 && last.exact)
     std::tie(trained.seed.lowest_loss, trained.seed.lowest_step) = std::tie(last.best_val_loss, last.best_step);
   return trained;

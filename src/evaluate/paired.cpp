@@ -8,22 +8,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "evaluate/split_loss.h"
 
 namespace chargpt {
 namespace {
-
-/// The mean loss of each seed (K).
-std::vector<double> means_of(std::span<const std::vector<float>> losses) {
-  std::vector<double> means;
-  for (const std::vector<float>& seed : losses) {
-    if (seed.empty() || seed.size() != losses.front().size())
-      throw Error(ExitCode::internal, "losses of ", losses.front().size(), " and of ", seed.size(),
-                  " tokens cannot be compared");
-    means.push_back(mean_loss(seed));
-  }
-  return means;
-}
 
 std::optional<double> deviation_of(std::span<const double> means, double mean) {
   if (means.size() < 2) return std::nullopt;
@@ -77,25 +64,11 @@ MeanEstimate mean_of_seeds(std::span<const double> means, std::int64_t compariso
   return result;
 }
 
-MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons) {
-  return mean_of_seeds(means_of(losses), comparisons);
-}
-
-MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
-                               std::int64_t comparisons, const TokenView& text) {
+MeanEstimate paired_difference(std::span<const double> a, std::span<const double> b, std::int64_t comparisons) {
   if (a.size() != b.size()) throw Error(ExitCode::internal, a.size(), " and ", b.size(), " seeds cannot be paired");
-  std::vector<double> differences = means_of(a), tenths;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    const std::vector<double> own = tenths_of(a[k], text), other = tenths_of(b[k], text);
-    if (a[k].size() != b[k].size())
-      throw Error(ExitCode::internal, "losses of ", a[k].size(), " and of ", b[k].size(), " tokens cannot be paired");
-    differences[k] -= mean_loss(b[k]);
-    tenths.resize(own.size());
-    for (std::size_t i = 0; i < own.size(); ++i) tenths[i] += (own[i] - other[i]) / static_cast<double>(a.size());
-  }
-  MeanEstimate result = mean_of_seeds(differences, comparisons);
-  result.tenths = std::move(tenths);
-  return result;
+  std::vector<double> differences(a.begin(), a.end());
+  for (std::size_t k = 0; k < b.size(); ++k) differences[k] -= b[k];
+  return mean_of_seeds(differences, comparisons);
 }
 
 double level_of_look(std::int64_t number) {

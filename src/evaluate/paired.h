@@ -2,8 +2,7 @@
 //
 // The loss of a trained model varies with its training seed. The means of K seeds on one text are K independent
 // numbers: Student's t with K - 1 degrees of freedom. One seed does not show how seeds vary, so it gives no interval.
-// The result holds only for this text; score other texts separately. The tenths show how the difference varies along
-// the text.
+// The result holds only for this text; score other texts separately.
 //
 // With m configs, any of m (m - 1) / 2 pairs may be compared, and the best config is chosen by the same losses. So the
 // 5 % level is divided by the number of pairs (Bonferroni). Each pair has its own variance, because configs may vary
@@ -14,8 +13,6 @@
 #include <optional>
 #include <span>
 #include <vector>
-
-#include "base/token_view.h"
 
 namespace chargpt {
 
@@ -29,21 +26,15 @@ struct MeanEstimate {
   std::optional<double> deviation = {};  ///< standard deviation of the seeds' means
   std::optional<Interval> ci95 = {};     ///< for the mean over other seeds on this text
   std::optional<double> p = {};          ///< two-sided, for the hypothesis that this mean is 0
-  std::vector<double> tenths = {};       ///< only of a paired difference: its means over tenths_of() the text
 };
 
-/// means[k]: mean loss, or difference of two, of seed k. `comparisons`: see below. Throws Error internal if empty.
+/// means[k]: mean loss, or difference of two, of seed k. `comparisons`: number of pairs of configs that interval and p
+/// are corrected for. Throws Error internal if empty.
 MeanEstimate mean_of_seeds(std::span<const double> means, std::int64_t comparisons = 1);
 
-/// losses[k]: per-token losses of seed k on the same text, all of equal length. `comparisons`: number of pairs of
-/// configs that interval and p are corrected for. Throws Error internal if `losses` is empty or lengths differ.
-MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons = 1);
-
-/// Mean of a - b over seeds: negative if `a` is better. a[k] and b[k] have the same seed and score the same tokens in
-/// the same order; block sizes may differ. `text`: the scored text, whose second token has losses[0], so that tenths
-/// contain whole documents. Throws Error internal if `a` is empty or sizes differ.
-MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
-                               std::int64_t comparisons = 1, const TokenView& text = {});
+/// Mean of a - b over seeds: negative if `a` is better. a[k] and b[k] are mean losses of the same seed on the same
+/// tokens; block sizes may differ. Throws Error internal if `a` is empty or sizes differ.
+MeanEstimate paired_difference(std::span<const double> a, std::span<const double> b, std::int64_t comparisons = 1);
 
 // Repeated looks with more seeds. Each look spends a part of the 5 % of false positives: 4 %, then 0.5, 0.25, … Source:
 // alpha spending, Lan & DeMets (1983), Biometrika 70; the parts add up to 5 %, which limits the total rate for any

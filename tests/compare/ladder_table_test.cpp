@@ -1,6 +1,7 @@
 // The teaching ladder: which presets it has, what a step is, and that its table fits a terminal of 80 columns.
 #include "compare/ladder.h"
 
+#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -11,22 +12,20 @@
 namespace chargpt {
 namespace {
 
-ConfigRuns runs_of(const std::string& config, const std::vector<std::vector<float>>& losses, bool leaks = false) {
+ConfigRuns runs_of(const std::string& config, const std::vector<double>& losses, bool leaks = false) {
   ConfigRuns runs{.config = config, .params = 5, .block_size = 8, .leaks = leaks};
-  for (const std::vector<float>& seed : losses) {
-    SeedRun run{.seed = std::ssize(runs.seeds)};
-    if (seed.empty()) run.failure = "training diverged";
-    run.losses = seed;
+  for (const double loss : losses) {
+    SeedRun run{.seed = std::ssize(runs.seeds), .loss = loss};
+    if (std::isnan(loss)) run.failure = "training diverged";
     runs.seeds.push_back(run);
   }
   return runs;
 }
 
 Comparison four_rungs() {
-  return rank_configs({runs_of("ladder/attention", {{1.0F, 1.0F}, {1.5F, 1.5F}}),
-                       runs_of("ladder/average", {{0.5F, 0.5F}, {0.5F, 0.5F}}, /*leaks=*/true),
-                       runs_of("ladder/bigram", {{2.0F, 2.0F}, {2.5F, 2.5F}}), runs_of("ladder/masked", {{}, {}}),
-                       runs_of("ladder/transformer", {{0.4F, 0.4F}, {1.8F, 1.8F}})});
+  return rank_configs({runs_of("ladder/attention", {1.0, 1.5}), runs_of("ladder/average", {0.5, 0.5}, /*leaks=*/true),
+                       runs_of("ladder/bigram", {2.0, 2.5}), runs_of("ladder/masked", {std::nan(""), std::nan("")}),
+                       runs_of("ladder/transformer", {0.4, 1.8})});
 }
 
 }  // namespace
@@ -52,8 +51,7 @@ TEST_CASE("a step is the loss minus that of the rung below, but for rungs that l
   CHECK(rungs[3]["config"] == "ladder/attention");
   CHECK(rungs[3]["versus_below"]["difference"] == Approx(-1));
   CHECK(rungs[4]["versus_below"]["difference"] == Approx(-0.15));
-  const auto by_hand = paired_difference(std::vector<std::vector<float>>{{0.4F, 0.4F}, {1.8F, 1.8F}},
-                                         std::vector<std::vector<float>>{{1.0F, 1.0F}, {1.5F, 1.5F}}, 2);
+  const auto by_hand = paired_difference(std::vector{0.4, 1.8}, std::vector{1.0, 1.5}, 2);
   CHECK(rungs[4]["versus_below"]["ci95"][0] == by_hand.ci95->low);  // of two steps: three rungs have a loss to rank
 }
 

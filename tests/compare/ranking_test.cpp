@@ -6,15 +6,16 @@
 namespace chargpt {
 namespace {
 
-/// Losses `base` and a little more or less in turn, a different little for each seed.
-ConfigRuns config_of(const std::string& name, std::vector<float> bases) {
+ConfigRuns config_of(const std::string& name, const std::vector<double>& losses) {
   ConfigRuns runs{.config = name, .params = 1234, .block_size = 8};
-  for (const float base : bases) {
-    SeedRun run{
-        .seed = 1337 + std::ssize(runs.seeds), .seconds = 2, .tokens_per_second = 5000, .step = 100, .steps = 100};
+  for (const double loss : losses) {
+    SeedRun run{.seed = 1337 + std::ssize(runs.seeds),
+                .loss = loss,
+                .seconds = 2,
+                .tokens_per_second = 5000,
+                .step = 100,
+                .steps = 100};
     run.run = "out/" + name + "-seed" + std::to_string(run.seed);
-    for (int i = 0; i < 20'000; ++i) run.losses.push_back(base + (i % 2 == 0 ? 0.5f : -0.5f));
-    run.loss = base;
     runs.seeds.push_back(run);
   }
   return runs;
@@ -38,7 +39,7 @@ std::string ranks(const Comparison& comparison, std::size_t columns = 0) {
 
 TEST_CASE("the lowest mean is ranked first and the others are measured against it") {
   const Comparison comparison =
-      rank_configs({config_of("worse", {2.0f, 2.25f, 2.5f}), config_of("better", {1.5f, 1.75f, 2.0f})});
+      rank_configs({config_of("worse", {2.0, 2.25, 2.5}), config_of("better", {1.5, 1.75, 2.0})});
   CHECK(names(comparison) == std::vector<std::string>{"better", "worse"});
   const ConfigRuns& best = comparison.results[0];
   CHECK(best.rank == 1);
@@ -47,17 +48,16 @@ TEST_CASE("the lowest mean is ranked first and the others are measured against i
   CHECK(*best.mean.deviation == Approx(0.25));
   const ConfigRuns& second = comparison.results[1];
   CHECK(second.rank == 2);
-  CHECK(second.versus_best->mean == Approx(0.5));  // the same in every seed and everywhere in the text
+  CHECK(second.versus_best->mean == Approx(0.5));  // the same in every seed
   CHECK(second.versus_best->ci95->low == Approx(0.5));
   CHECK(*second.versus_best->p == Approx(0).margin(1e-9));
-  CHECK(comparison.tokens == 20'000);
   CHECK(comparison.pairs == 1);
 }
 
 TEST_CASE("a leaking model is listed after the others without a rank, whatever its loss") {
-  ConfigRuns leaking = config_of("leaking", {0.5f, 0.5f});
+  ConfigRuns leaking = config_of("leaking", {0.5, 0.5});
   leaking.leaks = true;
-  const Comparison comparison = rank_configs({leaking, config_of("honest", {2.0f, 2.0f})});
+  const Comparison comparison = rank_configs({leaking, config_of("honest", {2.0, 2.0})});
   CHECK(names(comparison) == std::vector<std::string>{"honest", "leaking"});
   CHECK(comparison.results[0].rank == 1);
   CHECK(comparison.results[1].rank == 0);
@@ -67,10 +67,10 @@ TEST_CASE("a leaking model is listed after the others without a rank, whatever i
 }
 
 TEST_CASE("a config with a run that diverged is listed without figures it does not have") {
-  ConfigRuns failed = config_of("failed", {1.0f, 1.0f});
+  ConfigRuns failed = config_of("failed", {1.0, 1.0});
   failed.seeds[1].failure = "training diverged: step 7 has loss nan";
-  failed.seeds[1].losses.clear();
-  const Comparison comparison = rank_configs({failed, config_of("sound", {2.0f, 2.0f})});
+  failed.seeds[1].loss = std::nan("");
+  const Comparison comparison = rank_configs({failed, config_of("sound", {2.0, 2.0})});
   CHECK(names(comparison) == std::vector<std::string>{"sound", "failed"});
   CHECK(comparison.results[1].rank == 0);
   CHECK(any_has(remarks(comparison), "failed with seed 1338: training diverged: step 7 has loss nan"));
@@ -82,9 +82,9 @@ TEST_CASE("a config with a run that diverged is listed without figures it does n
 }
 
 TEST_CASE("times of runs that shared the machine are marked in table, JSON and remarks") {
-  ConfigRuns shared = config_of("shared", {1.0f, 1.5f});
+  ConfigRuns shared = config_of("shared", {1.0, 1.5});
   shared.seeds[1].jobs = 3;
-  const Comparison comparison = rank_configs({shared, config_of("alone", {2.0f, 2.0f})});
+  const Comparison comparison = rank_configs({shared, config_of("alone", {2.0, 2.0})});
   const Json json = report_of(comparison).json;
   CHECK(json["results"][0]["seeds"][1]["jobs"] == 3);
   CHECK_FALSE(json["results"][0]["seeds"][0].contains("jobs"));
@@ -96,7 +96,7 @@ TEST_CASE("times of runs that shared the machine are marked in table, JSON and r
 }
 
 TEST_CASE("one seed has no interval, and its table no columns for one") {
-  const Comparison one = rank_configs({config_of("a", {1.0f}), config_of("b", {2.0f})});
+  const Comparison one = rank_configs({config_of("a", {1.0}), config_of("b", {2.0})});
   CHECK_FALSE(any_has(remarks(one), "interval"));
   for (const std::size_t columns : {0, 80}) {
     const std::string table = ranks(one, columns);
@@ -115,27 +115,26 @@ std::string verdict_of(std::vector<ConfigRuns> configs, std::int64_t look = 1) {
 }
 
 TEST_CASE("the verdict says who is ahead, at which level, or that it may be chance") {
-  CHECK(verdict_of({config_of("a", {1.0f})}).empty());
-  CHECK(verdict_of({config_of("quick rate=1e-3", {1.0f}), config_of("quick rate=3e-3", {1.5f})}) ==
+  CHECK(verdict_of({config_of("a", {1.0})}).empty());
+  CHECK(verdict_of({config_of("quick rate=1e-3", {1.0}), config_of("quick rate=3e-3", {1.5})}) ==
         "rate=1e-3 has a lower loss than rate=3e-3, by 0.5000; one seed cannot rule out chance: train several "
         "of each (--seeds)");
   CHECK(
-      verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.2f, 0.9f, 1.01f})}) ==
+      verdict_of({config_of("a", {1.0, 1.0, 1.0}), config_of("b", {1.2, 0.9, 1.01})}) ==
       "a has a lower loss than b in 2 of 3 seeds, by 0.0367, which may be chance (p = 0.7163, level 0.04); more seeds "
       "(--seeds) are tested at p ≤ 0.005");
-  CHECK(verdict_of({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.5f, 1.51f, 1.52f})}) ==
-        "a is ahead of b by 0.5100 (p = 0.0001, level 0.04), in 10 of 10 tenths of the text");
-  CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.0f, 1.0f})}) ==
+  CHECK(verdict_of({config_of("a", {1.0, 1.0, 1.0}), config_of("b", {1.5, 1.51, 1.52})}) ==
+        "a is ahead of b by 0.5100 (p = 0.0001, level 0.04)");
+  CHECK(verdict_of({config_of("a", {1.0, 1.0}), config_of("b", {1.0, 1.0})}) == "a and b are equal (within 0.0001)");
+  CHECK(verdict_of({config_of("a", {1.0, 1.0}), config_of("b", {1.00003, 1.00003})}) ==
         "a and b are equal (within 0.0001)");
-  CHECK(verdict_of({config_of("a", {1.0f, 1.0f}), config_of("b", {1.00003f, 1.00003f})}) ==
-        "a and b are equal (within 0.0001)");
-  ConfigRuns leaking = config_of("leaking", {0.5f});
+  ConfigRuns leaking = config_of("leaking", {0.5});
   leaking.leaks = true;
-  CHECK(verdict_of({leaking, config_of("honest", {2.0f})}).empty());
+  CHECK(verdict_of({leaking, config_of("honest", {2.0})}).empty());
 }
 
 TEST_CASE("a later look needs a lower p, and a comparison whose looks are unknown says so") {
-  const std::vector<ConfigRuns> configs{config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.1f, 1.12f, 1.13f})};
+  const std::vector<ConfigRuns> configs{config_of("a", {1.0, 1.0, 1.0}), config_of("b", {1.1, 1.12, 1.13})};
   CHECK_THAT(verdict_of(configs, 1), Catch::Contains("is ahead of b by 0.1167 (p = 0.0057, level 0.04)"));
   CHECK_THAT(verdict_of(configs, 2), Catch::Contains("may be chance (p = 0.0057, level 0.005)"));
   Comparison comparison = rank_configs(configs);
@@ -148,13 +147,13 @@ TEST_CASE("a later look needs a lower p, and a comparison whose looks are unknow
 }
 
 TEST_CASE("from five seeds on the verdict says how many more would decide") {
-  const std::vector<float> a(5, 1.0f), b{1.02f, 0.99f, 1.01f, 1.03f, 0.98f};
+  const std::vector<double> a(5, 1.0), b{1.02, 0.99, 1.01, 1.03, 0.98};
   CHECK_THAT(verdict_of({config_of("a", a), config_of("b", b)}),
              Catch::Contains("about 94 further seeds would decide (at p ≤ 0.005), or 54 fresh ones"));
 }
 
 TEST_CASE("a clock that was disturbed withholds the verdict") {
-  ConfigRuns a = config_of("a", {1.0f, 1.0f, 1.0f}), b = config_of("b", {1.5f, 1.51f, 1.52f});
+  ConfigRuns a = config_of("a", {1.0, 1.0, 1.0}), b = config_of("b", {1.5, 1.51, 1.52});
   a.by_clock = b.by_clock = true;
   for (std::size_t k : {1, 2}) b.seeds[k].tokens_per_second = 5400;
   CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));  // within 10 %
@@ -177,14 +176,14 @@ TEST_CASE("a clock that was disturbed withholds the verdict") {
 }
 
 TEST_CASE("main effects are means over the other options, paired by seeds") {
-  const auto variant = [](const char* head, const char* rate, std::vector<float> bases) {
-    ConfigRuns runs = config_of(std::string("q ") + head + " " + rate, std::move(bases));
+  const auto variant = [](const char* head, const char* rate, const std::vector<double>& losses) {
+    ConfigRuns runs = config_of(std::string("q ") + head + " " + rate, losses);
     runs.levels = {head, rate};
     return runs;
   };
-  const Comparison comparison = rank_configs(
-      {variant("h=1", "r=1", {2.0f, 2.1f}), variant("h=1", "r=2", {1.0f, 1.3f}), variant("h=1", "r=3", {3.0f, 3.1f}),
-       variant("h=2", "r=1", {1.9f, 2.0f}), variant("h=2", "r=2", {0.9f, 1.2f}), variant("h=2", "r=3", {2.9f, 3.0f})});
+  const Comparison comparison = rank_configs({variant("h=1", "r=1", {2.0, 2.1}), variant("h=1", "r=2", {1.0, 1.3}),
+                                              variant("h=1", "r=3", {3.0, 3.1}), variant("h=2", "r=1", {1.9, 2.0}),
+                                              variant("h=2", "r=2", {0.9, 1.2}), variant("h=2", "r=3", {2.9, 3.0})});
   REQUIRE(comparison.effects.size() == 2);
   const std::vector<LevelMean>& head = comparison.effects[0];
   CHECK(head[0].level == "h=2");
@@ -203,15 +202,15 @@ TEST_CASE("of three configs each difference is held to a third of the 5 %") {
   const auto p_among = [](std::vector<ConfigRuns> configs) {
     return *rank_configs(std::move(configs)).results[1].versus_best->p;
   };
-  const ConfigRuns a = config_of("a", {1.0f, 1.0f, 1.0f}), b = config_of("b", {1.1f, 1.125f, 1.15f}),
-                   far = config_of("far", {3.0f, 3.0f, 3.0f});
+  const ConfigRuns a = config_of("a", {1.0, 1.0, 1.0}), b = config_of("b", {1.1, 1.125, 1.15}),
+                   far = config_of("far", {3.0, 3.0, 3.0});
   CHECK(p_among({a, b, far}) == Approx(3 * p_among({a, b})).epsilon(1e-6));
   CHECK(any_has(remarks(rank_configs({a, b, far})), "corrected for 3 pairs of configs"));
   CHECK(any_has(remarks(rank_configs({a, b})), "corrected for 1 pair of configs"));
 }
 
 TEST_CASE("a run is said to have overfitted, to have lost patience, or to be scored before its end") {
-  ConfigRuns runs = config_of("a", {1.0f, 1.0f, 1.0f});
+  ConfigRuns runs = config_of("a", {1.0, 1.0, 1.0});
   for (SeedRun& run : runs.seeds) run.lowest_loss = 0.99;
   runs.seeds[0].lowest_loss = 0.9;
   runs.seeds[0].lowest_step = 60;
@@ -229,8 +228,8 @@ TEST_CASE("a run is said to have overfitted, to have lost patience, or to be sco
 }
 
 TEST_CASE("unequal training is a remark, a column and a figure; a failed seed counts in no mean") {
-  ConfigRuns fast = config_of("fast", {1.0f, 1.1f}), slow = config_of("slow", {2.0f, 2.1f}),
-             failed = config_of("failed", {3.0f, 3.1f});
+  ConfigRuns fast = config_of("fast", {1.0, 1.1}), slow = config_of("slow", {2.0, 2.1}),
+             failed = config_of("failed", {3.0, 3.1});
   for (ConfigRuns* runs : {&fast, &slow, &failed}) runs->tokens_per_step = 10;
   for (SeedRun& run : fast.seeds) run.steps = 1200;
   slow.seeds[0].steps = 950;
@@ -256,7 +255,7 @@ TEST_CASE("unequal training is a remark, a column and a figure; a failed seed co
 }
 
 TEST_CASE("the JSON has the promised shape, best first") {
-  const Json json = report_of(rank_configs({config_of("b", {2.0f, 2.0f}), config_of("a", {1.0f, 1.0f})})).json;
+  const Json json = report_of(rank_configs({config_of("b", {2.0, 2.0}), config_of("a", {1.0, 1.0})})).json;
   const Json& first = json["results"][0];
   CHECK(first["config"] == "a");
   CHECK(first["params"] == 1234);
@@ -269,7 +268,7 @@ TEST_CASE("the JSON has the promised shape, best first") {
   CHECK(versus["difference"] == 1.0);
   CHECK(versus["ci95"][0] == 1.0);
   CHECK(versus.contains("p"));
-  CHECK(json["verdict"] == "a is ahead of b by 1.0000 (p < 0.0001, level 0.04), in 10 of 10 tenths of the text");
+  CHECK(json["verdict"] == "a is ahead of b by 1.0000 (p < 0.0001, level 0.04)");
   CHECK(json["level"] == 0.04);
 }
 

@@ -24,32 +24,28 @@ class Normal {
   RandomStream random_;
 };
 
-Losses normal_losses(Normal& normal, int count) {
-  Losses losses(static_cast<std::size_t>(count));
-  for (float& loss : losses) loss = static_cast<float>(normal());
-  return losses;
-}
+using Means = std::vector<double>;  // the mean loss of each seed
 
-/// Losses of `configs` that are equal over `seeds`: what a seed has in common, and each
-/// config's own spread, which grows from 1 to `widest`. One loss a run: the text is the same for all.
-std::vector<std::vector<Losses>> equal_configs(Normal& normal, int configs, int seeds, double widest) {
-  std::vector<std::vector<Losses>> all(static_cast<std::size_t>(configs));
+/// Means of `configs` that are equal over `seeds`: what a seed has in common, and each
+/// config's own spread, which grows from 1 to `widest`.
+std::vector<Means> equal_configs(Normal& normal, int configs, int seeds, double widest) {
+  std::vector<Means> all(static_cast<std::size_t>(configs));
   for (int seed = 0; seed < seeds; ++seed) {
     const double common = 0.5 * normal();
     for (int i = 0; i < configs; ++i) {
       const double spread = std::pow(widest, static_cast<double>(i) / std::max(1, configs - 1));
-      all[static_cast<std::size_t>(i)].push_back({static_cast<float>(common + spread * normal())});
+      all[static_cast<std::size_t>(i)].push_back(common + spread * normal());
     }
   }
   return all;
 }
 
 /// Whether any config is called better than another, as rank_configs() would: the best against each.
-bool any_claim(const std::vector<std::vector<Losses>>& configs) {
-  const auto best = std::ranges::min_element(
-      configs, {}, [](const std::vector<Losses>& config) { return mean_over_seeds(config).mean; });
+bool any_claim(const std::vector<Means>& configs) {
+  const auto best =
+      std::ranges::min_element(configs, {}, [](const Means& config) { return mean_of_seeds(config).mean; });
   const auto m = std::ssize(configs);
-  return std::ranges::any_of(configs, [&](const std::vector<Losses>& other) {
+  return std::ranges::any_of(configs, [&](const Means& other) {
     return &other != &*best && paired_difference(other, *best, m * (m - 1) / 2).ci95->low > 0;
   });
 }
@@ -123,7 +119,7 @@ TEST_CASE("tenths hold whole documents, and a document that fills several is one
 }
 
 TEST_CASE("one seed says nothing of other seeds") {
-  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{{1, 2, 3, 6}});
+  const MeanEstimate estimate = mean_of_seeds(Means{3});
   CHECK(estimate.mean == 3);
   CHECK_FALSE(estimate.deviation);
   CHECK_FALSE(estimate.ci95);
@@ -131,7 +127,7 @@ TEST_CASE("one seed says nothing of other seeds") {
 }
 
 TEST_CASE("the interval is Student's over seeds") {
-  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{Losses(100, 1), Losses(100, 3)});
+  const MeanEstimate estimate = mean_of_seeds(Means{1, 3});
   CHECK(estimate.mean == Approx(2));
   CHECK(*estimate.deviation == Approx(std::sqrt(2)));
   CHECK(estimate.ci95->low == Approx(2 - 12.706204736));  // standard error 1, one degree of freedom
@@ -142,52 +138,39 @@ TEST_CASE("the interval is Student's over seeds") {
 TEST_CASE("p is the probability at which the interval just reaches 0, for all pairs together") {
   for (const std::int64_t pairs : {1, 3}) {
     Normal normal(4);
-    std::vector<Losses> losses;
-    for (int seed = 0; seed < 3; ++seed) losses.push_back(normal_losses(normal, 20'000));
-    const double low = mean_over_seeds(losses, pairs).ci95->low;
-    for (Losses& row : losses)
-      for (float& loss : row) loss -= static_cast<float>(low);
-    CHECK(*mean_over_seeds(losses, pairs).p == Approx(0.05).epsilon(1e-3));
+    Means means{normal(), normal(), normal()};
+    const double low = mean_of_seeds(means, pairs).ci95->low;
+    for (double& mean : means) mean -= low;
+    CHECK(*mean_of_seeds(means, pairs).p == Approx(0.05).epsilon(1e-3));
   }
 }
 
 TEST_CASE("p for all pairs together is 1 at most") {
-  const std::vector<Losses> losses = {Losses(100, 1), Losses(100, -0.5f)};  // mean 0.25, standard error 0.75
-  CHECK(*mean_over_seeds(losses).p == Approx(1 - 2 / std::numbers::pi * std::atan(1.0 / 3)));  // 0.795
-  CHECK(*mean_over_seeds(losses, 3).p == 1);
+  const Means means = {1, -0.5};  // mean 0.25, standard error 0.75
+  CHECK(*mean_of_seeds(means).p == Approx(1 - 2 / std::numbers::pi * std::atan(1.0 / 3)));  // 0.795
+  CHECK(*mean_of_seeds(means, 3).p == 1);
 }
 
-TEST_CASE("a difference is paired: what seeds have in common cancels, and its tenths say where it holds") {
+TEST_CASE("a difference is paired: what seeds have in common cancels") {
   Normal normal(5);
-  std::vector<Losses> a, b;
+  Means a, b;
   for (int seed = 0; seed < 3; ++seed) {
-    Losses losses = normal_losses(normal, 20'000);
-    a.push_back(losses);
-    for (std::size_t i = 0; i < losses.size(); ++i)
-      losses[i] += (i < 2'000 ? -0.25f : 0.25f) + 0.001f * static_cast<float>(normal());
-    b.push_back(losses);
+    a.push_back(normal());
+    b.push_back(a.back() + 0.2 + 1e-4 * normal());
   }
   const auto width = [](const MeanEstimate& estimate) { return estimate.ci95->high - estimate.ci95->low; };
   const MeanEstimate difference = paired_difference(a, b);
   CHECK(difference.mean == Approx(-0.2).margin(0.001));
   CHECK(width(difference) < 0.002);
-  CHECK(width(mean_over_seeds(a)) > 0.01);
+  CHECK(width(mean_of_seeds(a)) > 0.01);
   CHECK(*difference.p < 1e-4);
-  CHECK(difference.tenths[0] == Approx(0.25).margin(0.001));
-  CHECK(difference.tenths[1] == Approx(-0.25).margin(0.001));
   const MeanEstimate reversed = paired_difference(b, a);
   CHECK(reversed.mean == Approx(-difference.mean));
   CHECK(*reversed.p == Approx(*difference.p));
 }
 
-TEST_CASE("tenths of a difference hold whole documents, of both") {
-  const std::vector<std::uint8_t> ids = {0, 1, 1, 0, 1, 0};  // 0 is between documents
-  const std::vector<Losses> a = {Losses{0, 1, 2, 3, 4}}, b = {Losses{1, 1, 1, 3, 3}};
-  CHECK(paired_difference(a, b, 1, view_of(ids, 0)).tenths == std::vector<double>{0, 0.5});  // 1 - 1, 3.5 - 3
-}
-
 TEST_CASE("a run compared with itself differs by nothing") {
-  const std::vector<Losses> a(2, Losses(20'000, 1.5f));
+  const Means a(2, 1.5);
   const MeanEstimate difference = paired_difference(a, a);
   CHECK(difference.mean == 0);
   CHECK(*difference.p == 1);
@@ -238,16 +221,12 @@ TEST_CASE("seeds to decide are those with which the same mean and deviation woul
 }
 
 TEST_CASE("losses that do not pair are refused") {
-  const std::vector<Losses> one = {Losses(30, 1)}, two = {Losses(30, 1), Losses(30, 1)}, longer = {Losses(31, 1)};
-  CHECK_THROWS_AS(paired_difference(one, two), Error);
-  CHECK_THROWS_AS(paired_difference(one, longer), Error);
-  CHECK_THROWS_AS(mean_over_seeds({}), Error);
-  CHECK_THROWS_AS(mean_over_seeds(std::vector<Losses>{{}}), Error);
+  CHECK_THROWS_AS(paired_difference(Means{1}, Means{1, 1}), Error);
+  CHECK_THROWS_AS(mean_of_seeds({}), Error);
 }
 
 TEST_CASE("nothing is claimed of losses that are not numbers") {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{Losses(20'000, 1), Losses(20'000, nan)});
+  const MeanEstimate estimate = mean_of_seeds(Means{1, std::nan("")});
   CHECK_FALSE(estimate.ci95);
   CHECK_FALSE(estimate.p);
 }

@@ -306,7 +306,8 @@ class Collector {
 /// Ranks the scored runs, and adds remarks.
 Comparison ranked(const Arguments& arguments, std::vector<ConfigRuns> runs, const Corpus& corpus) {
   const TokenView scored = arguments.test() ? corpus.test() : corpus.val();
-  Comparison comparison = rank_configs(std::move(runs), scored);
+  Comparison comparison = rank_configs(std::move(runs));
+  comparison.tokens = scored.size() - 1;
   comparison.split = arguments.split;
   comparison.train_tokens = corpus.train().size();
   comparison.notes.push_back(
