@@ -27,11 +27,6 @@ std::optional<double> mean_over(std::span<const SeedRun> seeds, Figure figure) {
   return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json interval_json(const std::optional<Interval>& ci95) {
   return ci95 ? Json{ci95->low, ci95->high} : Json();
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -29,6 +30,11 @@ Cell as_is(std::string place);
 Cell fixed(std::string place, int digits);
 /// Shows a fraction as "12.3 %".
 Cell percent(std::string place, int digits = 1);
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
 
 struct Column {
   std::string heading;

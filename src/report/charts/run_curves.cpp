@@ -49,8 +49,7 @@ void RunCurves::add(const Row& row) {
                         .exact = is("exact"),
                         .best_val_loss = number("best_val_loss")});
   } else if (kind == "end") {
-    const Row ended = row.value("ended", Row());
-    if (ended.is_string()) end.ended = enum_value<Ending>(ended.get<std::string>()).value_or(Ending::unknown);
+    end.ended = ending_in(row);
     end.step = status.step = step;
     end.max_iters = max_iters;
     status.seconds = number("seconds");

@@ -4,37 +4,18 @@
 #include <cinttypes>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <string_view>
+#include <sstream>
 #include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "report/format.h"
+#include "report/report.h"
 
 namespace chargpt {
 namespace {
 
 using Row = nlohmann::ordered_json;
-
-constexpr std::uint64_t most_at_once = 1 << 20, longest_line = 4 << 20;  ///< bytes
-
-template <class Value>
-Row figure(const std::optional<Value>& value) {
-  return value ? Row(*value) : Row(nullptr);
-}
-
-/// Text bytes that are not UTF-8 (in a path) become U+FFFD; numbers that are not finite become null.
-std::string line(const Row& row) {
-  return json_text(row, -1);
-}
-
-bool is_kept(std::string_view line, std::int64_t step) {
-  const auto row = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!row.is_object()) return false;
-  const auto found = row.find("step");
-  return found == row.end() || !found->is_number() || found->get<double>() <= static_cast<double>(step);
-}
 
 /// Prepares `path` for appending: empties it or, with `resume_step`, removes later rows.
 std::filesystem::path cut_back(std::filesystem::path path, std::optional<std::int64_t> resume_step) {
@@ -69,19 +50,24 @@ Row to_json(const PlanEvent& plan) {
           {"by_clock", plan.by_clock},
           {"length_set_by", plan.length_set_by},
           {"epochs", plan.epochs},
-          {"memory_bytes", figure(plan.memory_bytes)},
+          {"memory_bytes", or_null(plan.memory_bytes)},
           {"disk_bytes", plan.disk_bytes},
-          {"expected_seconds", figure(plan.seconds)}};
+          {"expected_seconds", or_null(plan.seconds)}};
 }
 
 std::string rows_up_to(const std::string& metrics, std::int64_t step) {
+  std::istringstream lines(metrics.substr(0, metrics.rfind('\n') + 1));
   std::string kept;
-  std::size_t begin = 0;
-  for (std::size_t end = 0; (end = metrics.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    const std::string_view line(metrics.data() + begin, end - begin);
-    if (is_kept(line, step)) kept.append(line).append("\n");
+  for (std::string line; std::getline(lines, line);) {
+    const Row row = foreign_json(line);
+    if (row.is_object() && !(number_in(row, "step") > static_cast<double>(step))) kept += line + "\n";
   }
   return kept;
+}
+
+Ending ending_in(const Row& row) {
+  const Row ended = row.is_object() && row.value("kind", Row()) == "end" ? row.value("ended", Row()) : Row();
+  return ended.is_string() ? enum_value<Ending>(ended.get<std::string>()).value_or(Ending::unknown) : Ending::unknown;
 }
 
 Ending ending_in_metrics(const std::filesystem::path& run) {
@@ -96,10 +82,7 @@ Ending ending_in_metrics(const std::filesystem::path& run) {
   }
   if (tail.empty() || tail.back() != '\n') return Ending::unknown;
   tail.pop_back();
-  const auto row = nlohmann::json::parse(tail.substr(tail.rfind('\n') + 1), nullptr, /*allow_exceptions=*/false);
-  if (!row.is_object() || row.value("kind", Row()) != "end" || !row.contains("ended")) return Ending::unknown;
-  return row["ended"].is_string() ? enum_value<Ending>(row["ended"].get<std::string>()).value_or(Ending::unknown)
-                                  : Ending::unknown;
+  return ending_in(foreign_json(tail.substr(tail.rfind('\n') + 1)));
 }
 
 MetricsWriter::MetricsWriter(std::filesystem::path path, std::optional<std::int64_t> resume_step,
@@ -109,7 +92,7 @@ MetricsWriter::MetricsWriter(std::filesystem::path path, std::optional<std::int6
 void MetricsWriter::on(const PlanEvent& event) {
   Row row = {{"kind", "plan"}};
   row.update(to_json(event));
-  file_.write(line(row));
+  file_.write(json_text(row, -1));
 }
 
 void MetricsWriter::on(const StepEvent& event) {
@@ -118,13 +101,13 @@ void MetricsWriter::on(const StepEvent& event) {
       {"kind", "train"},      {"step", event.step},           {"loss", event.loss},
       {"lr", event.lr},       {"grad_norm", event.grad_norm}, {"tokens_per_second", event.tokens_per_second},
       {"share", event.share}, {"seconds", event.seconds}};
-  file_.write(line(row));
+  file_.write(json_text(row, -1));
 }
 
 void MetricsWriter::on(const EvalEvent& event) {
   Row row = {{"kind", "eval"},
              {"step", event.step},
-             {"train_loss", figure(event.train_loss)},
+             {"train_loss", or_null(event.train_loss)},
              {"val_loss", event.val_loss},
              {"best", event.best},
              {"best_val_loss", event.best_val_loss},
@@ -133,24 +116,25 @@ void MetricsWriter::on(const EvalEvent& event) {
              {"training_seconds", event.training_seconds}};
   if (event.averaged_val_loss) row["averaged_val_loss"] = *event.averaged_val_loss;
   if (event.leaks) row["leaks"] = true;
-  file_.write(line(row));
+  file_.write(json_text(row, -1));
 }
 
 void MetricsWriter::on(const CheckpointEvent& event) {
-  file_.write(
-      line({{"kind", "checkpoint"}, {"step", event.step}, {"path", event.path.string()}, {"best", event.best}}));
+  const Row row = {{"kind", "checkpoint"}, {"step", event.step}, {"path", event.path.string()}, {"best", event.best}};
+  file_.write(json_text(row, -1));
 }
 
 void MetricsWriter::on(const NoticeEvent& event) {
-  file_.write(line({{"kind", "notice"}, {"step", event.step}, {"line", event.line}}));
+  file_.write(json_text({{"kind", "notice"}, {"step", event.step}, {"line", event.line}}, -1));
 }
 
 void MetricsWriter::on(const EndEvent& event) {
-  file_.write(line({{"kind", "end"},
-                    {"step", event.step},
-                    {"ended", enum_name(event.ended)},
-                    {"max_iters", event.max_iters},
-                    {"seconds", event.seconds}}));
+  const Row row = {{"kind", "end"},
+                   {"step", event.step},
+                   {"ended", enum_name(event.ended)},
+                   {"max_iters", event.max_iters},
+                   {"seconds", event.seconds}};
+  file_.write(json_text(row, -1));
 }
 
 void SampleFileWriter::on(const SampleEvent& event) {
@@ -170,32 +154,29 @@ double number_in(const Row& row, const char* key) {
 }
 
 void MetricsReader::read(const std::function<void()>& begin, const Visit& visit) {
-  while (true) {
-    FileStretch stretch;
-    try {
-      stretch = read_stretch(path_, offset_, most_at_once);
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::missing) throw;
-    }
-    if (identity_ != stretch.identity || stretch.size < offset_) {
-      const bool again = offset_ > 0;
-      identity_ = stretch.identity;
-      offset_ = 0;
-      unfinished_.clear();
-      lines_ = broken_ = first_broken_ = 0;
-      begin();
-      if (again) continue;
-    }
-    if (stretch.bytes.empty()) return;
-    offset_ += stretch.bytes.size();
-    unfinished_ += stretch.bytes;
-    std::size_t from = 0;
-    for (std::size_t end = 0; (end = unfinished_.find('\n', from)) != std::string::npos; from = end + 1)
-      take(unfinished_.substr(from, end - from), visit);
-    unfinished_.erase(0, from);
-    if (unfinished_.size() > longest_line)
-      throw Error(ExitCode::data, printable_path(path_), ": line ", lines_ + 1, " is longer than ", longest_line,
-                  " bytes, so it is not a metrics file");
+  FileStretch rows;
+  try {
+    rows = read_stretch(path_, offset_, UINT64_MAX);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing) throw;
+  }
+  if (identity_ != rows.identity || rows.size < offset_) {
+    const bool again = offset_ > 0;
+    *this = MetricsReader(path_);
+    identity_ = rows.identity;
+    begin();
+    if (again) return read(begin, visit);
+  }
+  rows.bytes.resize(rows.bytes.rfind('\n') + 1);  // to 0 if no line is complete
+  offset_ += rows.bytes.size();
+  std::istringstream lines(std::move(rows.bytes));
+  for (std::string line; std::getline(lines, line);) {
+    ++lines_;
+    const Row row = foreign_json(line);
+    if (row.is_object() && row.contains("kind") && row["kind"].is_string())
+      visit(row);
+    else if (++broken_ == 1)
+      first_broken_ = lines_;
   }
 }
 
@@ -203,14 +184,6 @@ std::string MetricsReader::complaint() const {
   if (broken_ == 0) return "";
   return printable_path(path_) + ": skipped " + std::to_string(broken_) + " malformed " +
          (broken_ == 1 ? "line" : "lines") + " (first: line " + std::to_string(first_broken_) + ")";
-}
-
-void MetricsReader::take(const std::string& line, const Visit& visit) {
-  ++lines_;
-  const Row row = foreign_json(line);
-  const bool whole = row.is_object() && row.contains("kind") && row["kind"].is_string();
-  if (whole) return visit(row);
-  if (++broken_ == 1) first_broken_ = lines_;
 }
 
 }  // namespace chargpt

@@ -59,6 +59,8 @@ nlohmann::ordered_json to_json(const PlanEvent& plan);
 /// Reads from the last row of metrics.jsonl how the run in folder `run` ended. Returns `unknown` if that row is of
 /// another kind or missing.
 Ending ending_in_metrics(const std::filesystem::path& run);
+/// How the run ended, if this is the row of its end; else `unknown`.
+Ending ending_in(const nlohmann::ordered_json& row);
 
 /// Returns the complete lines of a metrics.jsonl that are JSON objects and whose "step", if any, is at most `step`.
 std::string rows_up_to(const std::string& metrics, std::int64_t step);
@@ -80,12 +82,9 @@ class MetricsReader {
   std::string complaint() const;
 
  private:
-  void take(const std::string& line, const Visit& visit);
-
   std::filesystem::path path_;
   std::optional<std::uint64_t> identity_;  ///< of the file; nullopt before the first read
   std::uint64_t offset_ = 0;
-  std::string unfinished_;  ///< start of a line that is not complete
   std::int64_t lines_ = 0, broken_ = 0, first_broken_ = 0;
 };
 
