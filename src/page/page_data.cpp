@@ -27,8 +27,7 @@ constexpr std::size_t most_points = 1000, most_samples = 30;
 constexpr std::uint64_t largest_sample = 1 << 20;
 
 /// At most `most` rows, evenly spaced, including the last.
-template <class Rows>
-Json thinned(const Rows& rows, std::size_t most) {
+Json thinned(const Json& rows, std::size_t most) {
   if (rows.size() <= most) return rows;
   Json kept = Json::array();
   for (std::size_t i = 1; i <= most; ++i) kept.push_back(rows[i * rows.size() / most - 1]);
@@ -48,7 +47,7 @@ Json numbers(const Json& row, std::initializer_list<const char*> keys) {
 }
 
 struct Metrics {
-  Thinned<Json> steps{4 * most_points}, evaluations{4 * most_points};
+  Json steps = Json::array(), evaluations = Json::array();
 };
 
 Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
@@ -58,9 +57,9 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
   const auto visit = [&](const Json& row) {
     const std::string& kind = row["kind"].get_ref<const std::string&>();
     if (kind == "train")
-      metrics.steps.add(numbers(row, {"step", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"}));
+      metrics.steps.push_back(numbers(row, {"step", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"}));
     else if (kind == "eval")
-      metrics.evaluations.add(numbers(row, {"step", "seconds", "train_loss", "val_loss", "exact"}));
+      metrics.evaluations.push_back(numbers(row, {"step", "seconds", "train_loss", "val_loss", "exact"}));
   };
   try {
     reader.read(begin, visit);
@@ -138,8 +137,8 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
           {"exact", state.exact},
           {"best_step", state.best_step == RunProgress::no_step ? Json() : Json(state.best_step)},
           {"seconds", state.seconds},
-          {"steps", thinned(metrics.steps.items(), most_points)},
-          {"evaluations", thinned(metrics.evaluations.items(), most_points)},
+          {"steps", thinned(metrics.steps, most_points)},
+          {"evaluations", thinned(metrics.evaluations, most_points)},
           {"samples", samples_of(run, notices)},
           {"facts", facts_of(checkpoint, config)},
           {"differs", Json::array()},

@@ -87,15 +87,6 @@ TEST_CASE_METHOD(RunCurves, "the time left is estimated from the steps of the pr
   CHECK(status.seconds_left() == Approx(2 * 50));  // 20 s for ten steps
 }
 
-TEST_CASE_METHOD(RunCurves, "of a long run some points are kept, the last one among them") {
-  for (int step = 1; step <= 100'000; ++step) add(train_row(step, step));
-  CHECK(train.items().size() == 3125);  // of 32 each
-  CHECK(train.items()[0] == std::pair(32.0, 32.0));
-  CHECK(train.items().back() == std::pair(100'000.0, 100'000.0));
-  add(train_row(100'001, 0));
-  CHECK(train.items().back() == std::pair(100'001.0, 0.0));
-}
-
 TEST_CASE_METHOD(RunCurves, "foreign rows, and losses that no curve can show, change nothing") {
   add({{"kind", "train"}, {"step", "ten"}, {"loss", 1}});
   add({{"kind", "train"}, {"step", -3}, {"loss", 1}});
@@ -104,7 +95,7 @@ TEST_CASE_METHOD(RunCurves, "foreign rows, and losses that no curve can show, ch
   CHECK(status.step == 0);
   add({{"kind", "train"}, {"step", 1}, {"loss", nullptr}});
   add({{"kind", "eval"}, {"step", 1}, {"val_loss", 1e300}});
-  CHECK(train.items().empty());
-  CHECK(val.items().empty());
+  CHECK(train.empty());
+  CHECK(val.empty());
   CHECK(joined(status.parts(), "|").find("loss") == std::string::npos);
 }

@@ -74,7 +74,7 @@ std::string state_text(const Watched& watched) {
 /// At most `canvas.rows` lines of at most `canvas.columns`, the last of them `below`.
 std::string picture(const Watched& watched, Canvas canvas, const std::string& below = "") {
   const RunCurves& curves = watched.curves;
-  Chart chart{.train = smoothed(curves.train.items()), .val = curves.val.items()};
+  Chart chart{.train = smoothed(curves.train), .val = curves.val};
   for (const Json& level : baseline_data(watched.run)) {
     const double y = level["y"].get<double>();
     chart.levels.emplace_back(level["name"].get<std::string>() + " " + format_fixed(y, 3), y);

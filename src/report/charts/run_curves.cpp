@@ -26,8 +26,8 @@ void RunCurves::add(const Row& row) {
   const auto number = [&row](const char* key) { return number_in(row, key); };
   const auto is = [&row](const char* key) { return row.value(key, Row()) == true; };
   const std::int64_t step = count(row, "step"), max_iters = std::max<std::int64_t>(0, count(row, "max_iters"));
-  const auto draw = [step](Thinned<std::pair<double, double>>& curve, double loss) {
-    if (std::abs(loss) < largest) curve.add({static_cast<double>(step), loss});
+  const auto draw = [step](Points& curve, double loss) {
+    if (std::abs(loss) < largest) curve.emplace_back(step, loss);
   };
   if (step < 0) return;
   if (kind == "plan") {

@@ -167,12 +167,12 @@ class Drawing {
 }  // namespace
 
 Points smoothed(const Points& points) {
+  std::vector<double> sums(1);  // of the points before each
+  for (const auto& [x, y] : points) sums.push_back(sums.back() + y);
   Points means;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t reach = std::min(points.size() / 30, i), end = std::min(i + reach + 1, points.size());
-    double sum = 0;
-    for (std::size_t j = i - reach; j < end; ++j) sum += points[j].second;
-    means.emplace_back(points[i].first, sum / static_cast<double>(end - (i - reach)));
+    means.emplace_back(points[i].first, (sums[end] - sums[i - reach]) / static_cast<double>(end - (i - reach)));
   }
   return means;
 }
