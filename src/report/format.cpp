@@ -12,15 +12,12 @@
 namespace chargpt {
 namespace {
 
-/// Divides by 1000 until `value`, written with `digits` after the point, is below 1000; returns how often.
-std::size_t scale_down(double& value, int digits, std::size_t most) {
-  const double limit = 1000 - 0.5 * std::pow(10.0, -digits);
+/// Divides by 1000 until `value`, written without decimals, is below 1000; returns the decimal prefix of its unit.
+std::string scale_down(double& value) {
+  constexpr std::array prefixes = {"", "k", "M", "G", "T", "P", "E"};
   std::size_t divisions = 0;
-  while (std::abs(value) >= limit && divisions < most) {
-    value /= 1000;
-    ++divisions;
-  }
-  return divisions;
+  for (; std::abs(value) >= 999.5 && divisions + 1 < prefixes.size(); ++divisions) value /= 1000;
+  return prefixes.at(divisions);
 }
 
 /// Nesting depth of brackets outside strings.
@@ -51,11 +48,10 @@ std::string format_percent(double part, int digits) {
 }
 
 std::string format_bytes(std::int64_t bytes) {
-  constexpr std::array units = {" B", " kB", " MB", " GB", " TB", " PB", " EB"};
-  if (std::abs(static_cast<double>(bytes)) < 1000) return std::to_string(bytes) + units[0];
   auto value = static_cast<double>(bytes);
-  const std::size_t unit = scale_down(value, 0, units.size() - 1);
-  return format_fixed(value, std::abs(value) < 9.95 ? 1 : 0) + units[unit];
+  if (std::abs(value) < 1000) return std::to_string(bytes) + " B";
+  const std::string prefix = scale_down(value);
+  return format_fixed(value, std::abs(value) < 9.95 ? 1 : 0) + " " + prefix + "B";
 }
 
 std::string format_count(std::int64_t count) {
@@ -78,12 +74,11 @@ std::string format_step(std::int64_t step, std::int64_t max_iters) {
 }
 
 std::string format_short(double value) {
-  constexpr std::array units = {"", "k", "M", "G", "T", "P"};
   if (!std::isfinite(value)) return format_fixed(value, 0);
-  const std::size_t unit = scale_down(value, 0, units.size() - 1);
+  const std::string prefix = scale_down(value);
   const double size = std::abs(value);
-  const int digits = size >= 99.95 ? 0 : size >= 9.995 || unit == 0 ? 1 : 2;
-  return format_fixed(value, digits) + units[unit];
+  const int digits = size >= 99.95 ? 0 : size >= 9.995 || prefix.empty() ? 1 : 2;
+  return format_fixed(value, digits) + prefix;
 }
 
 std::string format_duration(double seconds) {
@@ -96,14 +91,6 @@ std::string format_duration(double seconds) {
   const long long minutes = total / 60;
   if (total < 86400) return formatted("%lld h %02lld min", minutes / 60, minutes % 60);
   return std::to_string(total / 86400) + " d " + std::to_string(total / 3600 % 24) + " h";
-}
-
-std::string format_clock(double seconds) {
-  constexpr double longest = 4 * 86400;
-  if (!std::isfinite(seconds) || seconds < 0 || seconds >= longest) return format_duration(seconds);
-  const long long total = std::llround(seconds);
-  if (total < 3600) return formatted("%lld:%02lld", total / 60, total % 60);
-  return formatted("%lld:%02lld:%02lld", total / 3600, total / 60 % 60, total % 60);
 }
 
 std::string format_nats(double nats, bool exact) {

@@ -35,9 +35,6 @@ std::string format_short(double value);
 /// finite.
 std::string format_duration(double seconds);
 
-/// "0:42", "3:20", "2:05:00"; as format_duration() from four days on, and if negative or not finite.
-std::string format_clock(double seconds);
-
 /// A loss over a split: "1.6912", or "≈1.6912" unless every token of the split was scored.
 std::string format_nats(double nats, bool exact);
 

@@ -97,7 +97,7 @@ std::vector<std::string> RunStatus::parts(bool ended) const {
   const auto known = [](double number, const std::string& text) { return std::isfinite(number) ? text : ""; };
   return {format_step(step, max_iters) + (max_iters > 0 || ended ? "" : in_parentheses(format_percent(share, 0))),
           known(value, "loss " + format_fixed(value, 4) + (leaks ? " (leaks)" : "")),
-          ended ? "after " + format_duration(seconds) : known(left, format_clock(left) + " left"),
+          ended ? "after " + format_duration(seconds) : known(left, format_duration(left) + " left"),
           best.empty() ? "" : "best val " + best, known(speed, format_short(speed) + " tokens/s")};
 }
 

@@ -18,11 +18,6 @@ Names each(std::string (*format)(Value), const std::vector<Value>& values) {
   return shown;
 }
 
-TEST_CASE("a clock has minutes and seconds, and hours where there are any") {
-  CHECK(each<double>(format_clock, {0.4, 42, 200, 7500, 4 * 86400, -1}) ==
-        Names{"0:00", "0:42", "3:20", "2:05:00", "4 d 0 h", "unknown"});
-}
-
 TEST_CASE("bytes are shown in decimal units with two or three digits") {
   CHECK(each<std::int64_t>(format_bytes, {0, 999, 1000, 1500, 45'100'000, 9'949, 9'950, 999'499, 999'500,
                                           std::numeric_limits<std::int64_t>::max()}) ==

@@ -65,7 +65,7 @@ TEST_CASE("without a terminal there is a line every few seconds and at each eval
   screen.printer.on(step(100, 5.4, 4.0));
   CHECK(screen.take().empty());
   screen.printer.on(step(101, 5.5, 4.0));
-  CHECK(screen.take() == "step 101 of 2,000  loss 4.0000  1:35 left  45.2k tokens/s\n");
+  CHECK(screen.take() == "step 101 of 2,000  loss 4.0000  1 min 35 s left  45.2k tokens/s\n");
   screen.printer.on(eval(250, 1.9, 1.9, 12.5));
   CHECK(screen.take() == "step   250 of 2,000  val 1.9000  new best     train ≈1.8000  after 13 s\n");
   screen.printer.on(eval(500, 2.0, 1.9, 17.4));
@@ -80,11 +80,11 @@ TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
   CHECK(screen.take().empty());
   screen.printer.on(WorkEvent{"updating", 0, 2, 0.6});
   screen.printer.on(step(3, 0.61));
-  CHECK(screen.take() == "\rstep 3 of 2,000  loss 2.5000  1:50 left  45.2k tokens/s\x1b[K");
+  CHECK(screen.take() == "\rstep 3 of 2,000  loss 2.5000  1 min 50 s left  45.2k tokens/s\x1b[K");
   screen.printer.on(eval(3, 1.9, 1.8, 12.5));
   CHECK(screen.take() == "\r\x1b[Kstep     3 of 2,000  val 1.9000  best 1.8000  train ≈1.8000  after 13 s\n");
   screen.printer.on(step(4, 12.51));
-  CHECK(screen.take() == "\rstep 4 of 2,000  loss 2.5000  2:13:11 left  best val 1.8000  45.2k tokens/s\x1b[K");
+  CHECK(screen.take() == "\rstep 4 of 2,000  loss 2.5000  2 h 13 min left  best val 1.8000  45.2k tokens/s\x1b[K");
   screen.printer.finish();
   screen.printer.finish();
   CHECK(screen.take() == "\r\x1b[K");

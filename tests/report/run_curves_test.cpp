@@ -63,7 +63,7 @@ TEST_CASE_METHOD(RunCurves, "the rows tell where a run is") {
   add(train_row(30, 3));
   add(eval_row(30, 2.5, 2.5));
   add(eval_row(40, 2.75, 2.5));
-  CHECK(joined(status.parts(), "|") == "step 40 of 100|loss 3.0000|0:35 left|best val 2.5000|100 tokens/s");
+  CHECK(joined(status.parts(), "|") == "step 40 of 100|loss 3.0000|35 s left|best val 2.5000|100 tokens/s");
   add({{"kind", "end"}, {"step", 50}, {"ended", "patience"}, {"max_iters", 100}, {"seconds", 9.0}});
   CHECK(joined(status.parts(true), "|") == "step 50 of 100|loss 3.0000|after 9.0 s|best val 2.5000|100 tokens/s");
   CHECK(end.ended == Ending::patience);
