@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/quote.h"
 #include "config/describe.h"
 #include "report/format.h"
@@ -16,26 +18,20 @@ namespace {
 constexpr std::size_t longest_name = 100;  ///< bytes, as a config file may have
 constexpr std::size_t longest_value_in_name = 24;
 
-std::vector<std::string> split_outside_brackets(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted && c == '\\' && i + 1 < text.size()) {
-      parts.back() += c;
-      parts.back() += text[++i];
-      continue;
-    }
-    if (c == '"') quoted = !quoted;
-    if (!quoted && (c == '[' || c == '{')) ++depth;
-    if (!quoted && (c == ']' || c == '}')) --depth;
-    if (c == ',' && !quoted && depth <= 0)
-      parts.emplace_back();
+/// Splits at commas, but not inside JSON: a list, an object or a text in quotation marks.
+std::vector<std::string> values_in(const std::string& text) {
+  std::vector<std::string> values;
+  bool unfinished = false;  // the last value is the beginning of JSON
+  for (const std::string& piece : split(text, ",")) {
+    if (unfinished)
+      values.back() += "," + piece;
     else
-      parts.back() += c;
+      values.push_back(piece);
+    const std::string& value = values.back();
+    const std::size_t opening = value.find_first_of("[{\"");
+    unfinished = opening != value.npos && opening == value.find_first_not_of(' ') && !nlohmann::json::accept(value);
   }
-  return parts;
+  return values;
 }
 
 /// "n_head"
@@ -94,7 +90,7 @@ VariedOption parse_varied(const std::string& given) {
   const std::size_t equals = given.find('=');
   if (equals == std::string::npos || equals == 0)
     throw Error(ExitCode::usage, said, " is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6");
-  VariedOption option{given.substr(0, equals), split_outside_brackets(given.substr(equals + 1))};
+  VariedOption option{given.substr(0, equals), values_in(given.substr(equals + 1))};
   const OptionInfo* named = find_option(option.key);
   if (option.key == "name")
     throw Error(ExitCode::usage, said, ": the name cannot vary; variants are named after their values");

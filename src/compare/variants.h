@@ -16,8 +16,8 @@ struct VariedOption {
   std::vector<std::string> values;
 };
 
-/// Parses "model.n_head=1,2,4". Commas inside brackets, braces and quotation marks do not separate, so a value may be
-/// JSON. Throws Error usage if the key is missing, name or train.seed, or a value is empty or given twice.
+/// Parses "model.n_head=1,2,4". A value that begins with a bracket, brace or quotation mark is JSON: its commas do not
+/// separate. Throws Error usage if the key is missing, name or train.seed, or a value is empty or given twice.
 VariedOption parse_varied(const std::string& given);
 
 /// A config of a comparison.

@@ -26,12 +26,14 @@ std::string refusal_of(const Names& varied, const Names& configs = {"ladder/tran
 
 }  // namespace
 
-TEST_CASE("commas separate the values to vary outside brackets and quotation marks alone") {
+TEST_CASE("commas separate the values to vary, but not inside JSON") {
   CHECK(parse_varied("model.n_head=1,2,4").values == Names{"1", "2", "4"});
   CHECK(parse_varied("data.text=a=b").values == Names{"a=b"});
   CHECK(parse_varied(R"(bias_places=["mlp","norm"],[],["head"])").values ==
         Names{R"(["mlp","norm"])", "[]", R"(["head"])"});
   CHECK(parse_varied(R"(x=[{"a":[1,2],"b":"]"}],"y,\",z")").values == Names{R"([{"a":[1,2],"b":"]"}])", R"("y,\",z")"});
+  CHECK(parse_varied(R"(bias_places=["mlp"], ["norm", "head"])").values == Names{R"(["mlp"])", R"( ["norm", "head"])"});
+  CHECK(parse_varied("data.text=[1,2").values == Names{"[1,2"});
 }
 
 TEST_CASE("every config is taken with every combination, named by what differs") {
