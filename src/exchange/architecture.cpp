@@ -132,10 +132,6 @@ Config settled(const ModelConfig& model) {
   return config;
 }
 
-Json options_of(const ModelConfig& model) {
-  return to_json(settled(model));
-}
-
 /// The value at the field's places: the rate or `true` if the option acts at one of them, else 0 or `false`.
 Json at_places(const Json& ours, const Field& field) {
   const Json& value = ours[field.ours];
@@ -221,7 +217,7 @@ void ForeignConfig::refuse(const std::string& name, const std::string& why) cons
 }
 
 Json to_theirs(const ModelConfig& model, Architecture architecture) {
-  const Json ours = options_of(model)["model"];
+  const Json ours = to_json(settled(model))["model"];
   Json theirs = Json::object();
   for (const Field& field : foreign_model(architecture).fields) {
     if (field.theirs.empty()) continue;

@@ -38,30 +38,27 @@ void convert(std::span<const std::byte> bytes, std::span<float> to, Convert&& to
 /// A tensor of zeros with that shape.
 OwnTensor float_tensor(std::string name, std::vector<std::int64_t> shape) {
   const auto numel = static_cast<std::size_t>(numel_of(shape));
-  return {std::move(name), "F32", std::move(shape), std::vector<std::byte>(numel * sizeof(float))};
+  return {std::move(name), std::move(shape), std::vector<float>(numel)};
 }
 
 /// Transposes a matrix (a, b) to (b, a).
 OwnTensor transposed(const OwnTensor& matrix) {
   const std::int64_t rows = matrix.shape.at(0), columns = matrix.shape.at(1);
   OwnTensor turned = float_tensor(matrix.name, {columns, rows});
-  const auto from = floats(matrix);
-  const auto to = floats(turned);
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j)
-      to[static_cast<std::size_t>(j * rows + i)] = from[static_cast<std::size_t>(i * columns + j)];
+      turned.values[static_cast<std::size_t>(j * rows + i)] = matrix.values[static_cast<std::size_t>(i * columns + j)];
   return turned;
 }
 
 /// Selects rows of a matrix or vector, in this order.
 OwnTensor in_order(const OwnTensor& matrix, std::span<const std::int64_t> rows) {
-  OwnTensor ordered{matrix.name, matrix.dtype, matrix.shape, {}};
-  const std::size_t width = matrix.bytes.size() / static_cast<std::size_t>(matrix.shape.front());
+  OwnTensor ordered{matrix.name, matrix.shape, {}};
+  const std::ptrdiff_t width = std::ssize(matrix.values) / matrix.shape.front();
   ordered.shape.front() = std::ssize(rows);
-  ordered.bytes.reserve(rows.size() * width);
   for (const std::int64_t row : rows) {
-    const auto begin = matrix.bytes.begin() + row * static_cast<std::ptrdiff_t>(width);
-    ordered.bytes.insert(ordered.bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+    const auto begin = matrix.values.begin() + row * width;
+    ordered.values.insert(ordered.values.end(), begin, begin + width);
   }
   return ordered;
 }
@@ -95,7 +92,7 @@ OwnTensor as_theirs(const InferenceModel& model, const LayoutRow& row) {
   const std::vector<Parameter> parameters = parameter_list(model.plan());
   const auto found = std::ranges::find(parameters, row.ours.name, &Parameter::name);
   OwnTensor tensor = float_tensor(row.theirs, shape_of(row));
-  const std::span<float> values = floats(tensor);
+  const std::span<float> values = tensor.values;
   if (found != parameters.end()) {
     std::copy_n(found->at(model.values()) + row.part * std::ssize(values), values.size(), values.begin());
   } else if (row.ours.role == ParameterRole::gain || row.ours.role == ParameterRole::bias) {
@@ -122,17 +119,10 @@ OwnTensor as_ours(ForeignTensors& tensors, const LayoutRow& row, const ReadingOr
 
 }  // namespace
 
-// A vector's memory is aligned for any type.
-std::span<float> floats(OwnTensor& tensor) {
-  return {reinterpret_cast<float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
-}
-std::span<const float> floats(const OwnTensor& tensor) {
-  return {reinterpret_cast<const float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
-}
-
 std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors) {
   std::vector<TensorView> views;
-  for (const OwnTensor& tensor : tensors) views.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes});
+  for (const OwnTensor& tensor : tensors)
+    views.push_back({tensor.name, "F32", tensor.shape, std::as_bytes(std::span(tensor.values))});
   return views;
 }
 
@@ -157,11 +147,11 @@ OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::i
                 "; chargpt reads F32, F16 and BF16");
   asked_.insert(found->name);
   OwnTensor tensor = float_tensor(ours, shape);
-  if (found->dtype == "F32") std::ranges::copy(found->bytes, tensor.bytes.begin());
-  if (found->dtype == "F16") convert(found->bytes, floats(tensor), from_half);
-  if (found->dtype == "BF16") convert(found->bytes, floats(tensor), from_bfloat16);
-  if (const auto bad = std::ranges::find_if(floats(tensor), [](float value) { return !std::isfinite(value); });
-      bad != floats(tensor).end())
+  if (found->dtype == "F32") std::ranges::copy(found->bytes, std::as_writable_bytes(std::span(tensor.values)).begin());
+  if (found->dtype == "F16") convert(found->bytes, tensor.values, from_half);
+  if (found->dtype == "BF16") convert(found->bytes, tensor.values, from_bfloat16);
+  if (const auto bad = std::ranges::find_if(tensor.values, [](float value) { return !std::isfinite(value); });
+      bad != tensor.values.end())
     throw Error(ExitCode::diverged, source(), ": tensor ", name, " contains ", std::isnan(*bad) ? "NaN" : "infinity",
                 ", so the model cannot be used");
   return tensor;
@@ -176,7 +166,7 @@ void ForeignTensors::expect_no_more() const {
 }
 
 bool all_equal(const OwnTensor& tensor, float value) {
-  return std::ranges::all_of(floats(tensor), [value](float one) { return one == value; });
+  return std::ranges::all_of(tensor.values, [value](float one) { return one == value; });
 }
 
 std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, std::int64_t symbols) {
@@ -218,10 +208,10 @@ std::vector<OwnTensor> tensors_as_ours(ForeignTensors& tensors, const std::vecto
                     " is not all ones; chargpt has no gain there, so it cannot represent this model");
     } else if (row.part > 0) {
       known->shape.front() += tensor.shape.front();
-      known->bytes.insert(known->bytes.end(), tensor.bytes.begin(), tensor.bytes.end());
+      known->values.insert(known->values.end(), tensor.values.begin(), tensor.values.end());
     } else if (known == all.end()) {
       all.push_back(std::move(tensor));
-    } else if (known->bytes != tensor.bytes) {
+    } else if (known->values != tensor.values) {
       throw Error(ExitCode::data, tensors.source(), ": ", row.theirs, " differs from ",
                   std::ranges::find(rows, row.ours.name, [](const LayoutRow& one) { return one.ours.name; })->theirs,
                   ", but the model of config.json has one parameter for both");

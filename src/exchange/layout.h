@@ -20,12 +20,10 @@ namespace chargpt {
 
 /// A tensor that owns its values.
 struct OwnTensor {
-  std::string name, dtype = "F32";
+  std::string name;
   std::vector<std::int64_t> shape;
-  std::vector<std::byte> bytes;  ///< row-major, little-endian
+  std::vector<float> values;  ///< row-major
 };
-std::span<float> floats(OwnTensor& tensor);
-std::span<const float> floats(const OwnTensor& tensor);
 std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors);
 
 /// The names of a layer: ours and theirs; queries, keys and values may have three names there.

@@ -24,25 +24,20 @@ TensorView tensor(const std::string& name, const std::string& type, const std::v
   return {name, type, {std::ssize(numbers), 1}, std::as_bytes(std::span(numbers))};
 }
 
-Floats values(const OwnTensor& read) {
-  const std::span<const float> all = floats(read);
-  return {all.begin(), all.end()};
-}
-
 }  // namespace
 
 // IEEE 754: 5 bits of exponent, whose bias is 15, and 10 of fraction; without an exponent, multiples of 2^-24.
 TEST_CASE_METHOD(TestFolder, "half precision is read exactly, also below its smallest normal number") {
   const std::vector<std::uint16_t> bits = {0x3C00, 0xC000, 0x3555, 0x7BFF, 0x0400, 0x03FF, 0x0001, 0x8001};
   ForeignTensors file = foreign(*this, {tensor("theirs", "F16", bits)});
-  CHECK(values(file.read("theirs", {8, 1}, "ours")) ==
+  CHECK(file.read("theirs", {8, 1}, "ours").values ==
         Floats{1, -2, 1365 / 4096.F, 65504, 0x1p-14F, 1023 * 0x1p-24F, 0x1p-24F, -0x1p-24F});
 }
 
 TEST_CASE_METHOD(TestFolder, "bfloat16 is the upper half of a float") {
   const std::vector<std::uint16_t> bits = {0x3F80, 0xC000, 0x4049, 0x0080};
   ForeignTensors file = foreign(*this, {tensor("theirs", "BF16", bits)});
-  CHECK(values(file.read("theirs", {4, 1}, "ours")) == Floats{1, -2, 3.140625F, 0x1p-126F});
+  CHECK(file.read("theirs", {4, 1}, "ours").values == Floats{1, -2, 3.140625F, 0x1p-126F});
 }
 
 TEST_CASE_METHOD(TestFolder, "heads that share keys and values are neighbours, and each gets a copy") {
@@ -54,7 +49,7 @@ TEST_CASE_METHOD(TestFolder, "heads that share keys and values are neighbours, a
                                        {.theirs = "v", .ours = ours, .part = 2, .parts = 3}};
   const std::vector<OwnTensor> all = tensors_as_ours(file, rows, {.symbols = {}, .heads = 4, .shared_heads = 2});
   REQUIRE(all.size() == 1);
-  CHECK(values(all[0]) ==
+  CHECK(all[0].values ==
         Floats{1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 10, 11, 20, 21, 20, 21, 30, 31, 30, 31, 40, 41, 40, 41});
 }
 
