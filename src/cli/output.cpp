@@ -69,7 +69,7 @@ namespace {
 void print_parts(const Report& report, bool markdown) {
   for (const Report::Part& part : report.parts()) {
     const std::string text = part_text(part, terminal_columns(STDOUT_FILENO), markdown);
-    std::holds_alternative<Report::Painted>(part) ? write_output(text) : print_text(text);
+    part.kind == Report::Kind::painted ? write_output(text) : print_text(text);
   }
 }
 

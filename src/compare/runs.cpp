@@ -82,8 +82,8 @@ struct Running {
 /// Starts the runs and collects their results.
 class Runner {
  public:
-  Runner(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsOptions& options, const RunsHooks& hooks)
-      : corpus_(corpus), options_(options), hooks_(hooks) {
+  Runner(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsHooks& hooks)
+      : corpus_(corpus), hooks_(hooks) {
     for (const PlannedRun& run : runs) waiting_.push_back(&run);
   }
 
@@ -97,11 +97,11 @@ class Runner {
   }
 
  private:
-  bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+  bool stopped() const { return hooks_.stop != nullptr && hooks_.stop->load(); }
 
   /// Takes or starts the first waiting run that is not locked. Returns false if there is none or all jobs are busy.
   bool begin_next() {
-    if (std::ssize(running_) >= options_.jobs) return false;
+    if (std::ssize(running_) >= hooks_.jobs) return false;
     const auto next = std::ranges::find_if_not(waiting_, [](const PlannedRun* run) { return is_locked(run->folder); });
     if (next == waiting_.end()) return false;
     const PlannedRun& run = **next;
@@ -111,7 +111,7 @@ class Runner {
       hooks_.ended(run, ending, /*reused=*/true);
       return true;
     }
-    mark_times(run.folder, options_.jobs);
+    mark_times(run.folder, hooks_.jobs);
     running_.push_back({&run, hooks_.start(run)});
     return true;
   }
@@ -139,7 +139,6 @@ class Runner {
   }
 
   const Corpus& corpus_;
-  const RunsOptions& options_;
   const RunsHooks& hooks_;
   std::list<const PlannedRun*> waiting_;
   std::list<Running> running_;
@@ -154,9 +153,8 @@ std::string run_heading(const PlannedRun& run) {
          std::to_string(run.seed());
 }
 
-bool run_all(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsOptions& options,
-             const RunsHooks& hooks) {
-  return Runner(runs, corpus, options, hooks).run();
+bool run_all(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsHooks& hooks) {
+  return Runner(runs, corpus, hooks).run();
 }
 
 void mark_times(const fs::path& run, std::int64_t jobs) {

@@ -33,12 +33,10 @@ struct PlannedRun {
 /// "run 3 of 8: default n_head=2, seed 1337"
 std::string run_heading(const PlannedRun& run);
 
-struct RunsOptions {
+/// How to train the runs of a comparison, and what to call as they end.
+struct RunsHooks {
   std::int64_t jobs = 1;  ///< runs to train at once
   const std::atomic<bool>* stop = nullptr;
-};
-
-struct RunsHooks {
   /// Starts the child that trains or resumes the run. Required.
   std::function<std::unique_ptr<ChildProcess>(const PlannedRun&)> start;
   /// Called when the run has ended (finished, patience, seconds or diverged). `reused`: it had ended before.
@@ -52,8 +50,7 @@ struct RunsHooks {
 /// Trains all runs in order; retries a locked run later. Returns false if stopped; the children have then saved.
 /// Throws, before any training, Error busy if a folder contains another run or one trained on another text, and Error
 /// usage if the text is too long to keep and cannot be read again.
-bool run_all(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsOptions& options,
-             const RunsHooks& hooks);
+bool run_all(const std::vector<PlannedRun>& runs, const Corpus& corpus, const RunsHooks& hooks);
 
 /// Marks a run beside which others train, `jobs` of one process or in the same folder: its times are not comparable.
 /// Call it as the run begins and, while it is locked, as it ends.

@@ -34,15 +34,10 @@ Json thinned(const Json& rows, std::size_t most) {
   return kept;
 }
 
-/// The value if it is a number or a boolean, else null.
-Json number_or_null(const Json& row, const char* key) {
-  const auto found = row.find(key);
-  return found != row.end() && (found->is_number() || found->is_boolean()) ? *found : Json(nullptr);
-}
-
+/// The values at these keys, or null; the page draws only finite numbers.
 Json numbers(const Json& row, std::initializer_list<const char*> keys) {
   Json values = Json::array();
-  for (const char* key : keys) values.push_back(number_or_null(row, key));
+  for (const char* key : keys) values.push_back(row.value(key, Json()));
   return values;
 }
 

@@ -27,10 +27,6 @@ Cell fixed(std::string place, int digits) {
   return cell(std::move(place), [digits](const Json& value) { return format_fixed(value, digits); });
 }
 
-Cell percent(std::string place, int digits) {
-  return cell(std::move(place), [digits](const Json& value) { return format_percent(value, digits); });
-}
-
 Table table_of(const Json& rows, const std::vector<Column>& columns, const Cell& remark) {
   std::vector<std::string> headings;
   for (const Column& column : columns) headings.push_back(column.heading);
@@ -45,10 +41,8 @@ Table table_of(const Json& rows, const std::vector<Column>& columns, const Cell&
 }
 
 std::string part_text(const Report::Part& part, std::size_t columns, bool markdown) {
-  if (const auto* const table = std::get_if<Table>(&part)) return markdown ? table->markdown() : table->text(columns);
-  if (const auto* const lines = std::get_if<Report::Lines>(&part)) return wrapped_lines(lines->text, columns);
-  const auto* const plain = std::get_if<Report::Plain>(&part);
-  return plain != nullptr ? plain->text : std::get<Report::Painted>(part).text;
+  if (part.kind == Report::Kind::table) return markdown ? part.table.markdown() : part.table.text(columns);
+  return part.kind == Report::Kind::lines ? wrapped_lines(part.text, columns) : part.text;
 }
 
 }  // namespace chargpt

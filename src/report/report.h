@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "report/format.h"
@@ -28,8 +27,6 @@ Cell cell(std::string place, std::function<std::string(const Json& value)> shown
 Cell as_is(std::string place);
 /// Shows a number with `digits` digits after the point.
 Cell fixed(std::string place, int digits);
-/// Shows a fraction as "12.3 %".
-Cell percent(std::string place, int digits = 1);
 
 template <class Value>
 Json or_null(const std::optional<Value>& value) {
@@ -46,25 +43,23 @@ Table table_of(const Json& rows, const std::vector<Column>& columns, const Cell&
 
 class Report {
  public:
-  /// Sentences: on a terminal each line wraps between words.
-  struct Lines {
-    std::string text;
+  enum class Kind {
+    table,
+    lines,    ///< sentences: on a terminal each line wraps between words
+    plain,    ///< a drawing or a text, printed unchanged
+    painted,  ///< coloured text whose control characters are already escaped
   };
-  /// A drawing or a text, printed unchanged.
-  struct Plain {
+  struct Part {
+    Kind kind;
     std::string text;
+    Table table = Table();
   };
-  /// Coloured text whose control characters are already escaped.
-  struct Painted {
-    std::string text;
-  };
-  using Part = std::variant<Table, Lines, Plain, Painted>;
 
   explicit Report(Json json = {}) : json(std::move(json)) {}
-  void add(Table table) { parts_.emplace_back(std::move(table)); }
-  void say(std::string text) { parts_.emplace_back(Lines{std::move(text)}); }
-  void draw(std::string text) { parts_.emplace_back(Plain{std::move(text)}); }
-  void paint(std::string text) { parts_.emplace_back(Painted{std::move(text)}); }
+  void add(Table table) { parts_.push_back({Kind::table, "", std::move(table)}); }
+  void say(std::string text) { parts_.push_back({Kind::lines, std::move(text)}); }
+  void draw(std::string text) { parts_.push_back({Kind::plain, std::move(text)}); }
+  void paint(std::string text) { parts_.push_back({Kind::painted, std::move(text)}); }
   const std::vector<Part>& parts() const { return parts_; }
 
   Json json;

@@ -234,14 +234,13 @@ class Collector {
   }
 
   RunsHooks hooks() {
-    return {.start = [this](const PlannedRun& run) { return start_child(arguments_, run, jobs_); },
+    return {.jobs = jobs_,
+            .stop = &stop_on_signals(arguments_.output.quiet),
+            .start = [this](const PlannedRun& run) { return start_child(arguments_, run, jobs_); },
             .ended = [this](const PlannedRun& run, Ending ending, bool reused) { score(run, ending, reused); },
             .failed = [this](const PlannedRun& run, int code) { fail(run, code); },
             .waiting = [](std::int64_t runs) { log_note("other processes train ", format_count(runs, "run")); }};
   }
-
-  /// Runs to train at once, at most all; they share the threads.
-  std::int64_t jobs() const { return jobs_; }
 
   /// Seeds in order, whichever ended first.
   std::vector<ConfigRuns> results() {
@@ -297,7 +296,7 @@ class Collector {
 
   const Arguments& arguments_;
   const Corpus& corpus_;
-  std::int64_t jobs_;
+  std::int64_t jobs_;  ///< runs to train at once, at most all; they share the threads
   std::vector<ConfigRuns> results_;
   std::int64_t failures_ = 0, scored_ = 0;
   int failed_with_ = 0;
@@ -322,9 +321,8 @@ Comparison ranked(const Arguments& arguments, std::vector<ConfigRuns> runs, cons
 /// Returns false if it was stopped.
 bool train_missing(const Arguments& arguments, const std::vector<Variant>& variants, const Corpus& corpus,
                    const fs::path& out, Collector& collector) {
-  const RunsOptions options{.jobs = collector.jobs(), .stop = &stop_on_signals(arguments.output.quiet)};
   try {
-    return run_all(planned_runs(variants, arguments.seeds, out), corpus, options, collector.hooks());
+    return run_all(planned_runs(variants, arguments.seeds, out), corpus, collector.hooks());
   } catch (const Interrupted&) {
     return false;
   }

@@ -61,7 +61,7 @@ void add_symbols(Report& report, bool all) {
   report.add(table_of(symbols, {{"symbol", as_is("code_point")},
                                 {"", [](const Json& row) { return row[row["name"].is_null() ? "symbol" : "name"]; }},
                                 {"count", as_is("count")},
-                                {"share", percent("share", 2)}}));
+                                {"share", cell("share", [](double share) { return format_percent(share, 2); })}}));
   if (rarer > 0)
     report.say("and " + format_count(static_cast<std::int64_t>(rarer), "rarer symbol") + "; --all lists them\n");
 }
