@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/failure.h"
@@ -87,7 +89,7 @@ Heartbeat work_line(const std::string& what, double after) {
     if (stopping_signal() != 0) throw Interrupted{};
     const double now = steady_seconds();
     if (!line->is_due(now)) return;
-    line->show({"chargpt: " + line_for_terminal(part > 0 ? what + ": " + format_percent(part, 0) : what)}, now);
+    line->show({"chargpt: " + printable(part > 0 ? what + ": " + format_percent(part, 0) : what, SIZE_MAX)}, now);
   };
 }
 

@@ -4,11 +4,13 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "base/quote.h"
 #include "report/terminal.h"
 
 namespace chargpt {
@@ -57,7 +59,7 @@ void log_line(LogLine kind, std::string_view line) {
   static constexpr std::array<std::string_view, levels.size()> prefixes{"error: ", "warning: ", "", "→ ", ""};
   const spdlog::level::level_enum level = levels.at(static_cast<std::size_t>(kind));
   if (!logger()->should_log(level)) return;
-  const std::string text = fitted(std::string(prefixes.at(static_cast<std::size_t>(kind))) + line_for_terminal(line),
+  const std::string text = fitted(std::string(prefixes.at(static_cast<std::size_t>(kind))) + printable(line, SIZE_MAX),
                                   std::string_view("chargpt: ").size(), columns_of_terminal);
   if (std::exchange(line_is_unfinished, false)) std::fwrite(clear_line.data(), 1, clear_line.size(), stderr);
   logger()->log(level, spdlog::string_view_t(text.data(), text.size()));

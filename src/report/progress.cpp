@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "base/names.h"
+#include "base/quote.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "report/table.h"
@@ -148,7 +150,7 @@ void ProgressPrinter::on(const SampleEvent& event) {
 
 void ProgressPrinter::on(const NoticeEvent& event) {
   const std::string prefix = "chargpt: ",
-                    lines = fitted(line_for_terminal(event.line), prefix.size(), options_.columns);
+                    lines = fitted(printable(event.line, SIZE_MAX), prefix.size(), options_.columns);
   print(prefix + colored(lines, options_.color ? yellow : "") + "\n");
 }
 

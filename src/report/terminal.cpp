@@ -97,12 +97,6 @@ std::string escape_for_terminal(std::string_view text) {
   return out;
 }
 
-std::string line_for_terminal(std::string_view text) {
-  std::string line = escape_for_terminal(text);
-  for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos;) line.replace(at, 1, "\\n");
-  return line;
-}
-
 std::string text_in_markup(std::string_view text) {
   std::string safe;
   for (const char c : escape_for_terminal(text))

@@ -31,8 +31,6 @@ std::string_view first_columns(std::string_view text, std::size_t columns);
 /// and direction overrides as \u202e. The text then cannot move the cursor, change the window title or hide its order.
 /// A symbol cut by the end of `text` counts as bytes that are not UTF-8.
 std::string escape_for_terminal(std::string_view text);
-/// Like escape_for_terminal(), but escapes \n too.
-std::string line_for_terminal(std::string_view text);
 
 /// Escapes `text` for a terminal and for HTML or SVG, so that none of it is markup.
 std::string text_in_markup(std::string_view text);

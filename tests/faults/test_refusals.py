@@ -74,7 +74,7 @@ class TerminalTest(FaultTest):
         run = self.whole_run("run", 2)
         last = checkpoint(run, 2)
         rewrite(last, {"w" + self.ESCAPES: bytes(8)})
-        self.assertRegex(self.fail_with(65, "sample", "run"), f"^{self.HARMLESS}w\\\\x1b]0;owned\\\\x07{self.HARMLESS}$")
+        self.assertRegex(self.fail_with(65, "sample", "run"), f"^{self.HARMLESS}w\\\\x1B]0;owned\\\\x07{self.HARMLESS}$")
         rewrite(last, config={**part(last, "config"), "name": "n" + self.ESCAPES})
         self.assertRegex(self.fail_with(65, "inspect", "run"), f"^{self.HARMLESS}cannot name a folder{self.HARMLESS}$")
 

@@ -44,7 +44,7 @@ std::string lines_at(LogLevel level, bool color) {
 }  // namespace
 
 TEST_CASE("each level shows its lines, escaped and never taken as a format") {
-  const std::string quiet = "chargpt: error: cannot {} %s\nchargpt: warning: a\\x1b[2Jb\n";
+  const std::string quiet = "chargpt: error: cannot {} %s\nchargpt: warning: a\\x1B[2Jb\n";
   CHECK(lines_at(LogLevel::quiet, false) == quiet);
   CHECK(lines_at(LogLevel::normal, false) == quiet + "chargpt: a note\n");
   CHECK(lines_at(LogLevel::verbose, false) == quiet + "chargpt: a note\nchargpt: a detail\n");

@@ -151,7 +151,7 @@ TEST_CASE("quiet leaves nothing, verbose adds checkpoints and samples") {
         "step     1 of 2,000  val 1.9000  \x1b[32mnew best\x1b[0m     train ≈1.8000  after 1.0 s\n"
         "saved runs/a/checkpoints/step-00000001 (best)\n"
         "sample after step 1:\nTo be\\x1b[2J\nor\n"
-        "chargpt: \x1b[33ma notice\\x0dover\x1b[0m\n");
+        "chargpt: \x1b[33ma notice\\rover\x1b[0m\n");
 }
 
 TEST_CASE("a plan and steps without a length are shown, not divided by") {
