@@ -348,9 +348,9 @@ void compare_configs(const Arguments& arguments) {
     throw Stopped{stopping_signal()};
   }
   Comparison comparison = ranked(arguments, collector.results(), corpus);
-  const std::vector<std::int64_t> looks =
-      looks_with(earlier_results(folder.path), arguments.seeds, !verdict(comparison).empty());
-  comparison.look = std::ranges::find(looks, arguments.seeds) - looks.begin() + 1;
+  const auto looks = looks_with(earlier_results(folder.path), arguments.seeds, !verdict(comparison).empty());
+  const auto look = std::ranges::find(looks, arguments.seeds);  // absent if nothing was tested
+  comparison.look = look == looks.end() ? 1 : look - looks.begin() + 1;
   std::optional<LadderTable> ladder;  // only for the whole ladder
   if (arguments.presets == std::vector{std::string(ladder_word)} && arguments.varied.empty())
     ladder = ladder_table(comparison, counted_on(corpus, variants.front().options.config.model.block_size));
@@ -384,8 +384,7 @@ Corpus text_of_runs(const Arguments& arguments) {
 void compare_existing(const Arguments& arguments) {
   refuse_twice(arguments.presets);
   std::optional<OwnFolder> folder;
-  if (!arguments.out.empty()) folder = results_folder(arguments.out, /*alone=*/true);
-  if (folder) earlier_results(folder->path);
+  if (!arguments.out.empty()) earlier_results(folder.emplace(results_folder(arguments.out, /*alone=*/true)).path);
   const Corpus corpus = text_of_runs(arguments);
   check_test_split(arguments, corpus);
   std::vector<TrainedRun> runs;
