@@ -57,12 +57,12 @@ Json seed_json(const SeedRun& run, bool has_target) {
   return json;
 }
 
-/// Adds the number of seeds that reached the target, and the mean of their steps and seconds: null unless all did, as
-/// the mean of some would be too low.
+/// Adds the number of seeds that reached the target, null if it is unknown, and the mean of their steps and seconds:
+/// null unless all did, as the mean of some would be too low.
 void add_target(Json& json, std::span<const SeedRun> seeds) {
   const auto reached = std::ranges::count_if(seeds, [](const SeedRun& run) { return run.reached.has_value(); });
   const auto mean = [&](auto figure) { return reached == std::ssize(seeds) ? mean_over(seeds, figure) : std::nullopt; };
-  json["seeds_reached"] = reached;
+  json["seeds_reached"] = std::ranges::all_of(seeds, &SeedRun::evaluated) ? Json(reached) : Json();
   json["steps_to_target"] = or_null(mean([](const SeedRun& run) { return run.reached->step; }));
   json["seconds_to_target"] = or_null(mean([](const SeedRun& run) { return run.reached->seconds; }));
 }
@@ -289,7 +289,8 @@ Table effects_table(const Json& effects) {
 
 Table target_table(const Json& results, double target) {
   const auto reached = [](const Json& row) {
-    return fmt::format("{} of {}", row["seeds_reached"].dump(), row["seeds"].size());
+    const Json& seeds = row["seeds_reached"];
+    return seeds.is_null() ? "unknown" : fmt::format("{} of {}", seeds.dump(), row["seeds"].size());
   };
   return table_of(results, {{"config", as_is("config")},
                             {"reached " + format_fixed(target, 4), reached},

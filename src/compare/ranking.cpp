@@ -27,6 +27,22 @@ double whole_split_loss(const nlohmann::ordered_json& evaluation) {
   return std::fmin(number_in(evaluation, "val_loss"), number_in(evaluation, "averaged_val_loss"));
 }
 
+void find_reached(SeedRun& run, double target) {
+  const auto begin = [&run] {
+    run.reached.reset();
+    run.evaluated = false;
+  };
+  MetricsReader reader(run.run / "metrics.jsonl");
+  reader.read(begin, [&](const nlohmann::ordered_json& row) {
+    const double step = number_in(row, "step");
+    if (row["kind"] != "eval" || !(step >= 0)) return;
+    run.evaluated = true;
+    if (!run.reached && whole_split_loss(row) <= target)
+      run.reached = {.step = static_cast<std::int64_t>(step), .seconds = number_in(row, "seconds")};
+  });
+  if (const std::string line = reader.complaint(); !line.empty()) throw Error(ExitCode::data, line);
+}
+
 /// Runs of one config with different seeds, sorted by seed.
 using Group = std::vector<TrainedRun>;
 
@@ -164,25 +180,11 @@ Comparison rank_configs(std::vector<ConfigRuns> configs) {
   return comparison;
 }
 
-std::optional<ReachedTarget> reached_by(const SeedRun& run, double target) {
-  std::optional<ReachedTarget> reached;
-  const std::filesystem::path path = run.run / "metrics.jsonl";
-  MetricsReader reader(path);
-  reader.read([&] { reached.reset(); },
-              [&](const nlohmann::ordered_json& row) {
-                const double step = number_in(row, "step");
-                if (!reached && row["kind"] == "eval" && step >= 0 && whole_split_loss(row) <= target)
-                  reached = {.step = static_cast<std::int64_t>(step), .seconds = number_in(row, "seconds")};
-              });
-  if (const std::string line = reader.complaint(); !line.empty()) throw Error(ExitCode::data, line);
-  return reached;
-}
-
 void find_target(Comparison& comparison, double target) {
   comparison.target = target;
   for (ConfigRuns& result : comparison.results)
     for (SeedRun& run : result.seeds)
-      if (!run.failed()) run.reached = reached_by(run, target);
+      if (!run.failed()) find_reached(run, target);
 }
 
 std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b) {

@@ -37,6 +37,7 @@ struct SeedRun {
   std::filesystem::path run = {};
   std::string failure = {};  ///< why the run has no loss; empty if it has one
   std::optional<ReachedTarget> reached = {};
+  bool evaluated = true;  ///< false: it has no evaluations, so whether it reached the target is unknown
 
   bool failed() const { return !failure.empty(); }
 };
@@ -91,10 +92,8 @@ struct Comparison {
 /// chosen by the same losses, so each comparison with it is corrected for all pairs (see evaluate/paired.h).
 Comparison rank_configs(std::vector<ConfigRuns> configs);
 
-/// Reads the first evaluation at or below the target from the run's metrics.jsonl. Throws Error usage if evaluations
-/// are estimates, data if lines are malformed.
-std::optional<ReachedTarget> reached_by(const SeedRun& run, double target);
-/// Sets `target` and each run's `reached`. Errors: as reached_by().
+/// Sets `target` and, from each run's metrics.jsonl, `reached` (by its first evaluation at or below the target) and
+/// `evaluated`. Throws Error usage if evaluations are estimates, data if lines are malformed.
 void find_target(Comparison& comparison, double target);
 
 /// A run and its score.

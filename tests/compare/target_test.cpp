@@ -52,6 +52,17 @@ TEST_CASE_METHOD(TestFolder, "a run that failed has not reached the target, what
   CHECK_FALSE(run.reached);
 }
 
+TEST_CASE_METHOD(TestFolder, "of a checkpoint outside its run it is unknown whether it reached the target") {
+  write("lone.safetensors", "");
+  Comparison comparison;
+  comparison.results.emplace_back().config = "a";
+  comparison.results[0].seeds.emplace_back().run = path() / "lone.safetensors";
+  find_target(comparison, 2);
+  const Report report = report_of(comparison);
+  CHECK(report.json["results"][0]["seeds_reached"].is_null());
+  CHECK_THAT(part_text(report.parts().back(), 0), Catch::Contains("unknown"));
+}
+
 TEST_CASE("an evaluation of a part of the windows and a line that is no row are refused") {
   CHECK_THROWS_WITH(reached(R"({"kind":"eval","step":1,"val_loss":1.0,"exact":false})"
                             "\n"),
