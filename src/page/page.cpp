@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -54,13 +53,6 @@ std::string json_in_html(const nlohmann::ordered_json& json) {
   std::string safe;
   for (const char c : json_text(json, -1)) safe += c == '<' ? "\\u003c" : std::string(1, c);
   return safe;
-}
-
-bool is_page(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string begin(page_mark.size(), '\0');
-  file.read(begin.data(), std::ssize(begin));
-  return file.gcount() == std::ssize(begin) && begin == page_mark;
 }
 
 /// Makes a page with `title` as heading, then `body`. `policy`: what it may load besides inline styles.
@@ -164,7 +156,9 @@ std::string walk_page(const std::string& title, const std::string& introduction,
 }
 
 void write_page(const fs::path& path, std::string_view html) {
-  if (fs::symlink_status(path).type() != fs::file_type::not_found && !(fs::is_regular_file(path) && is_page(path)))
+  const fs::file_type type = type_at(path);
+  const bool is_page = type == fs::file_type::regular && read_stretch(path, 0, page_mark.size()).bytes == page_mark;
+  if (type != fs::file_type::not_found && !is_page)
     throw Error(ExitCode::busy, printable_path(path) + " exists and was not written by chargpt; choose another name");
   write_file_atomically(path, html);
 }
