@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numbers>
@@ -109,7 +110,7 @@ std::string losses(const ExportedModel& model) {
 
 /// Names the texts without their folders, which are private.
 std::string training(const ExportedModel& model) {
-  return "## Training\n\n`" + printable(joined(names_of_paths(model.config().data.text), "`, `")) + "`, " +
+  return "## Training\n\n`" + printable(joined(names_of_paths(model.config().data.text), "`, `"), SIZE_MAX) + "`, " +
          format_count(model.state().data.tokens, unit_of(model)) + " (CRC-64 of the ids " +
          json_hex(model.state().data.crc64) + "), " + format_count(model.state().step, "step") + ".\n";
 }

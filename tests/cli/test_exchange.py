@@ -145,6 +145,14 @@ class RoundTripTest(ExchangeTest):
         self.export("mine", "out", "--checkpoint", "step-10")
         self.assertIn(", 10 steps.", (self.folder / "out/README.md").read_text())
 
+    def test_the_card_names_every_text_whole(self):
+        names = [f"a_rather_long_name_of_a_file_{i}.txt" for i in range(6)]
+        for name in names:
+            shutil.copy(SAMPLE_TEXT, self.folder / name)
+        self.train("mine", "nanogpt-cpu", 1, *SIZE, "--text", *names)
+        self.export("mine", "out")
+        self.assertIn("`, `".join(names), (self.folder / "out/README.md").read_text())
+
     def test_the_card_has_the_loss_of_the_weights_that_were_chosen(self):
         self.train("mine", "nanogpt-cpu", 20, *SIZE, "--ema", "0.9")
         for weights in ("trained", "averaged"):
