@@ -34,8 +34,7 @@ std::string one_word(std::string name);
 /// Loads each of `configs` (presets or paths) with every combination of the values of `varied`, the last option
 /// changing fastest; the configs alone if `varied` is empty. Names: "default n_head=2 dropout=0.1"; a value that is
 /// long or unfit for a folder name becomes its number, "groups=#2"; a repeated name becomes NAME-2. Errors: as
-/// load_config(), for `overrides` and values; usage for more than 1,000 variants, two values with the same meaning, and
-/// a name above 100 bytes.
+/// load_config(), for `overrides` and values; usage for a name above 100 bytes.
 std::vector<Variant> load_variants(const std::vector<std::string>& configs, const std::vector<VariedOption>& varied,
                                    std::span<const Override> overrides);
 
