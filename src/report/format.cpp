@@ -40,7 +40,8 @@ int depth_of(std::string_view text) {
 std::string format_fixed(double value, int digits) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return formatted("%.*f", digits, value);
+  const std::string text = formatted("%.*f", digits, value);
+  return text.find_first_of("123456789") == text.npos && std::signbit(value) ? text.substr(1) : text;  // no "-0.0"
 }
 
 std::string format_percent(double part, int digits) {

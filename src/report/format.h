@@ -10,7 +10,7 @@ namespace chargpt {
 
 using Json = nlohmann::ordered_json;
 
-/// `digits` after the point; "nan", "inf" and "-inf" if the value is not finite.
+/// `digits` after the point, and no sign before a zero; "nan", "inf" and "-inf" if the value is not finite.
 std::string format_fixed(double value, int digits);
 
 /// A fraction as percent: 0.123 is "12.3 %".

@@ -18,6 +18,11 @@ Names each(std::string (*format)(Value), const std::vector<Value>& values) {
   return shown;
 }
 
+TEST_CASE("a number that is rounded to zero has no sign") {
+  CHECK(each<double>([](double value) { return format_fixed(value, 2); }, {-1e-17, -0.0, -0.006, -infinity}) ==
+        Names{"0.00", "0.00", "-0.01", "-inf"});
+}
+
 TEST_CASE("bytes are shown in decimal units with two or three digits") {
   CHECK(each<std::int64_t>(format_bytes, {0, 999, 1000, 1500, 45'100'000, 9'949, 9'950, 999'499, 999'500,
                                           std::numeric_limits<std::int64_t>::max()}) ==
