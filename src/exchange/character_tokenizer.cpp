@@ -229,6 +229,16 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
 
 ImportedSymbols read_tokenizer(const Json& json, std::int64_t ids, const std::string& source) {
   if (!json.is_object()) throw Error(ExitCode::data, source, " is not a JSON object");
+  static const Json::json_pointer last("/model/vocab/<|endoftext|>"), first("/post_processor/single/0/SpecialToken/id");
+  if (ids > 1 && json.contains(last) && json[last] == ids - 1 && json.contains(first) &&
+      json[first] == document_token && json["post_processor"]["single"].size() == 2) {
+    Json characters = json;  // without the id between documents
+    characters["model"]["vocab"].erase(document_token);
+    characters.erase("post_processor");
+    ImportedSymbols imported = read_tokenizer(characters, ids - 1, source);
+    imported.rows.push_back(ids - 1);
+    return {imported.vocabulary.with_documents(), imported.rows, imported.notices};
+  }
   const Cuts cuts = read_pipeline(json, source);
   const Tokens tokens = read_tokens(json, ids, source);
   if (cuts.bytes) {

@@ -25,8 +25,9 @@ struct ImportedSymbols {
 };
 
 /// Reads untrusted input. `ids`: number of ids of the model. Throws Error data, naming `source`, if it is not a
-/// tokenizer of single characters or bytes, or its ids do not match the model. Special tokens and ids without a token
-/// become Unicode private-use characters and keep their rows in the model.
+/// tokenizer of single characters or bytes, or its ids do not match the model. Special tokens (except document_token,
+/// as tokenizer_json() writes it) and ids without a token become Unicode private-use characters and keep their rows in
+/// the model.
 ImportedSymbols read_tokenizer(const nlohmann::json& json, std::int64_t ids, const std::string& source);
 
 }  // namespace chargpt

@@ -18,6 +18,7 @@
 #include "report/format.h"
 #include "run/checkpoints.h"
 #include "run/strict_json.h"
+#include "text/documents.h"
 
 namespace chargpt {
 namespace {
@@ -29,21 +30,24 @@ nlohmann::json json_at(const fs::path& path, std::uint64_t most) {
   return parse_strict_json(read_regular_file(path, most, Links::follow), printable_path(path));
 }
 
-/// A config with these options, an unknown text and, if valid, the name of `folder`. Throws Error data if an option is
-/// out of range or options do not fit together.
-ResolvedConfig imported_config(const Json& options, const fs::path& folder, const std::string& source) {
-  Json sections = {{"model", options}};
+/// A config with these options of `model`, an unknown text and, if valid, the name of `folder`. Throws Error data if
+/// an option is out of range or options do not fit together.
+ResolvedConfig imported_config(const Json& model, const ForeignConfig& theirs, bool documents, const fs::path& folder) {
+  Json sections = {{"model", model}};
   const std::string name = name_of_path(folder);
   const bool usable = !name.empty() && name.size() <= max_name_bytes && printable(name, 4 * max_name_bytes) == name;
   sections["name"] = usable ? name : "imported";
   sections["data"] = {{"text", "unknown:imported"}};  // not a file, so commands that need a text ask for it
+  if (documents)
+    for (const char* key : {"documents", "separator"}) sections["data"][key] = theirs.value(key);
   try {
-    ResolvedConfig config = parse_config(sections.dump(), source);
+    ResolvedConfig config = parse_config(sections.dump(), theirs.source());
     check_model_config(config.config.model);
+    if (documents != has_documents(config.config.data)) theirs.refuse("documents", "the tokenizer has documents");
     return config;
   } catch (const Error& error) {
     const std::string line = error.what();
-    throw Error(ExitCode::data, line.starts_with(source) ? "" : source + ": ", line);
+    throw Error(ExitCode::data, line.starts_with(theirs.source()) ? "" : theirs.source() + ": ", line);
   }
 }
 
@@ -51,7 +55,7 @@ RunState state_of(const ImportedModel& model, const std::string& program_version
   RunState state;
   state.data = model.text;
   state.parameters = count_parameters(model.config.config.model, model.vocabulary.size());
-  state.start_symbol = std::max<std::int64_t>(0, model.vocabulary.id_of('\n'));
+  state.start_symbol = std::max({std::int64_t{0}, model.vocabulary.id_of('\n'), model.vocabulary.document()});
   state.program_version = program_version;
   state.libtorch_version = state.cpu_capability = "none";
   state.device = state.engine = "cpu";
@@ -114,7 +118,8 @@ ImportedModel read_huggingface(const fs::path& path) {
   const fs::path tokenizer_path = folder / "tokenizer.json", weights = weights_of(folder);
   const ImportedSymbols tokenizer =
       read_tokenizer(json_at(tokenizer_path, max_tokenizer_file), ids, printable_path(tokenizer_path));
-  const ResolvedConfig ours = imported_config(to_ours(config, architecture), folder, config.source());
+  const ResolvedConfig ours =
+      imported_config(to_ours(config, architecture), config, tokenizer.vocabulary.document() >= 0, folder);
   ImportedModel model{.config = ours,
                       .vocabulary = tokenizer.vocabulary,
                       .parameters = read_parameters(weights, config, architecture, ours.config.model, tokenizer),

@@ -22,6 +22,7 @@
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
 #include "run/strict_json.h"
+#include "text/documents.h"
 
 namespace chargpt {
 namespace {
@@ -44,6 +45,8 @@ Json config_json(const ExportedModel& model) {
     json["auto_map"] = {{"AutoConfig", "modeling_chargpt.ChargptConfig"},
                         {"AutoModelForCausalLM", "modeling_chargpt.ChargptForCausalLM"}};
   json["vocab_size"] = model.vocabulary().size();
+  const DataConfig& data = model.config().data;
+  if (has_documents(data)) json.update({{"documents", enum_name(data.documents)}, {"separator", data.separator}});
   json["initializer_range"] = model.options().init_std;
   put_special_tokens(model, json);
   json["use_cache"] = true;

@@ -28,7 +28,7 @@ MODELS = {
     "qwen3": ["standard", "--head_size", "10", "--rope_base", "500"],
     "qwen3-gates": ["standard", "--activation", "swiglu", "--norm_gain", "true", "--tie_weights", "true", "--norm_eps", "0.01"],
 }
-# Of a text whose lines are documents; `import` does not read them.
+# Of a text whose lines are documents.
 DOCUMENTS = {
     "documents": ["nanogpt-cpu", "--documents", "lines"],
     "documents-own": ["default", "--documents", "lines"],

@@ -6,13 +6,13 @@ import shutil
 import struct
 
 from checkpoints import safetensors
-from exchange import MODELS, OWN_MODELS, SIZE, ExchangeTest
+from exchange import DOCUMENTS, MODELS, OWN_MODELS, SIZE, ExchangeTest
 from program import SAMPLE_TEXT, SOURCE
 
 
 class RoundTripTest(ExchangeTest):
     def test_what_is_exported_comes_back_with_the_same_weights_and_losses(self):
-        for name in [*MODELS, *OWN_MODELS]:
+        for name in [*MODELS, *OWN_MODELS, *DOCUMENTS]:
             with self.subTest(name):
                 self.model(name)
                 self.export(name, f"{name}.out")
@@ -203,6 +203,14 @@ class HostileTest(ExchangeTest):
             "config.json", ({"position": "spiral"}, "position", "spiral"), ({"conv_places": 3}, "conv_places"), ({"conv_width": 5}, "conv_2.weight"),
             ({"n_layer": 1 << 40}, "n_layer"), ({"n_layer": 900}, "has no tensor"), ({"norm_eps": "small"}, "norm_eps"),
             ({"tie_word_embeddings": True}, "lm_head"), ({"mlp_size": -1}, "mlp_size"))
+
+    def test_documents_of_an_unknown_kind(self):
+        self.model("documents", 3)
+        shutil.rmtree(self.folder / "out")
+        self.export("documents", "out")
+        self.good = self.contents("out")
+        self.check_changes("config.json", ({"documents": None}, "documents = null"), ({"documents": "pages"}, "pages"),
+                           ({"documents": "none"}, "documents is \"none\"; the tokenizer has documents"))
 
     def test_weights_that_are_no_numbers_overlap_or_are_cut(self):
         weights = self.good["model.safetensors"]
