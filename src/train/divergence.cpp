@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <functional>
 #include <span>
 #include <utility>
 
-#include "base/error.h"
 #include "base/names.h"
-#include "report/format.h"
+#include "base/quote.h"
 
 namespace chargpt {
 namespace {
@@ -22,43 +21,7 @@ double norm_of(std::span<const float> gradient) {
 
 using GradientNorm = std::pair<double, std::string>;  ///< norm and name of a parameter's gradient
 
-bool is_worse(const GradientNorm& a, const GradientNorm& b) {
-  if (std::isnan(a.first) != std::isnan(b.first)) return std::isnan(a.first);
-  return a.first > b.first;
-}
-
 }  // namespace
-
-DivergenceCheck::DivergenceCheck(Learner& learner, const RunProgress& progress, const Saver& saver)
-    : learner_(learner), progress_(progress), saver_(saver) {}
-
-/// Losses and norms are positive, except for the sign of a NaN, which means nothing.
-void DivergenceCheck::check_step(const Gradients& gradients) const {
-  if (gradients.finite()) return;
-  learner_.engine->give_gradients();
-  diverged(line_of("step ", progress_.step + 1, " has loss ", std::abs(gradients.loss), " and gradient norm ",
-                   std::abs(gradients.norm), " (", diagnosis(learner_.batches.starts(progress_.step), learner_.arena),
-                   ")"));
-}
-
-void DivergenceCheck::check_loss(double val_loss) const {
-  if (!std::isfinite(val_loss))
-    diverged(line_of("the validation loss after ", format_count(progress_.step, "step"), " is ", std::abs(val_loss)));
-}
-
-void DivergenceCheck::check_weights() const {
-  if (!learner_.current().is_finite())
-    diverged(line_of("after ", format_count(progress_.step, "step"), " some weights are not finite"));
-}
-
-void DivergenceCheck::diverged(const std::string& what) const {
-  const std::filesystem::path last = saver_.last_checkpoint();
-  const std::string kept =
-      last.empty() ? "no checkpoint had been saved yet" : "the last good checkpoint is " + last.string();
-  const std::string clip = learner_.config.grad_clip > 0 ? "" : ", or set train.grad_clip = 1";
-  throw Error(ExitCode::diverged, "training diverged; lower train.learning_rate = ", learner_.config.learning_rate,
-              clip, ": ", what, "; ", kept);
-}
 
 std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena& arena) {
   constexpr std::size_t most_windows = 16, most_norms = 4;
@@ -67,7 +30,9 @@ std::string diagnosis(const std::vector<std::int64_t>& window_starts, const Para
   std::vector<GradientNorm> worst;
   for (const Parameter& parameter : arena.parameters())
     worst.emplace_back(norm_of(parameter.in(arena.gradients.data())), parameter.name);
-  std::ranges::stable_sort(worst, is_worse);
+  std::ranges::stable_sort(worst, std::greater(), [](const GradientNorm& one) {
+    return std::pair(std::isnan(one.first), one.first);  // NaN first
+  });
   for (const auto& [norm, name] : worst) norms.push_back(line_of(name, " ", norm));
   const std::string all = starts.size() > most_windows ? line_of(", … (", starts.size(), " in all)") : "";
   starts.resize(std::min(starts.size(), most_windows));

@@ -9,10 +9,12 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/quote.h"
 #include "config/describe.h"
 #include "config/load.h"
 #include "engine/device.h"
 #include "network/model_types.h"
+#include "report/format.h"
 #include "run/checkpoints.h"
 #include "train/conditions.h"
 #include "train/inherit.h"
@@ -60,8 +62,7 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       emitter_(clock_, state_, ranks_.alone() ? stop_ : nullptr),  // several ranks end a step together
       learner_(settings(), corpus_, device_, options.engine, ranks_),
       evaluator_(settings(), corpus_, learner_, state_, emitter_),
-      saver_(config_, corpus_.vocabulary(), learner_, emitter_),
-      divergence_(learner_, state_, saver_) {
+      saver_(config_, corpus_.vocabulary(), learner_, emitter_) {
   state_ = {{.max_iters = schedule_.steps()}, conditions_here(learner_, corpus_, threads_, options.program_version)};
   clock_.start();
   choose_windows();
@@ -247,7 +248,12 @@ StepEvent Trainer::make_step() {
       learner_.make_step(state_.step, schedule_.learning_rate_factor(), emitter_.heartbeat("updating"));
   if (const std::string line = learner_.engine->take_notice(); !line.empty()) emitter_.notice(line);
   stop_agreed_ = on_any(ranks_, stop_ != nullptr && stop_->load());
-  divergence_.check_step(gradients);
+  if (!gradients.finite()) {
+    learner_.engine->give_gradients();
+    throw diverged(line_of("step ", state_.step + 1, " has loss ", std::abs(gradients.loss), " and gradient norm ",
+                           std::abs(gradients.norm), " (",
+                           diagnosis(learner_.batches.starts(state_.step), learner_.arena), ")"));
+  }
   learner_.follow_averages();
   ++state_.step;
   const double spent = clock_.now() - begun;
@@ -283,7 +289,9 @@ void Trainer::evaluate() {
   const std::int64_t windows = windows_now();
   const EvaluationLosses losses = evaluator_.evaluate(windows);
   state_.exact = windows == evaluator_.all_windows();
-  divergence_.check_loss(losses.val);
+  if (!std::isfinite(losses.val))
+    throw diverged(
+        line_of("the validation loss after ", format_count(state_.step, "step"), " is ", std::abs(losses.val)));
   std::optional<SampleEvent> text;
   if (settings().eval.sample_tokens > 0 && ranks_.first())
     text = {state_.step, evaluator_.sample_text(state_.start_symbol)};
@@ -334,7 +342,8 @@ void Trainer::save_on_the_way(double soonest) {
 }
 
 void Trainer::save() {
-  divergence_.check_weights();
+  if (!learner_.current().is_finite())
+    throw diverged(line_of("after ", format_count(state_.step, "step"), " some weights are not finite"));
   const double begun = clock_.now();
   emitter_.work("saving", saving_seconds_ > 0.5 ? WorkEvent::no_parts : 0);
   state_.seconds = saved_at_ = clock_.seconds();
@@ -347,6 +356,15 @@ void Trainer::save() {
   }
   saving_seconds_ = clock_.agreed(clock_.now() - begun);  // rank 0 saves and tells the others
   if (failure) std::rethrow_exception(failure);
+}
+
+/// The Error diverged. Losses and norms in `what` are positive: the sign of a NaN means nothing.
+Error Trainer::diverged(const std::string& what) const {
+  const std::filesystem::path last = saver_.last_checkpoint();
+  const TrainConfig& train = settings().train;
+  return Error(ExitCode::diverged, "training diverged; lower train.learning_rate = ", train.learning_rate,
+               train.grad_clip > 0 ? "" : ", or set train.grad_clip = 1", ": ", what, "; ",
+               last.empty() ? "no checkpoint had been saved yet" : "the last good checkpoint is " + last.string());
 }
 
 EndEvent Trainer::ended() const {

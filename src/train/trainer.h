@@ -122,6 +122,7 @@ class Trainer {
   void evaluate_and_save();
   void save_on_the_way(double soonest = 600);
   void save();
+  Error diverged(const std::string& what) const;
 
   // Each member may use those before it.
   OneProcess alone_;
@@ -140,7 +141,6 @@ class Trainer {
   Learner learner_;
   Evaluator evaluator_;
   Saver saver_;
-  DivergenceCheck divergence_;
   std::vector<std::string> notices_;  ///< shown with the plan
   double train_loss_ = std::numeric_limits<double>::quiet_NaN();
   bool stop_agreed_ = false;  ///< by all ranks
