@@ -54,7 +54,7 @@ struct ModelInTraining {
   }
 
   Gradients step(std::int64_t number, const std::vector<WindowBatch>& batches, const SoftTargets& soft = {}) {
-    OneProcess alone;
+    Communicator alone;
     return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches, .soft = soft},
                      alone);
   }

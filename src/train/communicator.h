@@ -16,30 +16,32 @@
 
 namespace chargpt {
 
-/// One of the ranks. All ranks must call the same functions in the same order. Sums have the same bits on every rank
-/// and in every repetition. Every call may throw Error io if the other ranks do not answer in time, and on rank 0 also
-/// the error that another rank has reported.
+/// One of the ranks; this class itself is a single process without others. All ranks must call the same functions in
+/// the same order. Sums have the same bits on every rank and in every repetition. Every call may throw Error io if the
+/// other ranks do not answer in time, and on rank 0 also the error that another rank has reported.
 class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  virtual int rank() const = 0;
-  virtual int ranks() const = 0;
+  virtual int rank() const { return 0; }
+  virtual int ranks() const { return 1; }
   bool alone() const { return ranks() == 1; }
   bool first() const { return rank() == 0; }
 
   /// Replaces each number by its sum over all ranks, added in the order of ranks.
-  virtual void sum(std::span<float> values) = 0;
+  virtual void sum(std::span<float> /*values*/) {}
   /// Returns the bytes of each rank, in the order of ranks.
-  virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> own) = 0;
+  virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> own) {
+    return {{own.begin(), own.end()}};
+  }
   /// Replaces `bytes` by those of rank 0; the size must be equal on all ranks.
-  virtual void broadcast(std::span<std::byte> bytes) = 0;
+  virtual void broadcast(std::span<std::byte> /*bytes*/) {}
 
   /// Reports an exception on this rank, which makes no further call. On rank 0 it ends the whole job with exit code
   /// `code`; on another rank it tells rank 0 to do so. Returns only if that does not happen within seconds.
-  virtual void fail(int code, const std::string& line) = 0;
+  virtual void fail(int /*code*/, const std::string& /*line*/) {}
   /// Call it on every rank after the last other call. The process then continues alone.
-  virtual void finish() = 0;
+  virtual void finish() {}
 };
 
 /// How long to wait for the other ranks.
@@ -52,20 +54,6 @@ struct WaitingOptions {
 /// The only function of the plug-in that links MPI.
 using MakeCommunicator = Communicator*(const WaitingOptions& waiting);
 inline constexpr const char* make_communicator_name = "chargpt_make_communicator_1";
-
-/// A single process without other ranks.
-class OneProcess : public Communicator {
- public:
-  int rank() const override { return 0; }
-  int ranks() const override { return 1; }
-  void sum(std::span<float>) override {}
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> own) override {
-    return {{own.begin(), own.end()}};
-  }
-  void broadcast(std::span<std::byte>) override {}
-  void fail(int, const std::string&) override {}
-  void finish() override {}
-};
 
 /// The value of rank 0.
 template <class Value>

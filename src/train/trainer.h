@@ -125,7 +125,7 @@ class Trainer {
   Error diverged(const std::string& what) const;
 
   // Each member may use those before it.
-  OneProcess alone_;
+  Communicator alone_;
   Communicator& ranks_;
   const std::int64_t threads_;
   const std::string device_;

@@ -69,7 +69,7 @@ TEST_CASE("a launcher is known by what it tells its processes") {
 }
 
 TEST_CASE("threads of a rank are those asked for in the environment, or its cores") {
-  OneProcess alone;
+  Communicator alone;
   CHECK(placement(alone).threads >= 1);
   const Environment threads("OMP_NUM_THREADS", "3");
   CHECK(placement(alone).threads == 3);

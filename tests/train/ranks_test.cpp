@@ -9,7 +9,7 @@ using namespace chargpt;
 namespace {
 
 /// One of two ranks, alone. The first keeps what it says; the second runs after it and hears that.
-class OneOfTwo : public OneProcess {
+class OneOfTwo : public Communicator {
  public:
   using Bytes = std::vector<std::byte>;
   explicit OneOfTwo(const OneOfTwo* first = nullptr) : first_(first) {}

@@ -48,7 +48,7 @@ struct TimedRun {
 
   Config config;
   double now = 1000, last_update = 0;
-  OneProcess alone;
+  Communicator alone;
   RunClock clock{[this] { return now; }, 0, alone};
   RunProgress progress;
   Schedule schedule;
@@ -217,7 +217,7 @@ TEST_CASE("evaluations come at tenths of the run, by steps or by shares, and at 
     Config config = limited(iterations, 0, 0);
     config.eval.eval_interval = interval;
     RunProgress progress;
-    OneProcess alone;
+    Communicator alone;
     const RunClock clock({}, 0, alone);
     const Schedule schedule(config, 1000, {}, progress, clock);
     std::vector<std::int64_t> steps;

@@ -10,7 +10,7 @@ using namespace chargpt;
 namespace {
 
 /// The second of two ranks, of which the first sums and gives what it is told to.
-class SecondRank : public OneProcess {
+class SecondRank : public Communicator {
  public:
   int rank() const override { return 1; }
   int ranks() const override { return 2; }

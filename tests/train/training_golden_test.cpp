@@ -63,7 +63,7 @@ TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch'
     for (const nlohmann::json& parameter : run.at("parameters")) fill(arena, parameter);
     const auto engine = make_engine(
         engine_name, {.model = config.model, .vocab_size = vocab_size, .train = config.train, .arena = arena});
-    OneProcess alone;
+    Communicator alone;
     for (std::int64_t step = 0; step < run.at("steps").get<std::int64_t>(); ++step) {
       INFO("step " << step);
       const auto i = static_cast<std::size_t>(step);

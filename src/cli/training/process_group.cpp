@@ -58,7 +58,7 @@ ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
   device_ = arguments.device.device;
   const auto found = launch();
   if (!found) {
-    ranks_ = std::make_unique<OneProcess>();
+    ranks_ = std::make_unique<Communicator>();
     return;
   }
   WaitingOptions waiting{.seconds = arguments.rank_timeout, .stop = &stop_on_signals(arguments.output.quiet)};
