@@ -1,7 +1,6 @@
 // Messages between the processes (ranks) that train one run together. Independent of models and of the transport.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -55,14 +54,6 @@ struct WaitingOptions {
 using MakeCommunicator = Communicator*(const WaitingOptions& waiting);
 inline constexpr const char* make_communicator_name = "chargpt_make_communicator_1";
 
-/// The value of rank 0.
-template <class Value>
-Value agreed(Communicator& ranks, Value value) {
-  static_assert(std::is_trivially_copyable_v<Value>);
-  ranks.broadcast(std::as_writable_bytes(std::span(&value, 1)));
-  return value;
-}
-
 /// The values of all ranks, in the order of ranks.
 template <class Value>
 std::vector<Value> gathered(Communicator& ranks, std::span<const Value> own) {
@@ -78,12 +69,6 @@ std::vector<Value> gathered(Communicator& ranks, std::span<const Value> own) {
 template <class Value>
 std::vector<Value> gathered(Communicator& ranks, const Value& own) {
   return gathered(ranks, std::span<const Value>(&own, 1));
-}
-
-/// Whether `here` is true on any rank.
-inline bool on_any(Communicator& ranks, bool here) {
-  const std::vector<char> all = gathered<char>(ranks, here ? 1 : 0);
-  return std::ranges::count(all, 1) > 0;
 }
 
 }  // namespace chargpt

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,12 +22,11 @@ namespace chargpt {
 /// Measures the seconds of a run, earlier processes of a resumed run included.
 class RunClock {
  public:
-  /// `clock`: seconds; empty: the steady clock. `process_started`: on that clock; 0: when start() is called.
+  /// `clock`: seconds; empty: the steady clock. `process_started`: on that clock; 0: now.
   RunClock(std::function<double()> clock, double process_started, Communicator& ranks)
-      : clock_(clock ? std::move(clock) : steady_seconds), started_(process_started), ranks_(ranks) {}
-  void start() {
-    if (started_ <= 0) started_ = now();
-  }
+      : clock_(clock ? std::move(clock) : steady_seconds),
+        started_(process_started > 0 ? process_started : now()),
+        ranks_(ranks) {}
   double now() const { return clock_(); }
   double seconds() const { return earlier_ + process_seconds(); }
   /// The seconds of this process alone.
@@ -33,7 +34,9 @@ class RunClock {
   /// Rank 0's measurement, because clocks differ between ranks. All ranks must call it.
   template <class Value>
   Value agreed(Value measured) const {
-    return chargpt::agreed(ranks_, measured);
+    static_assert(std::is_trivially_copyable_v<Value>);
+    ranks_.broadcast(std::as_writable_bytes(std::span(&measured, 1)));
+    return measured;
   }
   /// Adds the seconds of earlier processes.
   void count_on_from(double seconds) { earlier_ = seconds; }

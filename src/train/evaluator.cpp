@@ -20,10 +20,8 @@ constexpr double most_of_run = 0.25, part_of_run = 0.1;  ///< limits for evaluat
 
 }  // namespace
 
-Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const RunProgress& progress,
-                     const EventEmitter& emitter)
+Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const EventEmitter& emitter)
     : config_(config),
-      progress_(progress),
       vocabulary_(corpus.vocabulary()),
       learner_(learner),
       emitter_(emitter),
@@ -35,8 +33,8 @@ std::int64_t Evaluator::train_windows(std::int64_t val_windows) const {
   return std::min(train_cut_.count(), std::max<std::int64_t>(1, val_windows / 4));
 }
 
-std::int64_t Evaluator::windows_scored() const {
-  return (learner_.config.ema > 0 ? 2 : 1) * progress_.val_windows + train_windows(progress_.val_windows);
+std::int64_t Evaluator::windows_scored(std::int64_t val_windows) const {
+  return (learner_.config.ema > 0 ? 2 : 1) * val_windows + train_windows(val_windows);
 }
 
 EvaluationLosses Evaluator::evaluate(std::int64_t val_windows) {

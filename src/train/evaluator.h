@@ -29,9 +29,8 @@ struct EvaluationLosses {
 
 class Evaluator {
  public:
-  /// All arguments must outlive it. `progress.val_windows`: how many windows of the validation split are scored.
-  Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const RunProgress& progress,
-            const EventEmitter& emitter);
+  /// All arguments must outlive it.
+  Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const EventEmitter& emitter);
 
   /// Evaluates on `val_windows` windows of the validation split. An interruption leaves nothing behind.
   EvaluationLosses evaluate(std::int64_t val_windows);
@@ -40,8 +39,9 @@ class Evaluator {
   std::string sample_text(std::int64_t start);
   /// Scores one batch of windows, so that the caller can time it. Returns the number of windows.
   std::int64_t score_some();
-  /// The number of windows of a whole evaluation: both splits, with trained and averaged weights.
-  std::int64_t windows_scored() const;
+  /// The number of windows of a whole evaluation on `val_windows` windows of the validation split: both splits, with
+  /// trained and averaged weights.
+  std::int64_t windows_scored(std::int64_t val_windows) const;
   /// The number of windows of the validation split.
   std::int64_t all_windows() const { return val_cut_.count(); }
 
@@ -51,7 +51,6 @@ class Evaluator {
   SplitLoss validation_loss(std::int64_t val_windows, const Heartbeat& beat);
 
   const Config& config_;
-  const RunProgress& progress_;
   const Vocabulary& vocabulary_;
   Learner& learner_;
   const EventEmitter& emitter_;

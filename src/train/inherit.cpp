@@ -31,11 +31,6 @@ SharedSymbols match_symbols(const Vocabulary& here, const Vocabulary& there, con
   return shared;
 }
 
-std::string differences(const Config& there, const Config& here) {
-  const std::string text = joined(changed_options(there, here, "model"), ", ");
-  return text.empty() ? "" : "; options that differ: " + text;
-}
-
 }  // namespace
 
 std::string inherit_weights(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
@@ -56,8 +51,9 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
     }
   } catch (const Error& error) {
     if (error.code() != ExitCode::data) throw;
+    const std::string differing = joined(changed_options(from.config.config, config, "model"), ", ");
     throw Error(ExitCode::data, error.what(), "; --init_from needs the same model",
-                differences(from.config.config, config));
+                differing.empty() ? "" : "; options that differ: " + differing);
   }
   const std::size_t forgotten = static_cast<std::size_t>(from.vocabulary.size()) - symbols.size();
   return line_of(which == Weights::averaged ? "averaged weights from " : "weights from ", from.path.string(),

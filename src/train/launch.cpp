@@ -46,20 +46,6 @@ struct Place {
   cpu_set_t processors{};
 };
 
-/// The processors that this process may use; all if the system does not tell.
-cpu_set_t own_processors() {
-  cpu_set_t processors;
-  if (::sched_getaffinity(0, sizeof processors, &processors) != 0) std::memset(&processors, 0xFF, sizeof processors);
-  return processors;
-}
-
-/// The number of threads that the environment asks for; 0 if it does not.
-Placement asked_for() {
-  for (const char* variable : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"})
-    if (const std::int64_t threads = number_of(variable); threads > 0) return {threads, variable};
-  return {0, ""};
-}
-
 bool overlap(const Place& a, const Place& b) {
   cpu_set_t both;
   CPU_AND(&both, &a.processors, &b.processors);
@@ -99,10 +85,13 @@ std::string device_of_rank(const std::string& device, int local, std::int64_t gp
 }
 
 Placement placement(Communicator& ranks) {
-  Place own{.processors = own_processors()};
+  Place own;
   ::gethostname(own.machine.data(), own.machine.size() - 1);
+  if (::sched_getaffinity(0, sizeof own.processors, &own.processors) != 0)
+    std::memset(&own.processors, 0xFF, sizeof own.processors);  // the system does not tell: all
   const std::vector<Place> places = gathered(ranks, own);
-  if (Placement asked = asked_for(); asked.threads > 0) return asked;
+  for (const char* variable : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"})
+    if (const int threads = number_of(variable); threads > 0) return {threads, variable};
   const auto sharing = std::ranges::count_if(places, [&](const Place& other) { return overlap(own, other); });
   const std::int64_t processors = physical_cores();
   const std::string count = std::to_string(processors) + (processors == 1 ? " core" : " cores");

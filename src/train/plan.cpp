@@ -18,22 +18,17 @@
 namespace chargpt {
 namespace {
 
-void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
-  lines.insert(lines.end(), more.begin(), more.end());
-}
-
-/// Notices about options that have less effect on this machine than a user would expect.
-std::vector<std::string> machine_notices(const TrainConfig& train, const Learner& learner, std::int64_t threads) {
-  std::vector<std::string> lines;
+/// Adds notices about options that have less effect on this machine than a user would expect.
+void add_machine_notices(const TrainConfig& train, const Learner& learner, std::int64_t threads,
+                         std::vector<std::string>& lines) {
   if (threads > physical_cores())
     lines.push_back(line_of(threads, " threads on ", format_count(physical_cores(), "physical core"),
                             ": more threads than cores slow training down"));
-  if (learner.device != "cpu") return lines;
+  if (learner.device != "cpu") return;
   if (const std::string missing = missing_instructions(); !missing.empty()) lines.push_back(missing);
   if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it means float32");
   if (train.dtype == Dtype::bfloat16 && learner.engine->name() == "cpu" && cpu::bf16_kernels() == nullptr)
     lines.push_back(line_of("train.dtype = bfloat16 ", lacks_bf16, ": it is computed in float32"));
-  return lines;
 }
 
 /// By measurements (configs/README.md), a text that is read this often is memorized before the run ends. Models of the
@@ -53,18 +48,25 @@ std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, 
 
 std::vector<std::string> notices_of(const Config& config, const Learner& learner, std::int64_t threads,
                                     std::int64_t steps) {
-  std::vector<std::string> lines;
-  append(lines, schedule_warnings(config.train, steps));
+  std::vector<std::string> lines = schedule_warnings(config.train, steps);
   if (const std::int64_t interval = config.eval.eval_interval; steps > 0 && interval > steps / 3)
     lines.push_back(line_of("eval.eval_interval = ", interval, " is longer than a third of this run of ",
                             format_count(steps, "step"), ": overfitting may go unseen; 0 evaluates each tenth of it"));
-  append(lines, machine_notices(config.train, learner, threads));
+  add_machine_notices(config.train, learner, threads, lines);
   if (leaks(learner.model))
     lines.emplace_back("this model sees the symbols that it has to predict, so its loss means nothing");
   return lines;
 }
 
 constexpr double bytes_per_float = 4;
+
+/// Size of one checkpoint in bytes: weights, moments and averages.
+double checkpoint_bytes(const ParameterArena& arena) {
+  std::int64_t floats = 0;
+  for (const ParameterGroup& group : arena.groups())
+    floats += group.parameters * ((keeps_second_moment(group.rule) ? 3 : 2) + (arena.averages.empty() ? 0 : 1));
+  return bytes_per_float * static_cast<double>(floats);
+}
 
 /// Rounds to bytes. In double, because sums of products of options may exceed 2^63.
 std::int64_t whole_bytes(double bytes) {
@@ -159,13 +161,6 @@ std::int64_t memory_estimate(const Config& config, const RunSize& run) {
   return run.text_bytes + whole_bytes(bytes_per_float * (copies * static_cast<double>(run.parameters) +
                                                          std::max(trained * L, scored) * (12 * C + 3 * H) +
                                                          std::max(trained, scored) * 3 * V));
-}
-
-double checkpoint_bytes(const ParameterArena& arena) {
-  std::int64_t floats = 0;
-  for (const ParameterGroup& group : arena.groups())
-    floats += group.parameters * ((keeps_second_moment(group.rule) ? 3 : 2) + (arena.averages.empty() ? 0 : 1));
-  return bytes_per_float * static_cast<double>(floats);
 }
 
 void check_memory(const Config& config, const RunSize& run, std::int64_t available) {

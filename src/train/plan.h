@@ -37,9 +37,6 @@ struct RunSize {
 /// gradients for each thread, and packed weights.
 std::int64_t memory_estimate(const Config& config, const RunSize& run);
 
-/// Size of one checkpoint in bytes: weights, moments and averages.
-double checkpoint_bytes(const ParameterArena& arena);
-
 /// Error memory, naming the options to lower, if the estimate exceeds 1.5 times the `available` bytes. The system would
 /// kill such a run without a message.
 void check_memory(const Config& config, const RunSize& run, std::int64_t available);

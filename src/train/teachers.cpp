@@ -23,13 +23,6 @@
 namespace chargpt {
 namespace {
 
-/// Resolves links and "..", as far as the file system allows.
-std::string whole_path(const fs::path& path) {
-  std::error_code failed;
-  const fs::path found = fs::weakly_canonical(fs::absolute(path, failed), failed);
-  return (failed ? path : found).string();
-}
-
 /// How the vocabularies differ: "it lacks 'x' (U+0078), which this text has".
 std::string difference_of(const Vocabulary& teacher, const Vocabulary& own) {
   if (teacher.units() != own.units())
@@ -89,8 +82,9 @@ struct Teachers::Teacher {
 };
 
 void Teachers::refuse_own(const fs::path& run) const {
+  std::error_code no_such_folder;
   for (const auto& teacher : teachers_)
-    if (const fs::path its = run_of(teacher->checkpoint.path); !its.empty() && whole_path(its) == whole_path(run))
+    if (fs::equivalent(run_of(teacher->checkpoint.path), run, no_such_folder))
       throw Error(ExitCode::usage, "train.teacher: ", teacher->shown, " belongs to this run; name another run");
 }
 
@@ -101,7 +95,7 @@ Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::in
     const TeacherWeights* const known = teachers_.size() < then.size() ? &then[teachers_.size()] : nullptr;
     const bool same = known != nullptr && known->name == name_of_path(name);
     const Teacher& teacher = *teachers_.emplace_back(
-        std::make_unique<Teacher>(name, loaded(name, same ? known : nullptr, notices_), threads));
+        std::make_shared<Teacher>(name, loaded(name, same ? known : nullptr, notices_), threads));
     teacher.check(config, corpus);
     if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty()) {
       notices_.push_back("the teacher " + teacher.shown + " " + line);
@@ -117,8 +111,6 @@ Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::in
 } catch (const Error& error) {
   throw with_origin(error, resolved);
 }
-
-Teachers::~Teachers() = default;
 
 std::vector<TeacherWeights> Teachers::weights() const {
   std::vector<TeacherWeights> all;

@@ -24,9 +24,6 @@ class Teachers {
   /// load_checkpoint and InferenceModel. `caution` is set if a teacher may have seen the validation split.
   Teachers(const ResolvedConfig& config, const Corpus& corpus, std::int64_t threads,
            const std::vector<TeacherWeights>& then, std::string& caution);
-  ~Teachers();
-  Teachers(const Teachers&) = delete;
-  Teachers& operator=(const Teachers&) = delete;
 
   /// Error usage if a teacher belongs to this run.
   void refuse_own(const std::filesystem::path& run) const;
@@ -47,7 +44,7 @@ class Teachers {
 
  private:
   struct Teacher;
-  std::vector<std::unique_ptr<Teacher>> teachers_;
+  std::vector<std::shared_ptr<Teacher>> teachers_;
   std::vector<std::string> notices_;
   std::vector<float> logits_;
 };

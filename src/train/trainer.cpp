@@ -61,10 +61,9 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       stop_(options.stop),
       emitter_(clock_, state_, ranks_.alone() ? stop_ : nullptr),  // several ranks end a step together
       learner_(settings(), corpus_, device_, options.engine, ranks_),
-      evaluator_(settings(), corpus_, learner_, state_, emitter_),
+      evaluator_(settings(), corpus_, learner_, emitter_),
       saver_(config_, corpus_.vocabulary(), learner_, emitter_) {
   state_ = {{.max_iters = schedule_.steps()}, conditions_here(learner_, corpus_, threads_, options.program_version)};
-  clock_.start();
   choose_windows();
   teachers_.refuse_own(options.run);
   if (!options.run.empty()) save_in(options.run);
@@ -138,7 +137,7 @@ std::int64_t Trainer::estimated_steps() {
   const TrainConfig& train = settings().train;
   const double per_window = clock_.agreed(seconds_per_window()), left = clock_.agreed(schedule_.seconds_left());
   const double evaluations = evaluations_of_run * (1 - static_cast<double>(schedule_.share())),
-               of_evaluation = per_window * static_cast<double>(evaluator_.windows_scored()),
+               of_evaluation = per_window * static_cast<double>(evaluator_.windows_scored(state_.val_windows)),
                of_step = passes_of_step * per_window *
                          static_cast<double>(train.batch_size * train.gradient_accumulation_steps);
   const double steps = std::max(1.0, (left - evaluations * of_evaluation) / of_step);
@@ -149,26 +148,25 @@ std::int64_t Trainer::estimated_steps() {
 /// Estimated seconds for the remaining steps, evaluations included; nullopt if none remain or a stop was requested. The
 /// first step warms up, so it is not counted.
 std::optional<double> Trainer::measured_seconds(std::int64_t to_come) {
+  if (to_come <= 0) return std::nullopt;
   constexpr double enough = 0.3;
   const auto steps = static_cast<double>(to_come);
   const double evaluations =
       schedule_.by_clock()
           ? 0
           : std::floor(steps / static_cast<double>(evaluation_interval(settings(), state_.max_iters))) + 2;
-  std::int64_t made = 0, timed = 0;
-  double spent = 0;
+  double spent = 0, timed = 1;
   try {
-    while (static_cast<double>(made) < steps && spent < enough) {
-      if (made == 1) spent = 0, timed = 0;
+    for (std::int64_t made = 0; made < to_come && spent < enough; ++made) {
+      if (made == 1) spent = 0;
       const double begun = clock_.now();
       learner_.make_step(state_.step + made, /*lr_factor=*/0, emitter_.heartbeat("measuring"));
       learner_.engine->synchronize();
       spent += clock_.agreed(clock_.now() - begun);
-      ++made, ++timed;
+      timed = std::max(1.0, static_cast<double>(made));
     }
-    if (made == 0) return std::nullopt;
-    return steps * spent / static_cast<double>(timed) +
-           evaluations * seconds_per_window() * static_cast<double>(evaluator_.windows_scored());
+    return steps * spent / timed +
+           evaluations * seconds_per_window() * static_cast<double>(evaluator_.windows_scored(state_.val_windows));
   } catch (const Interrupted&) {
     return std::nullopt;
   }
@@ -203,16 +201,12 @@ void Trainer::check_same_start() {
         " starts from another step or other weights than rank 0, or has other teachers; give all the same files");
 }
 
-void Trainer::announce() {
+/// The loop of run(). Interrupted work is dropped, and the run is saved without it.
+Ending Trainer::run_to_end() {
   if (!ranks_.alone()) check_same_start();
   const PlanEvent event = plan(/*measure=*/false);
   emitter_.emit(event);
   for (const std::string& line : event.notices) emitter_.notice(line);
-}
-
-/// The loop of run(). Interrupted work is dropped, and the run is saved without it.
-Ending Trainer::run_to_end() {
-  announce();
   saved_at_ = clock_.seconds();
   std::optional<Ending> ending;
   bool must_save = false;  // even if this step has been saved
@@ -237,7 +231,8 @@ Ending Trainer::run_to_end() {
   }
   if (*ending == Ending::seconds && saved_as_ != Ending::seconds) must_save = true;  // time was up after the save
   state_.ended = *ending;
-  if (agreed(ranks_, must_save || !saver_.has_saved(state_.step))) save();
+  if (clock_.agreed(must_save || !saver_.has_saved(state_.step))) save();
+  emitter_.emit(ended());
   return state_.ended;
 }
 
@@ -247,7 +242,8 @@ StepEvent Trainer::make_step() {
   const Gradients gradients =
       learner_.make_step(state_.step, schedule_.learning_rate_factor(), emitter_.heartbeat("updating"));
   if (const std::string line = learner_.engine->take_notice(); !line.empty()) emitter_.notice(line);
-  stop_agreed_ = on_any(ranks_, stop_ != nullptr && stop_->load());
+  const std::vector<char> stops = gathered<char>(ranks_, stop_ != nullptr && stop_->load());
+  stop_agreed_ = std::ranges::count(stops, 1) > 0;  // on any rank
   if (!gradients.finite()) {
     learner_.engine->give_gradients();
     throw diverged(line_of("step ", state_.step + 1, " has loss ", std::abs(gradients.loss), " and gradient norm ",
@@ -385,9 +381,7 @@ void Trainer::init_from(const Checkpoint& checkpoint) {
 
 Ending Trainer::run() {
   try {
-    const Ending ending = run_to_end();
-    emitter_.emit(ended());
-    return ending;
+    return run_to_end();
   } catch (const Error& error) {
     if (error.code() != ExitCode::diverged) throw;
     state_.ended = Ending::diverged;

@@ -114,7 +114,6 @@ class Trainer {
   std::int64_t estimated_steps();
   std::optional<double> measured_seconds(std::int64_t steps);
   void check_same_start();
-  void announce();
 
   Ending run_to_end();
   StepEvent make_step();

@@ -35,7 +35,6 @@ struct TimedRun {
   explicit TimedRun(double seconds, std::int64_t iterations = 0, std::vector<float> replayed = {})
       : config(limited(iterations, 0, seconds)), schedule(config, 1000, std::move(replayed), progress, clock) {
     config.train.warmup_iters = 0;
-    clock.start();
   }
   void update(double took) {
     schedule.look();
