@@ -55,35 +55,17 @@ class PrecisionScope {
   torch::DeviceType device_;
 };
 
-class Silence : public c10::WarningHandler {
- public:
-  void process(const c10::Warning& /*warning*/) override {}
-};
-
 /// In its scope, a GPU uses deterministic algorithms for operations whose threads add in varying order (gradients of
-/// embeddings, attention's backward pass).
-class OneOrder {
+/// embeddings, attention's backward pass), silently. If not `strict`, operations without such an algorithm run as they
+/// are instead of throwing, and so do some that have one (LibTorch's memory-efficient attention).
+class OneOrder : public c10::WarningHandler {
  public:
-  /// If `strict`, operations without a deterministic algorithm throw. Otherwise they run silently as they are, and so
-  /// do some that have one (LibTorch's memory-efficient attention).
-  explicit OneOrder(bool strict)
-      : before_(at::globalContext().deterministicAlgorithms()),
-        warn_only_before_(at::globalContext().deterministicAlgorithmsWarnOnly()),
-        fill_before_(at::globalContext().deterministicFillUninitializedMemory()) {
-    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/!strict);
-    at::globalContext().setDeterministicFillUninitializedMemory(false);  // it is always written before it is read
-  }
-  ~OneOrder() {
-    at::globalContext().setDeterministicFillUninitializedMemory(fill_before_);
-    at::globalContext().setDeterministicAlgorithms(before_, warn_only_before_);
-  }
-  OneOrder(const OneOrder&) = delete;
-  OneOrder& operator=(const OneOrder&) = delete;
+  explicit OneOrder(bool strict) { at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/!strict); }
+  ~OneOrder() override { at::globalContext().setDeterministicAlgorithms(false, /*warn_only=*/false); }
+  void process(const c10::Warning& /*warning*/) override {}
 
  private:
-  bool before_, warn_only_before_, fill_before_;
-  Silence silence_;
-  c10::WarningUtils::WarningHandlerGuard silent_{&silence_};
+  c10::WarningUtils::WarningHandlerGuard silent_{this};
 };
 
 /// Runs work in one order, strictly while that is possible. The CPU always does.
@@ -95,30 +77,21 @@ class OrderedWork {
   template <class Work>
   auto run(const Work& work) {
     if (device_.is_cpu()) return work();
-    if (strict_) try {
-        const OneOrder one_order(/*strict=*/true);
+    for (;;) try {
+        const OneOrder one_order(strict_);
         return work();
       } catch (const std::exception& failure) {
-        if (!is_lack_of_order(failure)) throw;
-        give_up(failure);
+        // LibTorch's messages: "… does not have a deterministic implementation", "Deterministic behavior was enabled …"
+        const std::string what = failure.what();
+        if (what.find("eterministic") == std::string::npos || !std::exchange(strict_, false)) throw;
+        notice_ =
+            "on " + device_.str() + " training of this model is not reproducible: " + what.substr(0, what.find('\n'));
       }
-    const OneOrder as_far_as_possible(/*strict=*/false);
-    return work();
   }
   /// Returns and clears the pending notice, or "" if there is none.
   std::string take_notice() { return std::exchange(notice_, {}); }
 
  private:
-  /// LibTorch's messages: "… does not have a deterministic implementation", "Deterministic behavior was enabled …".
-  static bool is_lack_of_order(const std::exception& failure) {
-    return std::string(failure.what()).find("eterministic") != std::string::npos;
-  }
-  void give_up(const std::exception& failure) {
-    const std::string what = failure.what();
-    strict_ = false;
-    notice_ = "on " + device_.str() + " training of this model is not reproducible: " + what.substr(0, what.find('\n'));
-  }
-
   torch::Device device_;
   bool strict_ = true;
   std::string notice_;
@@ -292,6 +265,7 @@ class LibtorchEngine : public DeviceEngine {
 
 std::unique_ptr<Engine> make_libtorch_engine(std::shared_ptr<LanguageModel> model, const EngineRequest& request) {
   at::globalContext().setFlushDenormal(true);
+  at::globalContext().setDeterministicFillUninitializedMemory(false);  // it is always written before it is read
   cpu::set_threads_in_force(request.threads);  // the plug-in has its own copy of the core library
   use_threads();
   at::parallel_for(0, at::get_num_threads(), 1, [](std::int64_t, std::int64_t) {});  // starts OpenMP's threads
