@@ -92,7 +92,7 @@ void muon(const ParameterArena& arena, const ParameterGroup& group, const Tensor
 }  // namespace
 
 DeviceEngine::DeviceEngine(LanguageModel& model, const EngineRequest& request)
-    : Engine(request), device_(request.device) {
+    : Engine(request), device_(request.device), groups_(arena_.groups().size()) {
   const torch::NoGradGuard no_grad;
   model.to(device_);
   const auto named = model.named_parameters();
@@ -106,7 +106,6 @@ DeviceEngine::DeviceEngine(LanguageModel& model, const EngineRequest& request)
     parameter.set_data(part_of(values_, own));
     parameter.mutable_grad() = part_of(gradients_, own);
   }
-  for (std::size_t i = 0; i < arena_.groups().size(); ++i) groups_.emplace_back(device_);
   if (model.parameter_count() != arena_.numel())
     throw Error(ExitCode::internal, "the module's parameters differ from the arena's");
   if (!device_.is_cpu()) DeviceEngine::take_over();
@@ -130,7 +129,7 @@ void DeviceEngine::update(const UpdateContext& context) {
     if (!own.rate.defined()) own.rate = torch::empty({}, values_.options()), own.scale = own.rate.clone();
     own.rate.fill_(group.learning_rate * context.lr_factor);
     own.scale.fill_(context.gradient_scale);
-    own.recorded.run([&] { muon(arena_, group, values_, gradients_, moment1_, own.rate, own.scale); });
+    own.recorded.run(device_, [&] { muon(arena_, group, values_, gradients_, moment1_, own.rate, own.scale); });
   }
 }
 

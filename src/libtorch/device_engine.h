@@ -4,7 +4,7 @@
 
 #include <torch/types.h>
 
-#include <deque>
+#include <vector>
 
 #include "engine/engine.h"
 #include "libtorch/recorded_work.h"
@@ -33,14 +33,13 @@ class DeviceEngine : public Engine {
  private:
   /// The state of a group's update by Muon.
   struct Group {
-    explicit Group(const torch::Device& device) : recorded(device) {}
     torch::Tensor rate, scale;  ///< learning rate and gradient scale of this step, 0-d
     RecordedWork recorded;
   };
 
   torch::Tensor values_;
   torch::Tensor moment1_, moment2_, averages_;  ///< undefined if the arena does not have them
-  std::deque<Group> groups_;
+  std::vector<Group> groups_;
   bool arena_is_old_ = false;  ///< the device's copies are newer
 };
 

@@ -100,11 +100,7 @@ class OrderedWork {
 class LibtorchEngine : public DeviceEngine {
  public:
   LibtorchEngine(std::shared_ptr<LanguageModel> model, const EngineRequest& request)
-      : DeviceEngine(*model, request),
-        dtype_(request.train.dtype),
-        model_(std::move(model)),
-        ordered_(device_),
-        recorded_(device_) {
+      : DeviceEngine(*model, request), dtype_(request.train.dtype), model_(std::move(model)), ordered_(device_) {
     use_threads();
   }
 
@@ -166,7 +162,7 @@ class LibtorchEngine : public DeviceEngine {
       seed_dropout(device_, pass);
       if (q.empty() && can_be_recorded(windows)) {
         starts_.copy_(starts_of(windows), /*non_blocking=*/true);
-        recorded_.run([&] { accumulate(output_of(windows, starts_, pass), {}, 0); });
+        recorded_.run(device_, [&] { accumulate(output_of(windows, starts_, pass), {}, 0); });
       } else {
         const Output output = output_of(windows, on_device(starts_of(windows)), pass);
         const auto numel = q.empty() ? 0 : static_cast<std::size_t>(output.logits.numel());

@@ -8,21 +8,18 @@
 #endif
 
 #include <exception>
+#include <memory>
 
 namespace chargpt {
 
 #ifdef CHARGPT_CUDA_HEADERS
 
-struct RecordedWork::Recording {
-  at::cuda::CUDAGraph graph;
-};
-
-void RecordedWork::run(const std::function<void()>& work) {
+void RecordedWork::run(const torch::Device& device, const std::function<void()>& work) {
   constexpr int runs_before = 3;  // libraries allocate workspaces, and autograd binds gradients to the stream
-  if (recording_) return recording_->graph.replay();
-  if (!device_.is_cuda() || fails_) return work();
-  const c10::cuda::CUDAGuard device(device_.index());
-  if (!stream_) stream_ = c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device_.index()).unwrap();
+  if (replay_) return replay_();
+  if (!device.is_cuda() || fails_) return work();
+  const c10::cuda::CUDAGuard guard(device.index());
+  if (!stream_) stream_ = c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index()).unwrap();
   c10::cuda::device_synchronize();  // this stream waits for all others, and they wait for it
   {
     const c10::cuda::CUDAStreamGuard own{c10::cuda::CUDAStream(*stream_)};
@@ -34,43 +31,38 @@ void RecordedWork::run(const std::function<void()>& work) {
     }
     c10::cuda::device_synchronize();
   }
-  if (recording_) recording_->graph.replay();
+  if (replay_) replay_();
   if (fails_) work();
 }
 
 /// Records the work without running it. Returns false if it cannot be recorded.
 bool RecordedWork::record(const std::function<void()>& work) {
-  auto recording = std::make_unique<Recording>();
-  recording->graph.capture_begin();
+  const auto graph = std::make_shared<at::cuda::CUDAGraph>();
+  graph->capture_begin();
   try {
     work();
-    recording->graph.capture_end();
+    graph->capture_end();
   } catch (const std::exception&) {
     try {
-      recording->graph.capture_end();
+      graph->capture_end();
     } catch (const std::exception&) {  // expected: the recording is invalid
     }
     return false;
   }
-  recording_ = std::move(recording);
+  replay_ = [graph] { graph->replay(); };
   return true;
 }
 
 #else
 
-struct RecordedWork::Recording {};
-
-void RecordedWork::run(const std::function<void()>& work) {
+void RecordedWork::run(const torch::Device& /*device*/, const std::function<void()>& work) {
   work();
 }
 
 #endif
 
-RecordedWork::RecordedWork(const torch::Device& device) : device_(device) {}
-RecordedWork::~RecordedWork() = default;
-
 void RecordedWork::forget() {
-  recording_.reset();
+  replay_ = nullptr;
   ordinary_runs_ = 0;
 }
 

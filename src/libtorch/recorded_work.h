@@ -6,29 +6,23 @@
 #include <torch/types.h>
 
 #include <functional>
-#include <memory>
 #include <optional>
 
 namespace chargpt {
 
 class RecordedWork {
  public:
-  explicit RecordedWork(const torch::Device& device);
-  ~RecordedWork();
-
   /// Runs `work`, which must launch the same operations on the same tensors each time and must not wait for them. The
   /// first calls run it directly; later calls replay the recording. Without a GPU, or if recording fails, every call
   /// runs it directly.
-  void run(const std::function<void()>& work);
+  void run(const torch::Device& device, const std::function<void()>& work);
   /// Discards the recording: the next work is different.
   void forget();
 
  private:
-  struct Recording;
   bool record(const std::function<void()>& work);
 
-  torch::Device device_;
-  std::unique_ptr<Recording> recording_;
+  std::function<void()> replay_;       ///< empty: not recorded
   std::optional<c10::Stream> stream_;  ///< for direct runs and for recording
   int ordinary_runs_ = 0;
   bool fails_ = false;
