@@ -2,6 +2,6 @@
 // it.
 #include "libtorch/module.h"
 
-extern "C" __attribute__((visibility("default"))) const chargpt::TorchModule* chargpt_torch_module_1() {
+extern "C" __attribute__((visibility("default"))) const chargpt::TorchModule* chargpt_torch_module_2() {
   return &chargpt::own_torch_module();
 }

@@ -17,11 +17,10 @@ struct TorchModule {
   std::string (*why_no_cuda)();    ///< the reason if cuda_devices() is 0
   /// Total memory of a GPU in bytes, used or free. Returns nullopt if LibTorch does not report it.
   std::optional<std::int64_t> (*device_memory)(const std::string& device);
-  std::string (*version)();
   std::string (*capability)(const std::string& device);  ///< "AVX512", "NVIDIA H200, driver 580.159.04"
 };
 using GetTorchModule = const TorchModule*();
-inline constexpr const char* get_torch_module_name = "chargpt_torch_module_1";
+inline constexpr const char* get_torch_module_name = "chargpt_torch_module_2";
 
 /// The LibTorch version at build time, "2.13.0", without loading the plug-in; "none" if the plug-in is missing.
 std::string libtorch_version();

@@ -106,7 +106,7 @@ DeviceEngine::DeviceEngine(LanguageModel& model, const EngineRequest& request)
     parameter.set_data(part_of(values_, own));
     parameter.mutable_grad() = part_of(gradients_, own);
   }
-  if (model.parameter_count() != arena_.numel())
+  if (named.size() != arena_.parameters().size())
     throw Error(ExitCode::internal, "the module's parameters differ from the arena's");
   if (!device_.is_cpu()) DeviceEngine::take_over();
 }

@@ -28,12 +28,6 @@
 namespace chargpt {
 namespace {
 
-/// Sets LibTorch's number of threads to that of the program.
-void use_threads() {
-  const int threads = cpu::threads_in_force();
-  if (threads != at::get_num_threads()) at::set_num_threads(threads);
-}
-
 /// Sets the precision of matrix products in its scope: float32, TF32 (float32 on the CPU), or bfloat16 by autocast.
 /// Weights stay float32.
 class PrecisionScope {
@@ -100,15 +94,12 @@ class OrderedWork {
 class LibtorchEngine : public DeviceEngine {
  public:
   LibtorchEngine(std::shared_ptr<LanguageModel> model, const EngineRequest& request)
-      : DeviceEngine(*model, request), dtype_(request.train.dtype), model_(std::move(model)), ordered_(device_) {
-    use_threads();
-  }
+      : DeviceEngine(*model, request), dtype_(request.train.dtype), model_(std::move(model)), ordered_(device_) {}
 
   std::string_view name() const override { return "libtorch"; }
   std::string take_notice() override { return ordered_.take_notice(); }
 
   Gradients gradients(const GradientInput& input) override {
-    use_threads();
     const PrecisionScope precision(device_, dtype_);
     const torch::Tensor loss = ordered_.run([&] {
       gradients_.zero_();
@@ -227,11 +218,9 @@ class LibtorchEngine : public DeviceEngine {
     if (windows.tokens.width() == 2) ids = ids.bitwise_and(0xFFFF);  // stored unsigned, read as signed
     torch::Tensor both = at::stack({ids.narrow(1, 0, windows.T), ids.narrow(1, 1, windows.T)});
     if (windows.tokens.document() == TokenView::no_document) return both;
-    std::vector<std::int64_t> counted;
-    for (const std::int64_t start : windows.starts)
-      counted.push_back(counted_targets(windows.tokens, start, windows.T));
-    const torch::Tensor first_left_out = torch::tensor(counted).to(device_).unsqueeze(1);  // (B, 1)
-    both[1].masked_fill_(torch::arange(windows.T, starts.options()) >= first_left_out, no_target);
+    std::vector<std::int64_t> targets(static_cast<std::size_t>(windows.numel()));
+    windows.copy_targets(targets.data());
+    both[1].copy_(torch::tensor(targets).view_as(both[1]));
     return both;
   }
 
@@ -263,7 +252,7 @@ std::unique_ptr<Engine> make_libtorch_engine(std::shared_ptr<LanguageModel> mode
   at::globalContext().setFlushDenormal(true);
   at::globalContext().setDeterministicFillUninitializedMemory(false);  // it is always written before it is read
   cpu::set_threads_in_force(request.threads);  // the plug-in has its own copy of the core library
-  use_threads();
+  at::set_num_threads(request.threads);
   at::parallel_for(0, at::get_num_threads(), 1, [](std::int64_t, std::int64_t) {});  // starts OpenMP's threads
 #ifdef __GLIBC__
   // Every step frees and allocates the same tensors: the system would clear pages that were returned in between, which

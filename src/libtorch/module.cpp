@@ -73,7 +73,6 @@ const TorchModule& own_torch_module() {
                                    .cuda_devices = cuda_devices,
                                    .why_no_cuda = why_no_cuda,
                                    .device_memory = device_memory,
-                                   .version = [] { return std::string(TORCH_VERSION); },
                                    .capability = capability};
   return all;
 }

@@ -18,12 +18,6 @@ using torch::Tensor;
 
 // ---- LanguageModel
 
-std::int64_t LanguageModel::parameter_count() const {
-  std::int64_t count = 0;
-  for (const auto& parameter : parameters()) count += parameter.numel();
-  return count;
-}
-
 void LanguageModel::begin(const Tensor& ids, ForwardPass& pass) const {
   TORCH_CHECK(ids.dim() == 2, "ids must be (B, T), not of ", ids.dim(), " dimensions");
   TORCH_CHECK(ids.scalar_type() == torch::kLong, "ids must be int64, not ", ids.scalar_type());

@@ -50,8 +50,6 @@ class LanguageModel : public torch::nn::Module {
   const ModelConfig& config() const { return config_; }
   std::int64_t vocab_size() const { return vocab_size_; }
   std::int64_t block_size() const { return config_.block_size; }
-  /// Number of distinct parameters; a tied matrix counts once.
-  std::int64_t parameter_count() const;
 
  protected:
   /// Checks the input and finds the starts of its documents. Every forward() calls it first.

@@ -3,10 +3,6 @@
 #include <ATen/ops/ones.h>
 #include <torch/nn/modules/container/modulelist.h>
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "model/attention.h"
 #include "model/layers.h"
 #include "network/model_types.h"
@@ -25,16 +21,16 @@ class BigramModel : public LanguageModel {
     return lm_head_(wte_(ids));  // (B, T) -> (B, T, C) -> (B, T, V)
   }
 
- private:
+ protected:
   Embedding wte_ = register_module("wte", Embedding(vocab_size(), config().n_embd));
   Linear lm_head_ = register_module("lm_head", Linear(config().n_embd, vocab_size()));
 };
 
 /// The averaging model: the mean of the visible tokens, all with equal weight. If `causal` is false, it sees later
 /// tokens and its own target, to teach that such a loss is meaningless. Parameters: those of BigramModel.
-class AverageModel : public LanguageModel {
+class AverageModel : public BigramModel {
  public:
-  using LanguageModel::LanguageModel;
+  using BigramModel::BigramModel;
 
   Tensor forward(const Tensor& ids, ForwardPass pass) override {
     begin(ids, pass);
@@ -47,10 +43,6 @@ class AverageModel : public LanguageModel {
     if (pass.attention != nullptr) pass.attention->push_back(weights.unsqueeze(-3).expand({B, 1, T, T}));
     return lm_head_(weights.matmul(x));  // (T, T) or (B, T, T), x (B, T, C) -> (B, T, C) -> (B, T, V)
   }
-
- private:
-  Embedding wte_ = register_module("wte", Embedding(vocab_size(), config().n_embd));
-  Linear lm_head_ = register_module("lm_head", Linear(config().n_embd, vocab_size()));
 };
 
 /// The masked dot-product model: a token attends to earlier tokens with a similar embedding, without learned queries
@@ -135,25 +127,15 @@ class GptModel : public LanguageModel {
   Head lm_head_ = register_module("lm_head", Head(config(), vocab_size()));
 };
 
-struct Maker {
-  std::string_view type;
-  std::shared_ptr<LanguageModel> (*make)(const ModelConfig& config, std::int64_t vocab_size);
-};
-
-template <class Model>
-std::shared_ptr<LanguageModel> make(const ModelConfig& config, std::int64_t vocab_size) {
-  return std::make_shared<Model>(config, vocab_size);
-}
-
-constexpr std::array makers{Maker{"bigram", make<BigramModel>}, Maker{"average", make<AverageModel>},
-                            Maker{"masked", make<MaskedModel>}, Maker{"attention", make<AttentionModel>},
-                            Maker{"gpt", make<GptModel>}};
-
 }  // namespace
 
 std::shared_ptr<LanguageModel> make_module(const ModelConfig& config, std::int64_t vocab_size) {
   check_model_config(config);
-  return std::ranges::find(makers, config.type, &Maker::type)->make(config, vocab_size);
+  if (config.type == "bigram") return std::make_shared<BigramModel>(config, vocab_size);
+  if (config.type == "average") return std::make_shared<AverageModel>(config, vocab_size);
+  if (config.type == "masked") return std::make_shared<MaskedModel>(config, vocab_size);
+  if (config.type == "attention") return std::make_shared<AttentionModel>(config, vocab_size);
+  return std::make_shared<GptModel>(config, vocab_size);
 }
 
 }  // namespace chargpt

@@ -44,7 +44,7 @@ RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std:
           .parameters = learner.arena.numel(),
           .start_symbol = start_symbol(corpus),
           .program_version = program_version,
-          .libtorch_version = libtorch ? torch_module("--engine libtorch").version() : "none",
+          .libtorch_version = libtorch ? libtorch_version() : "none",
           .cpu_capability = capability(libtorch, learner.device) + (bfloat16 ? " with bfloat16" : ""),
           .device = learner.device,
           .engine = std::string(learner.engine->name()),
