@@ -42,7 +42,7 @@ void Engine::score(const WindowBatch& windows, std::span<float> losses) {
     scoring_plan_ = plan_in(arena_, model_, vocab_size_, train_, cpu::Packing::forward);
     team_ = std::make_unique<cpu::ForwardTeam>(scoring_plan_, arena_.values.data(), threads);
   }
-  team_->losses(windows, losses);
+  team_->score(windows, losses.data(), /*logits=*/nullptr);
 }
 
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineRequest& request) {

@@ -416,19 +416,12 @@ void Forward::observe(const WindowBatch& window, const Observer& observer) {
   observer_ = nullptr;
 }
 
-void Forward::losses(const BatchSlice& slice, float* losses) {
+void Forward::score(const BatchSlice& slice, float* losses, float* logits) {
+  const long V = plan_.vocab_size, T = slice.windows.T;
   for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t begin) {
     forward(chunk);
-    k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), 0,
-                     losses + begin * slice.windows.T);
-  });
-}
-
-void Forward::logits(const BatchSlice& slice, float* logits) {
-  const long V = plan_.vocab_size;
-  for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t begin) {
-    forward(chunk);
-    k_.copy(rows_, V, logits_, row_stride(V), logits + begin * slice.windows.T * V, V);
+    if (logits != nullptr) k_.copy(rows_, V, logits_, row_stride(V), logits + begin * T * V, V);
+    if (losses != nullptr) k_.cross_entropy(rows_, V, logits_, row_stride(V), targets_.data(), 0, losses + begin * T);
   });
 }
 
@@ -437,7 +430,6 @@ void Forward::logits(const BatchSlice& slice, float* logits) {
 ForwardTeam::ForwardTeam(const Plan& plan, const float* values, int threads)
     : plan_(plan), weights_{.values = values, .packed = AlignedFloats(plan.packed_floats)} {
   for (int thread = 0; thread < threads; ++thread) passes_.emplace_back(plan_, weights_);
-  pack();
 }
 
 void ForwardTeam::pack() {
@@ -445,28 +437,17 @@ void ForwardTeam::pack() {
   on_threads(threads(), [this](int thread) { pack_weights(plan_, weights_, thread, threads()); });
 }
 
-/// Calls work(forward, slice) on each thread with a part of the windows.
-template <class Work>
-void ForwardTeam::on_parts(const WindowBatch& windows, const Work& work) {
+void ForwardTeam::score(const WindowBatch& windows, float* losses, float* logits) {
   pack();
   check_windows(windows, plan_.vocab_size, plan_.block_size);
   on_threads(threads(), [&](int thread) {
     const Part part = part_of(windows.B(), threads(), thread);
     if (part.size == 0) return;
+    const std::int64_t first = part.begin * windows.T;
     pass(thread).prepare(part.size, windows.T);
-    work(pass(thread), BatchSlice{.windows = windows.part(part.begin, part.size), .first = part.begin});
-  });
-}
-
-void ForwardTeam::losses(const WindowBatch& windows, std::span<float> losses) {
-  on_parts(windows, [&](Forward& forward, const BatchSlice& slice) {
-    forward.losses(slice, losses.data() + slice.first * windows.T);
-  });
-}
-
-void ForwardTeam::logits(const WindowBatch& windows, std::span<float> logits) {
-  on_parts(windows, [&](Forward& forward, const BatchSlice& slice) {
-    forward.logits(slice, logits.data() + slice.first * windows.T * plan_.vocab_size);
+    pass(thread).score({.windows = windows.part(part.begin, part.size), .first = part.begin},
+                       losses == nullptr ? nullptr : losses + first,
+                       logits == nullptr ? nullptr : logits + first * plan_.vocab_size);
   });
 }
 

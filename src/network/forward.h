@@ -118,10 +118,9 @@ class Forward {
   void prepare(std::int64_t sequences, std::int64_t T);
   /// Allocates buffers for chunks.
   void prepare_chunks() { prepare_rows(chunk_rows, plan_.block_size); }
-  /// Computes the loss of each token in nats, (count, T), in float32 and without dropout.
-  void losses(const BatchSlice& slice, float* losses);
-  /// Computes the logits of each token: (count, T, V).
-  void logits(const BatchSlice& slice, float* logits);
+  /// Computes the losses in nats, (count, T), and the logits, (count, T, V), of each token, unless null: in float32 and
+  /// without dropout.
+  void score(const BatchSlice& slice, float* losses, float* logits);
   /// Runs a chunk of at most chunk_rows positions, whose ids are in its cache: writes keys and values to the cache, and
   /// computes the wanted logits.
   void run(const Chunk& chunk);
@@ -269,7 +268,7 @@ class ForwardTeam {
   ForwardTeam(const Plan& plan, const float* values, int threads);
   /// Call it after each change of the values: the next pack() packs them again.
   void take_weights() { is_packed_ = false; }
-  /// Packs the weights if they have changed. losses() and logits() call it.
+  /// Packs the weights if they have changed. score() calls it.
   void pack();
 
   const Plan& plan() const { return plan_; }
@@ -277,15 +276,11 @@ class ForwardTeam {
   Forward& pass(int thread) { return passes_[static_cast<std::size_t>(thread)]; }
   std::span<Forward> passes() { return passes_; }
 
-  /// Computes the losses of WindowScorer::score(). Throws the errors of check_windows().
-  void losses(const WindowBatch& windows, std::span<float> losses);
-  /// Computes the logits of each position: (B, T, V). Throws the errors of check_windows().
-  void logits(const WindowBatch& windows, std::span<float> logits);
+  /// Computes the losses of WindowScorer::score(), and the logits of each position, (B, T, V); null: not wanted. Throws
+  /// the errors of check_windows().
+  void score(const WindowBatch& windows, float* losses, float* logits);
 
  private:
-  template <class Work>
-  void on_parts(const WindowBatch& windows, const Work& work);
-
   const Plan& plan_;
   ModelWeights weights_;
   std::vector<Forward> passes_;

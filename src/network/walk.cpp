@@ -24,6 +24,7 @@ void observe(const InferenceModel& model, std::span<const std::int64_t> ids, con
   const std::vector<std::uint32_t> stored(ids.begin(), ids.end());
   cpu::ForwardTeam team(plan, model.values(), 1);
   cpu::Forward& pass = team.pass(0);
+  team.pack();
   pass.prepare(1, T);
   pass.observe({.tokens = TokenView(stored.data(), sizeof stored[0], T), .starts = {&start, 1}, .T = T}, observer);
 }

@@ -4,9 +4,6 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "kernels/thread_team.h"
-#include "network/decoder.h"
-#include "network/forward.h"
 #include "network/model_types.h"
 #include "network/sequence_cache.h"
 
@@ -28,34 +25,21 @@ std::int64_t kept_tokens(Context context, std::int64_t block_size) {
 }
 
 NetworkPredictor::NetworkPredictor(const InferenceModel& model, int threads, Context context)
-    : model_(model), threads_(threads), kept_(kept_tokens(context_of(model.config(), context), model.block_size())) {}
-
-NetworkPredictor::~NetworkPredictor() = default;
-
-void NetworkPredictor::take_weights() {
-  if (team_) team_->take_weights();
-}
+    : model_(model),
+      kept_(kept_tokens(context_of(model.config(), context), model.block_size())),
+      team_(model.plan(), model.values(), threads) {}
 
 // ---- sequences
 
-cpu::ForwardTeam& NetworkPredictor::team() {
-  if (!team_) team_ = std::make_unique<cpu::ForwardTeam>(model_.plan(), model_.values(), threads_);
-  return *team_;
-}
-
-cpu::Decoder& NetworkPredictor::decoder() {
-  if (!decoder_) decoder_ = std::make_unique<cpu::Decoder>(team());
-  return *decoder_;
-}
-
 Predictor::Rows NetworkPredictor::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
   const auto seen = static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(ids), block_size()));
-  return {decoder().start(ids.last(seen), sequences), decoder().stride()};
+  if (!decoder_) decoder_.emplace(team_);
+  return {decoder_->start(ids.last(seen), sequences), decoder_->stride()};
 }
 
 Predictor::Rows NetworkPredictor::advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) {
-  decoder().keep(rows);
-  return {decoder().append(ids, kept_), decoder().stride()};
+  decoder_->keep(rows);
+  return {decoder_->append(ids, kept_), decoder_->stride()};
 }
 
 /// The number of sequences whose keys and values fit in each thread's part of the caches, because every new symbol
@@ -68,18 +52,18 @@ std::int64_t NetworkPredictor::at_once() const {
   const cpu::Plan& plan = model_.plan();
   const double weights = bytes_of(plan.packed_floats), of_thread = weights > large ? 4 * weights : of_caches;
   const double sequence = std::max(1.0, bytes_of(cpu::SequenceCache(plan).floats()));
-  const auto for_thread = static_cast<std::int64_t>(std::min(of_thread, most / threads_) / sequence);
-  return threads_ * std::max<std::int64_t>(1, for_thread);
+  const auto for_thread = static_cast<std::int64_t>(std::min(of_thread, most / threads()) / sequence);
+  return threads() * std::max<std::int64_t>(1, for_thread);
 }
 
 // ---- windows
 
 void NetworkPredictor::score(const WindowBatch& windows, std::span<float> losses) {
-  team().losses(windows, losses);
+  team_.score(windows, losses.data(), /*logits=*/nullptr);
 }
 
 void NetworkPredictor::logits(const WindowBatch& windows, std::span<float> logits) {
-  team().logits(windows, logits);
+  team_.score(windows, /*losses=*/nullptr, logits.data());
 }
 
 }  // namespace chargpt

@@ -2,16 +2,14 @@
 // sequences. Independent of texts and counts.
 #pragma once
 
-#include <memory>
+#include <optional>
 
+#include "network/decoder.h"
+#include "network/forward.h"
 #include "network/model.h"
 #include "predict/predictor.h"
 
 namespace chargpt {
-namespace cpu {
-class Decoder;
-class ForwardTeam;
-}  // namespace cpu
 
 /// How a sequence of block_size tokens continues, when it gets another token.
 /// full: drops the first token, as in nanoGPT, and runs the rest again from position 0, for each character.
@@ -32,7 +30,6 @@ class NetworkPredictor : public Predictor {
  public:
   /// `model` must outlive it and must not move. Throws Error usage if the model does not support the context.
   NetworkPredictor(const InferenceModel& model, int threads, Context context = Context::automatic);
-  ~NetworkPredictor() override;
 
   std::int64_t vocab_size() const override { return model_.vocab_size(); }
   std::int64_t block_size() const override { return model_.block_size(); }
@@ -44,19 +41,15 @@ class NetworkPredictor : public Predictor {
   /// Computes the losses without storing all logits at the same time.
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
-  int threads() const override { return threads_; }
+  int threads() const override { return team_.threads(); }
   /// Call it after each change of the model's weights. Then restart the sequences.
-  void take_weights();
+  void take_weights() { team_.take_weights(); }
 
  private:
-  cpu::ForwardTeam& team();
-  cpu::Decoder& decoder();
-
   const InferenceModel& model_;
-  int threads_;
   std::int64_t kept_;
-  std::unique_ptr<cpu::ForwardTeam> team_;  ///< created on first use, like decoder_
-  std::unique_ptr<cpu::Decoder> decoder_;
+  cpu::ForwardTeam team_;
+  std::optional<cpu::Decoder> decoder_;  ///< of the sequences; made when the first ones start
 };
 
 }  // namespace chargpt
