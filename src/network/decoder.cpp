@@ -30,7 +30,9 @@ float* Decoder::start(std::span<const std::int64_t> ids, std::int64_t sequences)
   reserve(sequences);
   const auto all = std::exchange(slots_, {0});
   std::ranges::copy(ids, cache_.tokens(0));
-  prefill(static_cast<long>(ids.size()));
+  length_ = static_cast<long>(ids.size());
+  position_ = length_ - 1;
+  run_from(0);
   slots_ = all;
   for (std::int64_t slot = 1; slot < sequences; ++slot) {
     std::ranges::copy(ids, cache_.tokens(slot));
@@ -50,13 +52,10 @@ float* Decoder::append(std::span<const std::int64_t> ids, std::int64_t kept) {
     if (full) std::copy(tokens + plan_.block_size - stay, tokens + plan_.block_size, tokens);
     tokens[length_] = ids[i];
   }
-  if (full && !slides) {
-    prefill(length_ + 1);
-    return logits_.data();
-  }
+  const bool again = full && !slides;
   ++length_;
-  ++position_;
-  decode_token();
+  position_ = again ? length_ - 1 : position_ + 1;
+  run_from(again ? 0 : length_ - 1);
   return logits_.data();
 }
 
@@ -66,51 +65,30 @@ void Decoder::keep(std::span<const std::int64_t> sequences) {
   slots_.resize(i);
 }
 
-/// Calls body(begin, end, thread) for sequences begin to end - 1.
-template <class Body>
-void Decoder::share_out(const Body& body) {
+/// Runs the ids of every sequence from index `first` to the last one; each thread runs as many at a time as fit its
+/// buffers.
+void Decoder::run_from(long first) {
+  const long at_once = std::max(1L, Forward::chunk_rows / (length_ - first));
+  const auto run = [&](long begin, long end, int thread) {  // sequences begin to end - 1
+    for (long sequence = begin; sequence < end; sequence += at_once)
+      for (long index = first; index < length_; index += Forward::chunk_rows) {
+        const long positions = std::min(length_ - index, Forward::chunk_rows);
+        team_.pass(thread).run({.sequences = std::min(at_once, end - sequence),
+                                .count = positions,
+                                .cache = &cache_,
+                                .slots = slots_.data() + sequence,
+                                .first = index,
+                                .position = position_ - (length_ - 1 - index),
+                                .wanted = index + positions == length_ ? Wanted::last : Wanted::none,
+                                .logits = logits_.data() + sequence * logits_stride_,
+                                .helpers = slots_.size() == 1 && helpers_ ? &*helpers_ : nullptr});
+      }
+  };
   const auto count = static_cast<long>(slots_.size());
-  if (count == 1) return body(0, 1, 0);
+  if (count == 1) return run(0, 1, 0);
   const long threads = team_.threads();
   on_threads(team_.threads(),
-             [&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
-}
-
-/// A chunk of `count` positions from `first`, of `sequences` sequences from `sequence`.
-Chunk Decoder::chunk_of(long sequence, long sequences, long first, std::int64_t position, long count) {
-  return {.sequences = sequences,
-          .count = count,
-          .cache = &cache_,
-          .slots = slots_.data() + sequence,
-          .first = first,
-          .position = position,
-          .wanted = first + count == length_ ? Wanted::last : Wanted::none,
-          .logits = logits_.data() + sequence * logits_stride_,
-          .helpers = slots_.size() == 1 && helpers_ ? &*helpers_ : nullptr};
-}
-
-/// Runs all positions of windows that have not slid; each thread runs as many at a time as fit its buffers.
-void Decoder::prefill(long T) {
-  length_ = T;
-  position_ = T - 1;
-  const long at_once = std::max(1L, Forward::chunk_rows / T);
-  share_out([&](long begin, long end, int thread) {
-    for (long sequence = begin; sequence < end; sequence += at_once)
-      for (long first = 0; first < T; first += Forward::chunk_rows) {
-        const long count = std::min(T - first, Forward::chunk_rows);
-        team_.pass(thread).run(chunk_of(sequence, std::min(at_once, end - sequence), first, first, count));
-      }
-  });
-}
-
-/// Runs the last position of every sequence.
-void Decoder::decode_token() {
-  share_out([&](long begin, long end, int thread) {
-    for (long sequence = begin; sequence < end; sequence += Forward::chunk_rows) {
-      const long sequences = std::min(Forward::chunk_rows, end - sequence);
-      team_.pass(thread).run(chunk_of(sequence, sequences, length_ - 1, position_, 1));
-    }
-  });
+             [&](int thread) { run(count * thread / threads, count * (thread + 1) / threads, thread); });
 }
 
 }  // namespace chargpt::cpu

@@ -35,11 +35,7 @@ class Decoder {
 
  private:
   void reserve(std::int64_t sequences);
-  template <class Body>
-  void share_out(const Body& body);
-  void prefill(long T);
-  void decode_token();
-  Chunk chunk_of(long sequence, long sequences, long first, std::int64_t position, long count);
+  void run_from(long first);
 
   ForwardTeam& team_;
   const Plan& plan_;
