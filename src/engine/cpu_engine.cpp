@@ -93,7 +93,7 @@ class CpuEngine : public Engine {
     Share& share = shares_[static_cast<std::size_t>(thread)];
     share.loss = 0;
     const float* soft = input.soft.q.empty() ? nullptr : input.soft.q.data();
-    bool begun = false;
+    share.training.begin(gradients_of(share));
     for (std::size_t i = 0; i < batches.size(); ++i) {
       BatchSlice slice = slice_of(batches[i], thread);
       if (soft != nullptr) slice.soft = soft + slice.first * slice.windows.T * plan_.vocab_size;
@@ -108,11 +108,8 @@ class CpuEngine : public Engine {
       };
       slice.heartbeat = &of_all;
       share.training.prepare(slice.windows.B(), slice.windows.T);
-      if (!begun) share.training.begin(gradients_of(share));
-      begun = true;
       share.loss += weight * share.training.run(slice);
     }
-    if (!begun) share.training.skip();
   }
 
   float* gradients_of(Share& share) {

@@ -39,9 +39,8 @@ std::vector<float> losses_of(WindowScorer& scorer, TokenView split, std::span<co
 }  // namespace
 
 SplitLoss split_loss_of(std::vector<float> losses) {
-  const std::int64_t tokens = std::ssize(losses);
   const double mean = mean_loss(losses);
-  return {.losses = std::move(losses), .mean = mean, .tokens = tokens};
+  return {.losses = std::move(losses), .mean = mean};
 }
 
 double mean_loss(std::span<const float> losses) {

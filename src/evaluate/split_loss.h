@@ -23,7 +23,6 @@ struct SplitLoss {
   /// Nats, one per scored token, in the order of the text: losses[i] is the loss of token i + 1.
   std::vector<float> losses;
   double mean = 0;
-  std::int64_t tokens = 0;
 };
 
 /// `losses` must have at least one element.

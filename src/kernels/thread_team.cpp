@@ -15,6 +15,8 @@ namespace {
 /// How long a thread spins before it sleeps: about as long as waking a thread takes.
 constexpr std::chrono::microseconds spin_time{50};
 
+std::atomic<int> in_force{1};
+
 /// Waits until done(number) is true. The thread that changes `number` must notify the threads that wait for it.
 template <class Done>
 void wait_until(const std::atomic<std::uint32_t>& number, const Done& done) {
@@ -73,10 +75,6 @@ void ThreadTeam::worker_loop(int thread) {
     work_(data_, thread);
     if (working_.fetch_sub(1, std::memory_order_release) == 1) working_.notify_one();
   }
-}
-
-namespace {
-std::atomic<int> in_force{1};
 }
 
 void set_threads_in_force(int threads) {

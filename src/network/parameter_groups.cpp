@@ -49,46 +49,6 @@ std::vector<std::size_t> groups_of(std::span<const Parameter> parameters, Decay 
   return groups;
 }
 
-}  // namespace
-
-bool keeps_second_moment(UpdateRule rule) {
-  return rule == UpdateRule::adamw;
-}
-
-std::vector<ParameterGroup> lay_out(std::span<Parameter> parameters, Decay decay, const TrainConfig& train) {
-  std::vector<ParameterGroup> groups = all_groups(train);
-  const std::vector<std::size_t> group_of = groups_of(parameters, decay, train);
-  std::int64_t end = 0;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    groups[g].begin = end;
-    std::vector<std::string> left;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (group_of[i] > g) left.push_back(parameters[i].name);
-      if (group_of[i] != g) continue;
-      parameters[i].offset = end;
-      end = cpu::rounded_up(end + parameters[i].numel(), cpu::cache_line);  // aligns matrices for the kernels
-      groups[g].parameters += parameters[i].numel();
-    }
-    groups[g].end = end;
-    // A tied head has no matrix of its own; a preset's group for it alone must not forbid to tie the weights.
-    const auto matches = [&](const std::string& name) { return std::regex_search(name, std::regex(groups[g].name)); };
-    if (groups[g].size() == 0 && g < train.groups.size() &&
-        !(matches("lm_head.weight") && std::ranges::none_of(parameters, matches, &Parameter::name)))
-      throw Error(ExitCode::usage, "train.groups[", g, "].match = \"", groups[g].name,
-                  "\" does not match any remaining parameter that ", enum_name(groups[g].rule), " can update",
-                  left.empty() ? "; none remains" : "; remaining: " + some_of(left));
-  }
-  std::erase_if(groups, [](const ParameterGroup& group) { return group.size() == 0; });
-  return groups;
-}
-
-std::vector<ParameterGroup> groups_in_force(const Config& config, std::int64_t vocab_size) {
-  std::vector<Parameter> list = parameter_list(config.model, vocab_size);
-  return lay_out(list, config.model.decay, config.train);
-}
-
-namespace {
-
 /// An option that has no effect, for any value, in some models or with some train.groups.
 struct Trial {
   const char* key;
@@ -137,6 +97,42 @@ std::string effect_of(const Config& config) {
 }
 
 }  // namespace
+
+bool keeps_second_moment(UpdateRule rule) {
+  return rule == UpdateRule::adamw;
+}
+
+std::vector<ParameterGroup> lay_out(std::span<Parameter> parameters, Decay decay, const TrainConfig& train) {
+  std::vector<ParameterGroup> groups = all_groups(train);
+  const std::vector<std::size_t> group_of = groups_of(parameters, decay, train);
+  std::int64_t end = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    groups[g].begin = end;
+    std::vector<std::string> left;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (group_of[i] > g) left.push_back(parameters[i].name);
+      if (group_of[i] != g) continue;
+      parameters[i].offset = end;
+      end = cpu::rounded_up(end + parameters[i].numel(), cpu::cache_line);  // aligns matrices for the kernels
+      groups[g].parameters += parameters[i].numel();
+    }
+    groups[g].end = end;
+    // A tied head has no matrix of its own; a preset's group for it alone must not forbid to tie the weights.
+    const auto matches = [&](const std::string& name) { return std::regex_search(name, std::regex(groups[g].name)); };
+    if (groups[g].size() == 0 && g < train.groups.size() &&
+        !(matches("lm_head.weight") && std::ranges::none_of(parameters, matches, &Parameter::name)))
+      throw Error(ExitCode::usage, "train.groups[", g, "].match = \"", groups[g].name,
+                  "\" does not match any remaining parameter that ", enum_name(groups[g].rule), " can update",
+                  left.empty() ? "; none remains" : "; remaining: " + some_of(left));
+  }
+  std::erase_if(groups, [](const ParameterGroup& group) { return group.size() == 0; });
+  return groups;
+}
+
+std::vector<ParameterGroup> groups_in_force(const Config& config, std::int64_t vocab_size) {
+  std::vector<Parameter> list = parameter_list(config.model, vocab_size);
+  return lay_out(list, config.model.decay, config.train);
+}
 
 void refuse_unused(const ResolvedConfig& resolved) {
   refuse_unused_options(resolved);

@@ -188,31 +188,26 @@ void Mixture::mix(const Counts::History& history, std::span<float> logits, Scrat
 
 // ---- windows
 
-/// Calls body(history, place, row) for every position of a window: its index in (B, T) and its row of `rows` (B, T, V).
-template <class Body>
-void Mixture::for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows,
-                             const Body& body) const {
-  const auto V = static_cast<std::size_t>(vocab_size());
-  const std::int64_t start = windows.starts[static_cast<std::size_t>(window)], before = std::min(start, Counts::reach);
-  std::vector<std::int64_t> ids(static_cast<std::size_t>(before + windows.T));
-  windows.tokens.copy(start - before, std::ssize(ids), ids.data());
-  Counts::History history = counts_.history_of(std::span(ids).first(static_cast<std::size_t>(before)));
-  for (std::int64_t t = 0; t < windows.T; ++t) {
-    counts_.advance(history, ids[static_cast<std::size_t>(before + t)]);
-    const auto place = static_cast<std::size_t>(window * windows.T + t);
-    body(history, place, rows.subspan(place * V, V));
-  }
-}
-
-/// Calls body(scratch, history, place, row) for every position of all windows, which are divided among the threads;
-/// `rows` are the network's logits.
+/// Calls body(scratch, history, place, row) for every position of all windows, which are divided among the threads: its
+/// index in (B, T) and its row of `rows` (B, T, V), the network's logits.
 template <class Body>
 void Mixture::on_windows(const WindowBatch& windows, std::span<float> rows, const Body& body) {
+  const auto V = static_cast<std::size_t>(vocab_size());
   network_.logits(windows, rows);
   cpu::on_threads(threads_, [&](int thread) {
     Scratch own = scratch();
-    for (std::int64_t window = thread; window < windows.B(); window += threads_)
-      for_each_place(windows, window, rows, [&](const auto&... of_place) { body(own, of_place...); });
+    for (std::int64_t window = thread; window < windows.B(); window += threads_) {
+      const std::int64_t start = windows.starts[static_cast<std::size_t>(window)],
+                         before = std::min(start, Counts::reach);
+      std::vector<std::int64_t> ids(static_cast<std::size_t>(before + windows.T));
+      windows.tokens.copy(start - before, std::ssize(ids), ids.data());
+      Counts::History history = counts_.history_of(std::span(ids).first(static_cast<std::size_t>(before)));
+      for (std::int64_t t = 0; t < windows.T; ++t) {
+        counts_.advance(history, ids[static_cast<std::size_t>(before + t)]);
+        const auto place = static_cast<std::size_t>(window * windows.T + t);
+        body(own, history, place, rows.subspan(place * V, V));
+      }
+    }
   });
 }
 

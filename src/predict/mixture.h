@@ -69,8 +69,6 @@ class Mixture : public Predictor {
                  const Body& body) const;
   void mix(const Counts::History& history, std::span<float> logits, Scratch& scratch) const;
   template <class Body>
-  void for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows, const Body& body) const;
-  template <class Body>
   void on_windows(const WindowBatch& windows, std::span<float> rows, const Body& body);
   template <class Body>
   void score(const WindowBatch& windows, std::span<float> losses, const Body& body);

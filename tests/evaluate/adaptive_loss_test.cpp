@@ -35,7 +35,7 @@ TEST_CASE("an adaptive loss scores each token once, before anything learns from 
   const std::vector<std::uint16_t> ids(20, 1);  // 19 targets: windows from 0, 4, 8 and 12, the last one short
   Recorder recorder;
   const SplitLoss loss = adaptive_loss(recorder, view_of(ids), 8, 0);
-  REQUIRE(loss.tokens == 19);
+  REQUIRE(std::ssize(loss.losses) == 19);
   for (std::int64_t target = 0; target < 19; ++target) {
     const std::int64_t window = target < 8 ? 0 : (target - 4) / 4;
     CHECK(loss.losses[static_cast<std::size_t>(target)] == Recorder::loss(target, window));
@@ -52,7 +52,7 @@ TEST_CASE("an adaptive loss learns from the targets of whole documents") {
   const std::vector<std::uint16_t> ids = {9, 1, 1, 9, 2, 2, 2, 9, 3, 3, 3, 3, 3, 9};  // 9 ends a document
   Recorder recorder;
   const SplitLoss loss = adaptive_loss(recorder, view_of(ids, 9), 8, 0);
-  REQUIRE(loss.tokens == 13);
+  REQUIRE(std::ssize(loss.losses) == 13);
   REQUIRE(recorder.learned.size() == 2);
   CHECK(recorder.learned[0].to == 7);  // the two first documents; the third is the next window's
   CHECK(recorder.learned[1].begin == 7);

@@ -175,7 +175,8 @@ void check_finite(const SplitLoss& loss, const std::string& checkpoint) {
   if (std::isfinite(loss.mean)) return;
   const auto bad = std::ranges::count_if(loss.losses, [](float value) { return !std::isfinite(value); });
   throw Error(ExitCode::diverged, checkpoint, " gives no finite loss for ", format_count(bad), " of ",
-              format_count(loss.tokens), " tokens, so its weights have diverged; choose another with --checkpoint");
+              format_count(std::ssize(loss.losses)),
+              " tokens, so its weights have diverged; choose another with --checkpoint");
 }
 
 Figures figures_of(const Scored& scored, std::int64_t block_size, const SplitLoss& loss) {
@@ -183,7 +184,7 @@ Figures figures_of(const Scored& scored, std::int64_t block_size, const SplitLos
   return {.scored = scored,
           .loss = loss.mean,
           .tenths = tenths_of(loss.losses, scored.tokens),
-          .tokens = loss.tokens,
+          .tokens = std::ssize(loss.losses),
           .block_size = block_size};
 }
 

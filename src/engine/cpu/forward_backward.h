@@ -12,13 +12,11 @@ class ForwardBackward : private Forward {
   ForwardBackward(const Plan& plan, const ModelWeights& weights) : Forward(plan, weights, /*for_backward=*/true) {}
 
   using Forward::prepare;
-  /// Call it before the first slice of a step. `gradients` has the plan's layout; run() writes only what it needs.
+  /// Call it at the start of a step. `gradients` has the plan's layout; run() writes only what it needs.
   void begin(float* gradients);
   /// Adds the gradients of the slice; returns the sum of its losses in nats. Outputs, unless null: `losses` (count, T),
   /// 0 if a target does not count; `logits` (count, T, V).
   double run(const BatchSlice& slice, float* losses = nullptr, float* logits = nullptr);
-  /// Call it instead of begin() if a step has no slice for this thread.
-  void skip() { has_gradients_ = false; }
   /// True if run() was called since begin().
   bool has_gradients() const { return has_gradients_; }
 
