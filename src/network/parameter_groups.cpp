@@ -118,7 +118,9 @@ std::vector<ParameterGroup> lay_out(std::span<Parameter> parameters, Decay decay
     }
     groups[g].end = end;
     // A tied head has no matrix of its own; a preset's group for it alone must not forbid to tie the weights.
-    const auto matches = [&](const std::string& name) { return std::regex_search(name, std::regex(groups[g].name)); };
+    const auto matches = [&](const std::string& name) {
+      return std::regex_search(name, compile_pattern(groups[g].name, "train.groups"));
+    };
     if (groups[g].size() == 0 && g < train.groups.size() &&
         !(matches("lm_head.weight") && std::ranges::none_of(parameters, matches, &Parameter::name)))
       throw Error(ExitCode::usage, "train.groups[", g, "].match = \"", groups[g].name,
