@@ -18,14 +18,6 @@ std::int64_t cuda_index(const std::string& name) {
   return whole_number(std::string_view(name).substr(5)).value_or(-1);
 }
 
-Error no_such_device(const std::string& name) {
-  const TorchModule& torch = torch_module("--device " + name);
-  const std::int64_t count = torch.cuda_devices();
-  if (count > 0)
-    return Error(ExitCode::unavailable, "--device ", name, ": no such device; the last one is cuda:", count - 1);
-  return Error(ExitCode::unavailable, "--device ", name, ": ", torch.why_no_cuda(), "; use --device cpu or auto");
-}
-
 }  // namespace
 
 bool may_have_gpu() {
@@ -41,8 +33,13 @@ std::string choose_device(const std::string& name, const std::string& engine) {
   if (name == "auto") return cuda_device_count() > 0 ? "cuda:0" : "cpu";
   const std::int64_t index = cuda_index(name);
   if (index < 0) throw Error(ExitCode::usage, "--device " + name + ": not a device; use auto, cpu, cuda or cuda:N");
-  if (index >= cuda_device_count()) throw no_such_device(name);
-  return "cuda:" + std::to_string(index);
+  // LibTorch itself is asked: a named GPU may work where its driver has no device file (a Jetson, some containers).
+  const TorchModule& torch = torch_module("--device " + name);
+  const std::int64_t count = torch.cuda_devices();
+  if (index < count) return "cuda:" + std::to_string(index);
+  if (count > 0)
+    throw Error(ExitCode::unavailable, "--device ", name, ": no such device; the last one is cuda:", count - 1);
+  throw Error(ExitCode::unavailable, "--device ", name, ": ", torch.why_no_cuda(), "; use --device cpu or auto");
 }
 
 bool is_device_here(const std::string& name) {

@@ -14,13 +14,13 @@ namespace chargpt {
 /// unavailable if a requested CUDA device does not exist, usage for another name.
 std::string choose_device(const std::string& name, const std::string& engine = "auto");
 
-/// True if choose_device() accepts the name.
+/// True for cpu, auto, and the GPUs among which auto would choose.
 bool is_device_here(const std::string& name);
 
 /// True if a GPU driver has created a device file. Does not load LibTorch.
 bool may_have_gpu();
 
-/// Number of CUDA devices that the program can use; 0 without LibTorch.
+/// Number of CUDA devices that `auto` can choose; 0 without LibTorch or without a device file.
 std::int64_t cuda_device_count();
 
 /// Total memory of a GPU in bytes, used or free. Returns nullopt if LibTorch does not report it.

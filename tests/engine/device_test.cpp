@@ -44,6 +44,16 @@ TEST_CASE("a CUDA device that is not there is unavailable, with the reason") {
                     Catch::Contains("--device cuda: ") && Catch::Contains("use --device cpu or auto"));
 }
 
+TEST_CASE("a GPU that is asked for by name needs no device file of its driver") {
+  const TorchModule& own = torch_module("this test");
+  TorchModule with_gpu = own;
+  with_gpu.cuda_devices = [] { return std::int64_t{1}; };
+  use_torch_module(with_gpu);
+  CHECK(choose_device("cuda") == "cuda:0");
+  CHECK_THROWS_WITH(choose_device("cuda:1"), "--device cuda:1: no such device; the last one is cuda:0");
+  use_torch_module(own);
+}
+
 TEST_CASE("threads: as many as asked for, physical cores by default") {
   CHECK(set_threads(1) == 1);
   CHECK(cpu::threads_in_force() == 1);
