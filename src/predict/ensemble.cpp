@@ -93,7 +93,7 @@ void Ensemble::logits_and_learn(const TokenView& tokens, const WindowCut::Window
 
 /// Subtracts the smallest loss first, so that the sum does not underflow.
 void mean_of_losses(std::span<const float> of_members, std::span<float> losses) {
-  const std::size_t count = losses.size(), members = of_members.size() / count;
+  const std::size_t count = losses.size(), members = of_members.size() / std::max<std::size_t>(1, count);
   for (std::size_t t = 0; t < count; ++t) {
     float least = of_members[t];
     for (std::size_t i = 1; i < members; ++i) least = std::min(least, of_members[i * count + t]);
