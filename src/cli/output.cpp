@@ -53,6 +53,13 @@ std::string for_terminal(std::string text) {
   return escape_for_terminal(text);
 }
 
+void print_parts(const Report& report, bool markdown) {
+  for (const Report::Part& part : report.parts()) {
+    const std::string text = part_text(part, terminal_columns(STDOUT_FILENO), markdown);
+    part.kind == Report::Kind::painted ? write_output(text) : print_text(text);
+  }
+}
+
 }  // namespace
 
 void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_view text) {
@@ -65,17 +72,6 @@ void print_json(const nlohmann::ordered_json& json, int indent) {
   const std::string text = json_text(json, indent);
   write_output(to_terminal ? for_terminal(text) : text);
 }
-
-namespace {
-
-void print_parts(const Report& report, bool markdown) {
-  for (const Report::Part& part : report.parts()) {
-    const std::string text = part_text(part, terminal_columns(STDOUT_FILENO), markdown);
-    part.kind == Report::Kind::painted ? write_output(text) : print_text(text);
-  }
-}
-
-}  // namespace
 
 void print_report(const Report& report, const OutputArguments& output) {
   output.json ? print_json(report.json, report.indent) : print_parts(report, output.markdown);
