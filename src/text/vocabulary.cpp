@@ -136,12 +136,12 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
     return ids;
   }
   const SymbolIndex index(*this);
-  UnknownCharacters unknown(*this);
+  UnknownCharacters unknown;
   std::int64_t position = 0;
   const std::size_t used = decode_utf8(text, [&](char32_t code_point) {
     const std::int32_t id = index[code_point];
     if (id >= 0) ids.push_back(id);
-    if (id < 0) unknown.note(code_point, position);
+    if (id < 0) unknown.try_emplace(code_point, position);
     if (id < 0 && policy == UnknownPolicy::replace) ids.push_back(replacement());
     ++position;
   });
@@ -150,8 +150,9 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
                 "; convert it to UTF-8 (iconv)");
   if (unknown.empty()) return ids;
   if (!policy || policy == UnknownPolicy::error)
-    throw Error(ExitCode::data, unknown.message(what, policy ? "leave them out, or --unknown skip" : "leave them out"));
-  if (notice != nullptr) *notice = unknown.message(what, outcome_of(*policy, *this));
+    throw Error(ExitCode::data,
+                message_about(unknown, *this, what, policy ? "leave them out, or --unknown skip" : "leave them out"));
+  if (notice != nullptr) *notice = message_about(unknown, *this, what, outcome_of(*policy, *this));
   return ids;
 }
 
@@ -171,31 +172,28 @@ std::string outcome_of(UnknownPolicy policy, const Vocabulary& vocabulary) {
   return "each is read as " + describe_character(decode_character(symbol).code_point);
 }
 
-void UnknownCharacters::note(char32_t code_point, std::int64_t position) {
-  seen_.try_emplace(code_point, position);
-}
-
-std::string UnknownCharacters::message(const std::string& what, const std::string& advice) const {
-  std::vector<std::pair<char32_t, std::int64_t>> named(std::min<std::size_t>(seen_.size(), 3));
-  std::partial_sort_copy(seen_.begin(), seen_.end(), named.begin(), named.end(), [](const auto& a, const auto& b) {
+std::string message_about(const UnknownCharacters& unknown, const Vocabulary& vocabulary, const std::string& what,
+                          const std::string& advice) {
+  std::vector<std::pair<char32_t, std::int64_t>> named(std::min<std::size_t>(unknown.size(), 3));
+  std::partial_sort_copy(unknown.begin(), unknown.end(), named.begin(), named.end(), [](const auto& a, const auto& b) {
     return std::pair(a.second, a.first) < std::pair(b.second, b.first);
   });
-  std::string line = line_of(what, " has ", seen_.size(), seen_.size() == 1 ? " character" : " characters",
+  std::string line = line_of(what, " has ", unknown.size(), unknown.size() == 1 ? " character" : " characters",
                              " that the model has never seen: ");
   for (std::size_t i = 0; i < named.size(); ++i) {
     const auto& [code_point, where] = named[i];
     line += (i > 0 ? ", " : "") + describe_character(code_point);
     if (where != no_place) line += line_of(" at ", where);
   }
-  if (seen_.size() > named.size()) line += line_of(" and ", seen_.size() - named.size(), " more");
+  if (unknown.size() > named.size()) line += line_of(" and ", unknown.size() - named.size(), " more");
   const auto has_accents = [](const auto& characters) {
     return std::ranges::any_of(characters, [](char32_t one) { return one >= 0xC0 && !is_decomposed_part(one); });
   };
-  const auto& known = vocabulary_->code_points();
-  std::vector<char32_t> unknown;
-  for (const auto& [code_point, where] : seen_) unknown.push_back(code_point);
-  const bool text_has_parts = has_accents(unknown) && std::ranges::any_of(known, is_decomposed_part);
-  if (text_has_parts || (has_accents(known) && std::ranges::any_of(unknown, is_decomposed_part)))
+  const std::vector<char32_t>& known = vocabulary.code_points();
+  std::vector<char32_t> lacking;
+  for (const auto& [code_point, where] : unknown) lacking.push_back(code_point);
+  const bool text_has_parts = has_accents(lacking) && std::ranges::any_of(known, is_decomposed_part);
+  if (text_has_parts || (has_accents(known) && std::ranges::any_of(lacking, is_decomposed_part)))
     line += line_of("; ", text_has_parts ? "the training text" : what,
                     " has accents as separate characters, uconv -x nfc composes them");
   return line + "; " + advice;

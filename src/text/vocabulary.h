@@ -72,22 +72,13 @@ std::vector<std::string> characters_only_in(const Vocabulary& some, const Vocabu
 /// What happened to unknown characters, for messages: "they are left out", "each is read as '?'".
 std::string outcome_of(UnknownPolicy policy, const Vocabulary& vocabulary);
 
-/// Collects the characters of a text that a vocabulary lacks, and words the message about them.
-class UnknownCharacters {
- public:
-  explicit UnknownCharacters(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
-  static constexpr std::int64_t no_place = -1;
-  /// Adds a character. `position`: 0-based, in characters; no_place: unknown.
-  void note(char32_t code_point, std::int64_t position);
-  bool empty() const { return seen_.empty(); }
-  /// "WHAT has 2 characters that the model has never seen: '☺' (U+263A) at 6, …; ADVICE". Names the first three. If
-  /// either side has accents as separate characters, also gives the command that composes them.
-  std::string message(const std::string& what, const std::string& advice) const;
-
- private:
-  const Vocabulary* vocabulary_;
-  std::map<char32_t, std::int64_t> seen_;  ///< the first position of each
-};
+/// The characters of a text that a vocabulary lacks, each with its first position (0-based, in characters) or no_place.
+using UnknownCharacters = std::map<char32_t, std::int64_t>;
+inline constexpr std::int64_t no_place = -1;
+/// "WHAT has 2 characters that the model has never seen: '☺' (U+263A) at 6, …; ADVICE". Names the first three. If
+/// either side has accents as separate characters, also gives the command that composes them.
+std::string message_about(const UnknownCharacters& unknown, const Vocabulary& vocabulary, const std::string& what,
+                          const std::string& advice);
 
 /// Calls visit(symbol) for each character or byte of a text, until the end or the first invalid byte; returns the
 /// number of bytes visited.
