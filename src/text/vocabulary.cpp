@@ -1,7 +1,6 @@
 #include "text/vocabulary.h"
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -58,11 +57,6 @@ std::vector<std::string> characters_only_in(const Vocabulary& some, const Vocabu
 }
 
 Vocabulary Vocabulary::of_characters(std::vector<char32_t> code_points) {
-  const bool ascending =
-      std::adjacent_find(code_points.begin(), code_points.end(), std::greater_equal<>()) == code_points.end();
-  if (code_points.empty() || !ascending || !std::all_of(code_points.begin(), code_points.end(), is_scalar_value))
-    throw Error(ExitCode::internal,
-                "a vocabulary was made of code points that are not distinct characters in ascending order");
   Vocabulary vocabulary;
   vocabulary.units_ = Units::characters;
   vocabulary.code_points_ = std::move(code_points);

@@ -22,7 +22,7 @@ CHARGPT_ENUM(UnknownPolicy, error, skip, replace);
 class Vocabulary {
  public:
   static Vocabulary of_bytes() { return {}; }
-  /// `code_points`: sorted, distinct Unicode scalar values; else Error internal.
+  /// `code_points` must be sorted, distinct Unicode scalar values.
   static Vocabulary of_characters(std::vector<char32_t> code_points);
   /// A copy with an id for the boundary between documents.
   Vocabulary with_documents() const;
