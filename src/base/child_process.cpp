@@ -7,8 +7,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -16,33 +16,11 @@
 namespace chargpt {
 namespace {
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-/// The parent's environment with a new parent_variable: the parent may itself be a child.
-std::vector<std::string> child_environment() {
-  const std::string parent = std::string(parent_variable) + "=";
-  std::vector<std::string> lines{parent + std::to_string(getpid())};
-  for (char** line = environ; *line != nullptr; ++line)
-    if (!std::string_view(*line).starts_with(parent)) lines.emplace_back(*line);
-  return lines;
-}
-
-/// A supervisor may have ignored SIGCHLD, and programs inherit that: the system would then discard exit codes, and
-/// waiting would fail.
-void let_children_be_waited_for() {
-  struct sigaction now {};
-  if (sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) std::signal(SIGCHLD, SIG_DFL);
-}
-
 /// Starts `words` in a new process group. Returns 0, or the error number of the failure.
 int spawn(pid_t& id, std::vector<std::string> words) {
-  std::vector<std::string> environment = child_environment();
-  const std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -51,7 +29,7 @@ int spawn(pid_t& id, std::vector<std::string> words) {
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
-  const int failure = posix_spawn(&id, arguments[0], &actions, &attributes, arguments.data(), variables.data());
+  const int failure = posix_spawn(&id, arguments[0], &actions, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return failure;
@@ -64,7 +42,8 @@ int code_of(int status) {
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
-  let_children_be_waited_for();
+  std::signal(SIGCHLD, SIG_DFL);  // a supervisor may have ignored it; the system would then discard exit codes
+  setenv(parent_variable, std::to_string(getpid()).c_str(), /*overwrite=*/1);  // this process may itself be a child
   const int failure = spawn(id_, arguments);
   if (failure == EAGAIN) throw refused_thread();
   if (failure != 0)
@@ -72,13 +51,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
 }
 
 ChildProcess::~ChildProcess() {
-  ask_to_stop();
+  if (!ended()) kill(id_, SIGTERM);
   wait();
-}
-
-void ChildProcess::ask_to_stop() {
-  if (!asked_ && !ended()) kill(id_, SIGTERM);
-  asked_ = true;
 }
 
 std::optional<int> ChildProcess::ended() {

@@ -16,23 +16,21 @@ inline constexpr const char* parent_variable = "CHARGPT_PARENT";
 /// The child's stdin is empty and its stdout is discarded; it inherits stderr and the environment.
 class ChildProcess {
  public:
-  /// `arguments`: the program's path, then its arguments. Resets an ignored SIGCHLD to its default action. Error io if
-  /// the child cannot be started, memory if the system allows no more processes.
+  /// `arguments`: the program's path, then its arguments. Sets parent_variable in this process, too, and
+  /// resets SIGCHLD to its default action. Error io if the child cannot be started, memory if the system allows no more
+  /// processes.
   explicit ChildProcess(const std::vector<std::string>& arguments);
-  /// Asks the child to stop and waits for it.
+  /// Asks the child to stop (SIGTERM) and waits for it.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// Sends SIGTERM at the first call; later calls do nothing.
-  void ask_to_stop();
   /// The exit code, or 128 + the signal that ended the child; nullopt while it runs.
   std::optional<int> ended();
   int wait();
 
  private:
   pid_t id_ = -1;
-  bool asked_ = false;
   std::optional<int> status_;
 };
 
