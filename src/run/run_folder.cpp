@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,7 +73,7 @@ fs::path moved_aside(const fs::path& run) {
 
 [[noreturn]] void fail(const fs::path& run, int reason) {
   if (reason == EWOULDBLOCK) refuse_locked(run);
-  if (reason == EISDIR || reason == ENXIO || reason == EBADFD || reason == ELOOP)
+  if (reason == EISDIR || reason == ENXIO || reason == ELOOP)
     throw Error(ExitCode::data, run, "/.lock is not a regular file, so it is no lock; remove it");
   if (reason == ENOLCK || reason == ENOSYS || reason == EOPNOTSUPP || reason == EINVAL)
     throw Error(ExitCode::io, "cannot lock ", run, "/.lock: the file system does not support locks (",
@@ -83,11 +82,6 @@ fs::path moved_aside(const fs::path& run) {
                 "Lustre: flock)");
   if (reason == ENOENT) throw Error(ExitCode::missing, run, " does not exist");
   throw Error(ExitCode::io, "cannot lock ", run, "/.lock: ", std::generic_category().message(reason));
-}
-
-bool is_regular(int descriptor) {
-  struct stat opened {};
-  return ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode);
 }
 
 }  // namespace
@@ -115,13 +109,10 @@ bool is_run_or_checkpoint(const fs::path& path) {
   return is_folder(path) || is_checkpoint_file(path);
 }
 
-void refuse_overwrite_without_run(bool overwrite, const std::string& run) {
-  if (overwrite && run.empty())
+void refuse_occupied(const fs::path& folder, bool overwrite) {
+  if (folder.empty() && overwrite)
     throw Error(ExitCode::usage,
                 "--overwrite needs --run DIR, the folder to start over in; without one the run gets a new folder");
-}
-
-void refuse_occupied(const fs::path& folder, bool overwrite) {
   if (folder.empty()) return;
   refuse_what_is_there(folder, overwrite);
   if (is_locked(folder)) refuse_locked(folder);
@@ -156,7 +147,6 @@ Descriptor lock_run(const std::filesystem::path& run) {
   constexpr int most_attempts = 6;
   for (int attempt = 1;; ++attempt) {
     Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
-    if (lock.number() >= 0 && !is_regular(lock.number())) fail(run, EBADFD);
     if (lock.number() >= 0 && ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0) {
       if (is_at(path, lock)) return lock;
     } else if (errno != EWOULDBLOCK || attempt >= most_attempts) {
@@ -188,13 +178,8 @@ std::vector<std::string> lacks_for_sharing(const fs::path& folder) {
 }
 
 bool is_locked(const std::filesystem::path& run) {
-  const std::filesystem::path path = run / lock_name;
-  try {
-    const Descriptor file = open_regular_file(path);
-    return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  } catch (const Error&) {  // a file that cannot be opened is not a lock
-    return false;
-  }
+  const Descriptor file(::open((run / lock_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;  // EBADF: it cannot be opened
 }
 
 }  // namespace chargpt

@@ -33,10 +33,8 @@ Descriptor lock_run(const std::filesystem::path& run);
 /// writable.
 std::vector<std::string> lacks_for_sharing(const std::filesystem::path& folder);
 
-/// Error usage for --overwrite without a run folder: such a run gets a new folder, so there is nothing to overwrite.
-void refuse_overwrite_without_run(bool overwrite, const std::string& run);
-
-/// Checks what new_run() refuses, without changing anything. Errors: those of new_run().
+/// Checks what new_run() refuses, without changing anything. `folder`: empty if the run gets a new one; then
+/// `overwrite` is an Error usage, because there is nothing to overwrite. Other errors: those of new_run().
 void refuse_occupied(const std::filesystem::path& folder, bool overwrite);
 
 /// A folder that this process may write to.

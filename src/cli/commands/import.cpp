@@ -50,7 +50,6 @@ std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& mode
 }
 
 Report run_import(const Arguments& arguments) {
-  refuse_overwrite_without_run(arguments.overwrite, arguments.run);
   const fs::path path = arguments.path;
   refuse_other_than_transformers(path);
   ImportedModel model = read_huggingface(path);

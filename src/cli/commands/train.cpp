@@ -94,7 +94,7 @@ std::string config_named(const Arguments& arguments) {
 }
 
 void train(const Arguments& arguments, ProcessGroup& group) {
-  refuse_overwrite_without_run(arguments.overwrite, arguments.run);
+  if (group.first()) refuse_occupied(arguments.run, arguments.overwrite);
   const bool chooses = arguments.preset.empty() && arguments.init_from.empty() && arguments.minutes > 0;
   ResolvedConfig config =
       load_config(config_named(arguments), with_minutes(arguments.config.overrides(), arguments.minutes));
@@ -105,7 +105,6 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   if (chooses) choose_shape(arguments, config, corpus, group);
   check_splits(corpus, config.config.model.block_size);
   group.check(config.config, corpus);
-  if (group.first()) refuse_occupied(arguments.run, arguments.overwrite);
   const std::string split = split_notice(corpus, check_split(corpus));
   if (!arguments.dry_run) tell(split);
 
