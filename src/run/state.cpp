@@ -13,31 +13,10 @@ namespace {
 /// Calls field(name, value) for each member, in the order of the file.
 template <class State, class Field>
 void visit_fields(State& state, const Field& field) {
-  field("step", state.step);
-  field("max_iters", state.max_iters);
-  field("seconds", state.seconds);
-  field("training_seconds", state.training_seconds);
-  field("setup_seconds", state.setup_seconds);
-  field("closing_seconds", state.closing_seconds);
-  field("val_windows", state.val_windows);
-  field("exact", state.exact);
-  field("val_loss", state.val_loss);
-  field("averaged_val_loss", state.averaged_val_loss);
-  field("best_val_loss", state.best_val_loss);
-  field("best_step", state.best_step);
-  field("evals_without_improvement", state.evals_without_improvement);
-  field("ended", state.ended);
-  field("data", state.data);
-  field("parameters", state.parameters);
-  field("start_symbol", state.start_symbol);
-  field("program_version", state.program_version);
-  field("libtorch_version", state.libtorch_version);
-  field("cpu_capability", state.cpu_capability);
-  field("device", state.device);
-  field("engine", state.engine);
-  field("threads", state.threads);
-  field("ranks", state.ranks);
-  field("teachers", state.teachers);
+#define CHARGPT_STATE_VISIT(TYPE, NAME, ...) field(#NAME, state.NAME);
+  CHARGPT_RUN_PROGRESS(CHARGPT_STATE_VISIT)
+  CHARGPT_RUN_CONDITIONS(CHARGPT_STATE_VISIT)
+#undef CHARGPT_STATE_VISIT
 }
 
 struct Writer {
@@ -107,8 +86,7 @@ double evaluated_loss(const RunState& state) {
 }
 
 double best_loss(const RunState& state) {
-  return state.best_step < 0 || std::isnan(state.best_val_loss) ? std::numeric_limits<double>::infinity()
-                                                                : state.best_val_loss;
+  return state.best_step < 0 || std::isnan(state.best_val_loss) ? HUGE_VAL : state.best_val_loss;
 }
 
 }  // namespace chargpt
