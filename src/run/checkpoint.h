@@ -27,11 +27,11 @@ struct Checkpoint {
   RunState state;
   Vocabulary vocabulary;
   ResolvedConfig config;
-  SafetensorsFile file;                ///< owns the bytes of these tensors
-  Tensors model{};                     ///< trained weights, under nanoGPT's names
-  Tensors averaged{};                  ///< averaged weights, under the same names; empty if none are averaged
-  Tensors optimizer{};                 ///< "moment1.NAME" and "moment2.NAME"; empty if not read
-  std::optional<Standing> standing{};  ///< of its run, if loading it took that
+  SafetensorsFile file;  ///< owns the bytes of these tensors
+  Tensors model{};       ///< trained weights, under nanoGPT's names
+  Tensors averaged{};    ///< averaged weights, under the same names; empty if none are averaged
+  Tensors optimizer{};   ///< "moment1.NAME" and "moment2.NAME"; empty if not read
+  Standing standing{};   ///< of its run, if load_checkpoint() loaded it
 };
 
 struct CheckpointToSave {

@@ -68,10 +68,14 @@ const Listed* best_of(const std::vector<Listed>& listed) {
   return best == listed.end() || std::isinf(best->loss()) ? nullptr : &*best;
 }
 
-/// `listed`: all checkpoints of a run; `last`: the newest of them.
-Standing standing_among(const std::vector<Listed>& listed, const Listed& last) {
+/// The last and the best checkpoint of a run; unknown if there are none or the disk does not answer.
+Standing standing_in(const fs::path& run) try {
+  const std::vector<Listed> listed = with_states(list_checkpoints(run));
   const Listed* const best = best_of(listed);
-  return {step_of_file(last.file), best == nullptr ? RunProgress::no_step : step_of_file(best->file)};
+  return {listed.empty() ? RunProgress::no_step : step_of_file(listed.back().file),
+          best == nullptr ? RunProgress::no_step : step_of_file(best->file)};
+} catch (const Error&) {
+  return {};
 }
 
 /// Removes all but the best and the newest `keep`.
@@ -99,15 +103,13 @@ std::optional<std::int64_t> asked_step(const std::string& which) {
 /// Checkpoint files in the order to try them, the newest first.
 struct Order {
   Paths files;
-  std::string notice{};                ///< about the choice of the first
-  std::optional<Standing> standing{};  ///< if the order took the states of all
+  std::string notice{};  ///< about the choice of the first
 };
 
 /// Moves the best to the front.
 void put_best_first(Order& order, const fs::path& run) {
   const std::vector<Listed> listed = with_states(order.files);
   const Listed* const best = best_of(listed);
-  order.standing = standing_among(listed, listed.front());
   if (best == nullptr) {
     order.notice =
         line_of("no checkpoint of ", run, " has a loss below that of guessing or of its start; using the last");
@@ -159,7 +161,6 @@ Checkpoint load_from_run(const fs::path& run, const std::string& which, bool wit
   std::optional<Error> damage;  // the first file's
   for (std::size_t i = 0; i < order.files.size();) try {
       Checkpoint checkpoint = read_checkpoint(order.files[i], with_optimizer);
-      checkpoint.standing = order.standing;
       if (!order.notice.empty()) notices.push_back(order.notice);
       if (damage)
         notices.push_back(damage_notice + name_of(order.files[0]) + " cannot be used (" + damage->what() + "); using " +
@@ -212,7 +213,10 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
   Checkpoint checkpoint = is_folder(path)
                               ? load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored)
                               : read_checkpoint(path, with_optimizer);
-  if (const fs::path run = run_of(path); !run.empty()) add_paths(run, checkpoint);
+  if (const fs::path run = run_of(path); !run.empty()) {
+    add_paths(run, checkpoint);
+    checkpoint.standing = standing_in(run);
+  }
   return checkpoint;
 }
 
@@ -237,18 +241,6 @@ nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint) {
 std::string kept_caution(const fs::path& path) {
   const nlohmann::ordered_json caution = run_fact(run_of(path), caution_fact);
   return caution.is_string() ? printable(caution.get<std::string>(), /*max_bytes=*/1000) : "";
-}
-
-Standing standing_of(const Checkpoint& checkpoint) {
-  if (checkpoint.standing) return *checkpoint.standing;
-  const fs::path run = run_of(checkpoint.path);
-  if (run.empty()) return {};
-  try {
-    const std::vector<Listed> listed = with_states(list_checkpoints(run));
-    return listed.empty() ? Standing() : standing_among(listed, listed.back());
-  } catch (const Error&) {  // the disk does not answer
-    return {};
-  }
 }
 
 std::string to_text(std::int64_t step, const Standing& standing) {

@@ -39,9 +39,6 @@ Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const
 /// The checkpoint files of a run, by ascending step. Errors: io.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
 
-/// Never throws: steps that cannot be read are unknown.
-Standing standing_of(const Checkpoint& checkpoint);
-
 /// "step 2,000, the best; the last is step 2,334", for the checkpoint of `step`.
 std::string to_text(std::int64_t step, const Standing& standing);
 

@@ -37,7 +37,7 @@ struct ThreeSaved : SavedRun {
     save_with_loss(200, 2.0);
     save_with_loss(300, 2.25);
   }
-  static std::string said(const Checkpoint& loaded) { return to_text(loaded.state.step, standing_of(loaded)); }
+  static std::string said(const Checkpoint& loaded) { return to_text(loaded.state.step, loaded.standing); }
   std::string said(const std::string& which) { return said(load(which)); }
 };
 

@@ -25,7 +25,7 @@
 namespace chargpt {
 
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run) {
-  const Standing standing = standing_of(run.checkpoint);
+  const Standing& standing = run.checkpoint.standing;
   nlohmann::ordered_json json = {{"step", run.checkpoint.state.step},
                                  {"path", run.checkpoint.path.string()},
                                  {"best", standing.best_step == run.checkpoint.state.step},
@@ -115,7 +115,7 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
   check_choice(run, which);
   LoadedRun loaded(run, loaded_checkpoint(run, which.empty() ? "best" : which), run_of(run), use);
   const Checkpoint& used = loaded.checkpoint;
-  log_note("checkpoint: ", to_text(used.state.step, standing_of(used)),
+  log_note("checkpoint: ", to_text(used.state.step, used.standing),
            used.averaged.empty() ? "" : line_of(", ", enum_name(loaded.model->weights()), " weights"));
   return loaded;
 }
