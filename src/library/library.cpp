@@ -175,11 +175,9 @@ Weights weights_named(const char* name) {
 
 chargpt_model* open_model(const char* path, const chargpt_open_options& options) {
   if (path == nullptr) throw bad_argument("the path is NULL; pass a run folder");
-  std::vector<std::string> notices;
-  Checkpoint checkpoint =
-      load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint, false, &notices);
+  Checkpoint checkpoint = load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint);
   std::string lines;
-  for (const std::string& notice : notices) lines += notice + "\n";
+  for (const std::string& notice : checkpoint.notices) lines += notice + "\n";
   return new chargpt_model(std::move(checkpoint), weights_named(options.weights), thread_count(options.threads),
                            std::move(lines));
 }

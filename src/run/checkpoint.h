@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/load.h"
 #include "run/safetensors.h"
@@ -27,11 +28,12 @@ struct Checkpoint {
   RunState state;
   Vocabulary vocabulary;
   ResolvedConfig config;
-  SafetensorsFile file;  ///< owns the bytes of these tensors
-  Tensors model{};       ///< trained weights, under nanoGPT's names
-  Tensors averaged{};    ///< averaged weights, under the same names; empty if none are averaged
-  Tensors optimizer{};   ///< "moment1.NAME" and "moment2.NAME"; empty if not read
-  Standing standing{};   ///< of its run, if load_checkpoint() loaded it
+  SafetensorsFile file;                ///< owns the bytes of these tensors
+  Tensors model{};                     ///< trained weights, under nanoGPT's names
+  Tensors averaged{};                  ///< averaged weights, under the same names; empty if none are averaged
+  Tensors optimizer{};                 ///< "moment1.NAME" and "moment2.NAME"; empty if not read
+  Standing standing{};                 ///< of its run, if load_checkpoint() loaded it
+  std::vector<std::string> notices{};  ///< of load_checkpoint(), on the choice of this one
 };
 
 struct CheckpointToSave {

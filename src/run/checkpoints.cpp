@@ -154,17 +154,16 @@ void add_paths(const fs::path& run, Checkpoint& checkpoint) {
 }
 
 /// Loads the first undamaged checkpoint in the order.
-Checkpoint load_from_run(const fs::path& run, const std::string& which, bool with_optimizer,
-                         std::vector<std::string>& notices) {
+Checkpoint load_from_run(const fs::path& run, const std::string& which, bool with_optimizer) {
   refuse_newer_run(run);
   Order order = order_for(run, which);
   std::optional<Error> damage;  // the first file's
   for (std::size_t i = 0; i < order.files.size();) try {
       Checkpoint checkpoint = read_checkpoint(order.files[i], with_optimizer);
-      if (!order.notice.empty()) notices.push_back(order.notice);
+      if (!order.notice.empty()) checkpoint.notices.push_back(order.notice);
       if (damage)
-        notices.push_back(damage_notice + name_of(order.files[0]) + " cannot be used (" + damage->what() + "); using " +
-                          name_of(order.files[i]) + " instead");
+        checkpoint.notices.push_back(damage_notice + name_of(order.files[0]) + " cannot be used (" + damage->what() +
+                                     "); using " + name_of(order.files[i]) + " instead");
       return checkpoint;
     } catch (const Error& error) {
       if (!is_damage(error) || asked_step(which)) throw;
@@ -204,15 +203,12 @@ Error no_run_at(const fs::path& path) {
   return {ExitCode::missing, "no run or checkpoint at ", path};
 }
 
-Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string& which, bool with_optimizer,
-                           std::vector<std::string>* notices) {
+Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string& which, bool with_optimizer) {
   const fs::path path = without_final_slash(run_or_checkpoint);
   if (!is_there(path)) throw no_run_at(path);
   asked_step(which);
-  std::vector<std::string> ignored;
-  Checkpoint checkpoint = is_folder(path)
-                              ? load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored)
-                              : read_checkpoint(path, with_optimizer);
+  Checkpoint checkpoint =
+      is_folder(path) ? load_from_run(path, which, with_optimizer) : read_checkpoint(path, with_optimizer);
   if (const fs::path run = run_of(path); !run.empty()) {
     add_paths(run, checkpoint);
     checkpoint.standing = standing_in(run);

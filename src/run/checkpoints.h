@@ -31,10 +31,10 @@ Error no_run_at(const std::filesystem::path& path);
 /// Loads a checkpoint, with the paths of texts and teachers from the run's config.json. `run_or_checkpoint`: a run
 /// folder, or a checkpoint file, for which `which` is ignored. `which`: "best" (least validation loss, or the last if
 /// none was evaluated), "last" (greatest step) or "step-N". If the best or the last is damaged, loads the newest
-/// undamaged one instead and says so in `notices`. Errors: usage for another `which`; missing, naming the steps that
+/// undamaged one instead and says so in its notices. Errors: usage for another `which`; missing, naming the steps that
 /// exist; those of read_checkpoint.
 Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const std::string& which,
-                           bool with_optimizer = false, std::vector<std::string>* notices = nullptr);
+                           bool with_optimizer = false);
 
 /// The checkpoint files of a run, by ascending step. Errors: io.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);

@@ -1,6 +1,7 @@
 #include "train/teachers.h"
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -34,15 +35,13 @@ std::string difference_of(const Vocabulary& teacher, const Vocabulary& own) {
   return "it has " + some_of(characters_only_in(teacher, own)) + ", which this text lacks";
 }
 
-/// Loads a teacher: from a run its best checkpoint, or the step in `then` if that is not null. `notices`: about damaged
-/// checkpoints.
-Checkpoint loaded(const std::string& teacher, const TeacherWeights* then, std::vector<std::string>& notices) {
+/// Loads a teacher: from a run its best checkpoint, or the step in `then` if that is not null.
+Checkpoint loaded(const std::string& teacher, const TeacherWeights* then) {
   const fs::path path = run_meant(teacher);
   const bool same_step = then != nullptr && fs::is_directory(path);
   try {
     expect_run(path);
-    return load_checkpoint(path, same_step ? "step-" + std::to_string(then->step) : "best", /*with_optimizer=*/false,
-                           &notices);
+    return load_checkpoint(path, same_step ? "step-" + std::to_string(then->step) : "best");
   } catch (const Error& error) {
     throw Error(error.code(), "train.teacher: ", error.what(),
                 then == nullptr ? "" : "; a run needs its teachers: put this one back, or name others with --teacher");
@@ -94,8 +93,9 @@ Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::in
   for (const std::string& name : config.train.teacher) {
     const TeacherWeights* const known = teachers_.size() < then.size() ? &then[teachers_.size()] : nullptr;
     const bool same = known != nullptr && known->name == name_of_path(name);
-    const Teacher& teacher = *teachers_.emplace_back(
-        std::make_shared<Teacher>(name, loaded(name, same ? known : nullptr, notices_), threads));
+    const Teacher& teacher =
+        *teachers_.emplace_back(std::make_shared<Teacher>(name, loaded(name, same ? known : nullptr), threads));
+    std::ranges::copy(teacher.checkpoint.notices, std::back_inserter(notices_));
     teacher.check(config, corpus);
     if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty()) {
       notices_.push_back("the teacher " + teacher.shown + " " + line);

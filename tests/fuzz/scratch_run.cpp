@@ -60,9 +60,8 @@ fs::path ScratchRun::file(const std::string& name, std::string_view bytes) const
 void ScratchRun::open() const {
   for (const bool with_optimizer : {false, true})
     attempt([&] {
-      std::vector<std::string> notices;
-      load_checkpoint(path_, with_optimizer ? "last" : "best", with_optimizer, &notices);
-      for (const std::string& notice : notices) promise_fit_for_people(notice);
+      const Checkpoint loaded = load_checkpoint(path_, with_optimizer ? "last" : "best", with_optimizer);
+      for (const std::string& notice : loaded.notices) promise_fit_for_people(notice);
     });
   attempt([&] { read_state(checkpoint_); });
 }

@@ -95,8 +95,9 @@ class SavedRun {
                            keep);
   }
   Checkpoint load(const std::string& which = "last") {
-    notices.clear();
-    return load_checkpoint(path_, which, true, &notices);
+    Checkpoint checkpoint = load_checkpoint(path_, which, true);
+    notices = checkpoint.notices;
+    return checkpoint;
   }
   std::vector<std::string> names() const {
     std::vector<std::string> names;

@@ -122,9 +122,8 @@ Report report_of_config(const std::string& path, bool all) {
 Report report_of_checkpoint(const Arguments& arguments) {
   check_choice(arguments.path, arguments.checkpoint);
   expect_run(arguments.path);
-  std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(
-      arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);
+      arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true);
   const RunState& state = checkpoint.state;
   Report report(Json{{"kind", "checkpoint"}, {"path", checkpoint.path.string()}, {"val_loss", state.val_loss}});
   report.json.update(outcome_json(checkpoint, ending_of(run_of(arguments.path))));
@@ -138,9 +137,9 @@ Report report_of_checkpoint(const Arguments& arguments) {
   Table facts;
   for (const auto& [key, value] : report.json.items())
     if (key != "kind") facts.add({key, shown_figure(key, value, state.exact)});
-  for (const std::string& notice : notices) facts.add({"notice", notice});
+  for (const std::string& notice : checkpoint.notices) facts.add({"notice", notice});
   report.add(std::move(facts));
-  report.json["notices"] = notices;
+  report.json["notices"] = checkpoint.notices;
   add_options(report, checkpoint.config, checkpoint.vocabulary.size(), arguments.all);
   return report;
 }

@@ -94,9 +94,8 @@ void log_loading(const std::vector<std::string>& notices) {
 
 Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string& which, bool with_optimizer) {
   expect_run(run);
-  std::vector<std::string> notices;
-  Checkpoint checkpoint = load_checkpoint(run, which, with_optimizer, &notices);
-  log_loading(notices);
+  Checkpoint checkpoint = load_checkpoint(run, which, with_optimizer);
+  log_loading(checkpoint.notices);
   return checkpoint;
 }
 
