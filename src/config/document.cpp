@@ -32,14 +32,11 @@ std::string other_use(const fs::path& path) {
 
 /// "; did you mean nanogpt-cpu?", or "" if no preset's name is near.
 std::string nearest_preset(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Preset& preset : presets()) names.push_back(preset.name);
-  return name.size() < 4 ? "" : did_you_mean(name, names);  // gpt is a model type, and should not suggest gpu
+  return name.size() < 4 ? "" : did_you_mean(name, preset_names());  // gpt is a model type, and should not suggest gpu
 }
 
-ConfigText preset_document(const Preset& preset) {
-  const std::string label = "preset " + preset.name;
-  return {{label}, preset.json, /*is_preset=*/true, fs::path(preset.name).parent_path(), preset.name};
+ConfigText preset_document(const std::string& name) {
+  return {{"preset " + name}, std::string(preset_text(name)), /*is_preset=*/true, fs::path(name).parent_path(), name};
 }
 
 /// Reads a config file. Errors as read_file; usage for a folder or another kind of file.
@@ -61,38 +58,40 @@ std::string name_of_file(const fs::path& path) {
   return stem.empty() ? "config" : stem;
 }
 
-std::span<const Preset> presets() {
-  static const std::vector<Preset> all = [] {
+const std::vector<std::string>& preset_names() {
+  static const std::vector<std::string> all = [] {
     constexpr std::string_view folder = "configs/", suffix = ".json";
-    std::vector<Preset> found;
+    std::vector<std::string> found;
     for (const auto& [path, text] : embedded_files())
       if (path.starts_with(folder) && path.ends_with(suffix) && path != "configs/expected.json")
-        found.push_back(
-            {std::string(path.substr(folder.size(), path.size() - folder.size() - suffix.size())), std::string(text)});
-    std::ranges::sort(found, {}, &Preset::name);
+        found.emplace_back(path.substr(folder.size(), path.size() - folder.size() - suffix.size()));
+    std::ranges::sort(found);
     return found;
   }();
   return all;
+}
+
+std::string_view preset_text(const std::string& name) {
+  return embedded_file("configs/" + name + ".json");
+}
+
+std::string preset_meant(const std::string& name) {
+  for (const std::string& full : {name, "ladder/" + name})
+    if (std::ranges::count(preset_names(), full) > 0) return full;
+  return "";
 }
 
 std::string_view expected_figures() {
   return embedded_file("configs/expected.json");
 }
 
-const Preset* find_preset(const std::string& name) {
-  const auto all = presets();
-  const auto found = std::ranges::find(all, name, &Preset::name);
-  return found == all.end() ? nullptr : &*found;
-}
-
 ConfigText named_document(const std::string& name_or_path) {
-  if (const Preset* preset = find_preset(name_or_path)) return preset_document(*preset);
+  if (const std::string preset = preset_meant(name_or_path); !preset.empty()) return preset_document(preset);
   if (const fs::path kept = fs::path(name_or_path) / "config.json"; is_there(kept))  // a run
     return file_document(kept);
   if (is_there(name_or_path)) return file_document(name_or_path);
   if (name_or_path.ends_with(".json"))
     throw Error(ExitCode::missing, printable_path(name_or_path), " does not exist", nearest_entry(name_or_path));
-  if (const Preset* preset = find_preset("ladder/" + name_or_path)) return preset_document(*preset);
   if (const std::string use = other_use(name_or_path); !use.empty())
     throw Error(ExitCode::usage, printable(name_or_path), " is ", use);
   std::string near = nearest_preset(name_or_path);
@@ -110,9 +109,9 @@ ConfigText extended_document(const ConfigText& from, const nlohmann::json& exten
   std::error_code elsewhere_or_absent;  // "..": after a link only the system knows the folder
   if (fs::equivalent(path, path.lexically_normal(), elsewhere_or_absent)) path = path.lexically_normal();
   if (!from.is_preset && !name.empty() && is_there(path)) return file_document(path);
-  const Preset* beside =
-      from.is_preset ? find_preset(path.lexically_normal().replace_extension().generic_string()) : nullptr;
-  if (const Preset* preset = beside != nullptr ? beside : find_preset(name)) return preset_document(*preset);
+  std::string preset = from.is_preset ? preset_meant(path.lexically_normal().replace_extension().generic_string()) : "";
+  if (preset.empty()) preset = preset_meant(name);
+  if (!preset.empty()) return preset_document(preset);
   const bool elsewhere = !from.is_preset && path.lexically_normal() != name;
   throw Error(ExitCode::missing, said, " is neither a file", elsewhere ? " (" + printable_path(path) + ")" : "",
               " nor a preset", nearest_preset(fs::path(name).replace_extension()));

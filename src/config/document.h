@@ -4,23 +4,20 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/source.h"
 
 namespace chargpt {
 
-struct Preset {
-  std::string name;  ///< "default", "ladder/bigram"
-  std::string json;  ///< the file's text, comments included
-};
-
-/// All of configs/**.json, as compiled into the program, sorted by name.
-std::span<const Preset> presets();
-/// Returns nullptr if there is no preset of that name.
-const Preset* find_preset(const std::string& name);
+/// The names of configs/**.json, which are compiled into the program, sorted: "default", "ladder/bigram".
+const std::vector<std::string>& preset_names();
+/// The text of a preset, comments included. Error internal if there is no such name.
+std::string_view preset_text(const std::string& name);
+/// The full name of the preset that a user means, who may leave out "ladder/"; "" if there is none.
+std::string preset_meant(const std::string& name);
 
 /// The measured results of the presets: configs/expected.json, compiled into the program. scripts/measure/presets.py
 /// writes {"version","defaults","machines":{name:{…}},"rows":{preset:{"config","loss","ci95":[low,high],"seconds",

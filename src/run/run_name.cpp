@@ -45,10 +45,6 @@ fs::file_time_type last_saved(const fs::path& run) {
   return newest;
 }
 
-bool names_preset(const std::string& name) {
-  return find_preset(name) != nullptr || find_preset("ladder/" + name) != nullptr;
-}
-
 }  // namespace
 
 std::vector<std::string> names_of_runs(const fs::path& folder) {
@@ -70,7 +66,7 @@ std::string run_meant(const std::string& given) {
 }
 
 std::string config_or_run_meant(const std::string& given) {
-  return is_there(given) || names_preset(given) ? given : run_meant(given);
+  return is_there(given) || !preset_meant(given).empty() ? given : run_meant(given);
 }
 
 std::string newest_run() {
@@ -95,8 +91,8 @@ std::string runs_near(const fs::path& missing) {
         nearest && *nearest != path.filename())
       return line_of("; did you mean ", path.parent_path() / *nearest, "?");
   const std::string name = missing.string();
-  return names_preset(name) ? "; it is a preset; to train a run: chargpt train " + name
-                            : "; to list the runs in runs/: chargpt runs";
+  return preset_meant(name).empty() ? "; to list the runs in runs/: chargpt runs"
+                                    : "; it is a preset; to train a run: chargpt train " + name;
 }
 
 }  // namespace chargpt

@@ -58,8 +58,7 @@ struct Arguments : TrainingArguments {
 
 /// Whether a word names a run, or one checkpoint of it, rather than a preset or a config's file.
 bool names_run(const std::string& word) {
-  return std::ranges::count(presets(), word, &Preset::name) == 0 &&
-         (is_checkpoint_file(word) || (is_folder(word) && is_run(word)));
+  return preset_meant(word).empty() && (is_checkpoint_file(word) || (is_folder(word) && is_run(word)));
 }
 
 /// Whether the words are runs. Throws Error usage if only some are, and for options that only training uses.

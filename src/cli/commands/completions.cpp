@@ -67,7 +67,7 @@ std::vector<Candidate> values_of(const Option& option) {
   for (const std::string& word : option.choices()) found.push_back({word});
   if (option.name() == "--checkpoint") found = {{"best"}, {"last"}};
   if (option.name() == "CONFIG")
-    for (const Preset& preset : presets()) found.push_back({preset.name});
+    for (const std::string& preset : preset_names()) found.push_back({preset});
   if (option.name() == "RUN" || option.name() == "--init_from")
     for (const std::string& run : names_of_runs("runs")) found.push_back({run});
   return found;

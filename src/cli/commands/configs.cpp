@@ -54,8 +54,8 @@ std::string expected_loss(const Json& row) {
 }
 
 /// The first sentence of the comment that a preset's file begins with.
-std::string purpose_of(const Preset& preset) {
-  std::istringstream file(preset.json);
+std::string purpose_of(const std::string& preset) {
+  std::istringstream file{std::string(preset_text(preset))};
   std::string purpose;
   for (std::string line; std::getline(file, line) && line.starts_with("//");) purpose += line.substr(2);
   purpose.erase(0, purpose.find_first_not_of(' '));
@@ -64,11 +64,11 @@ std::string purpose_of(const Preset& preset) {
 }
 
 /// Presets by name; those of the ladder in teaching order.
-std::vector<Preset> presets_in_order() {
-  std::vector<Preset> all(presets().begin(), presets().end());
-  std::ranges::stable_sort(all, {}, [](const Preset& preset) {
-    const auto* const rung = std::ranges::find(ladder, preset.name, &Rung::preset);
-    return rung == std::end(ladder) ? std::pair(preset.name, rung) : std::pair(std::string("ladder/"), rung);
+std::vector<std::string> presets_in_order() {
+  std::vector<std::string> all = preset_names();
+  std::ranges::stable_sort(all, {}, [](const std::string& preset) {
+    const auto* const rung = std::ranges::find(ladder, preset, &Rung::preset);
+    return rung == std::end(ladder) ? std::pair(preset, rung) : std::pair(std::string("ladder/"), rung);
   });
   return all;
 }
@@ -76,16 +76,16 @@ std::vector<Preset> presets_in_order() {
 /// Figures on one line, and the purpose of the preset below it.
 Report describe_presets() {
   Report report(Json::array());
-  for (const Preset& preset : presets_in_order()) {
-    const Config config = load_config(preset.name).config;
-    report.json.push_back({{"name", preset.name},
+  for (const std::string& preset : presets_in_order()) {
+    const Config config = load_config(preset).config;
+    report.json.push_back({{"name", preset},
                            {"purpose", purpose_of(preset)},
                            {"model_type", config.model.type},
                            {"parameters", count_parameters(config.model, 65)},
                            {"block_size", config.model.block_size},
                            {"batch_size", config.train.batch_size},
                            {"max_iters", config.train.max_iters},
-                           {"expected", expected_of(preset.name)}});
+                           {"expected", expected_of(preset)}});
   }
   Table table = table_of(report.json,
                          {{"preset", as_is("name")},

@@ -97,7 +97,7 @@ void add_options(Report& report, const ResolvedConfig& resolved, std::int64_t sy
 
 /// Throws Error missing if `path` is neither there nor a preset, and a run has nearly that name.
 void refuse_missing(const std::string& path) {
-  const bool known = is_there(path) || std::ranges::count(presets(), path, &Preset::name) > 0;
+  const bool known = is_there(path) || !preset_meant(path).empty();
   const std::string runs = known ? "" : runs_near(path);
   if (runs.find("did you mean") != std::string::npos)
     throw Error(ExitCode::missing, "no run, config or text at " + printable_path(path) + runs);
