@@ -199,13 +199,9 @@ SavedCheckpoint save_checkpoint(const fs::path& run, const CheckpointToSave& che
   return saved;
 }
 
-Error no_run_at(const fs::path& path) {
-  return {ExitCode::missing, "no run or checkpoint at ", path};
-}
-
 Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string& which, bool with_optimizer) {
   const fs::path path = without_final_slash(run_or_checkpoint);
-  if (!is_there(path)) throw no_run_at(path);
+  if (!is_there(path)) throw Error(ExitCode::missing, "no run or checkpoint at ", path);
   asked_step(which);
   Checkpoint checkpoint =
       is_folder(path) ? load_from_run(path, which, with_optimizer) : read_checkpoint(path, with_optimizer);

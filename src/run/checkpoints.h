@@ -25,9 +25,6 @@ SavedCheckpoint save_checkpoint(const std::filesystem::path& run, const Checkpoi
 /// Starts the notice of load_checkpoint() about a damaged checkpoint that it skipped.
 inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";
 
-/// The Error missing for a path without a run or checkpoint.
-Error no_run_at(const std::filesystem::path& path);
-
 /// Loads a checkpoint, with the paths of texts and teachers from the run's config.json. `run_or_checkpoint`: a run
 /// folder, or a checkpoint file, for which `which` is ignored. `which`: "best" (least validation loss, or the last if
 /// none was evaluated), "last" (greatest step) or "step-N". If the best or the last is damaged, loads the newest

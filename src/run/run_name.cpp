@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <system_error>
 #include <tuple>
 #include <vector>
 
@@ -48,11 +47,10 @@ fs::file_time_type last_saved(const fs::path& run) {
 }  // namespace
 
 std::vector<std::string> names_of_runs(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (is_folder(at->path() / "checkpoints") || is_run(at->path())) names.push_back(at->path().filename().string());
-  std::ranges::sort(names);
+  std::vector<std::string> names = entries_of(folder);
+  std::erase_if(names, [&](const std::string& name) {
+    return !is_folder(folder / name / "checkpoints") && !is_file(folder / name / run_mark);
+  });
   return names;
 }
 
@@ -82,7 +80,7 @@ std::string newest_run() {
 
 void expect_run(const fs::path& path) {
   if (!is_file(path) && !is_folder(path / "checkpoints") && !is_run(path))
-    throw Error(ExitCode::missing, no_run_at(path).what(), runs_near(path));
+    throw Error(ExitCode::missing, "no run or checkpoint at ", path, runs_near(path));
 }
 
 std::string runs_near(const fs::path& missing) {

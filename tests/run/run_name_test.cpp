@@ -59,6 +59,7 @@ TEST_CASE_METHOD(WorkingFolder, "the newest run is the one that saved last") {
   make_run("runs/second", 20);
   fs::create_directory("runs/no-run");
   write_file_atomically("runs/file", "");
+  fs::create_symlink("loop", "runs/loop");  // cannot be opened
   CHECK(newest_run() == "runs/second");
   make_run("runs/zz", 40);
   fs::create_directory("runs/saved-nothing");
