@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <iterator>
+#include <regex>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -332,11 +333,8 @@ std::vector<std::string> names_of_paths(std::vector<std::string> paths) {
 }
 
 bool is_unfinished_file(std::string_view name) {
-  constexpr std::string_view prefix = ".chargpt-", end = ".partial";
-  if (!name.starts_with(prefix) || !name.ends_with(end) || name.size() < prefix.size() + end.size()) return false;
-  name = name.substr(prefix.size(), name.size() - prefix.size() - end.size());
-  const std::size_t dash = name.find('-');
-  return dash != std::string_view::npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
+  static const std::regex form(R"(\.chargpt-\d+-\d+\.partial)");
+  return std::regex_match(name.begin(), name.end(), form);
 }
 
 std::optional<FileKind> kind_of_file(std::string_view first_bytes) {

@@ -102,11 +102,6 @@ std::vector<std::string> entries_of(const fs::path& path);
 /// Makes a folder. Returns false if it exists already. Errors: io.
 bool make_folder(const fs::path& path);
 
-/// Whether `text` is one or more decimal digits.
-inline bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 /// "; did you mean texts/book.txt?": suggests the entry of the same folder with the nearest name (see nearest_name).
 /// Returns "" if no name is near or the folder cannot be read.
 std::string nearest_entry(const fs::path& missing);

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/child_process.h"
 #include "base/clock.h"
 #include "base/files.h"
@@ -77,7 +78,7 @@ double program_start_seconds() {
 
 void end_with_parent() {
   const char* const parent = std::getenv(parent_variable);
-  if (parent == nullptr || !is_number(parent)) return;
+  if (parent == nullptr || whole_number(parent).value_or(0) <= 0) return;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (std::to_string(getppid()) == parent) return;
   log_error("process ", parent, ", which started this one (", parent_variable,
