@@ -227,7 +227,7 @@ Paths list_checkpoints(const fs::path& run) {
 
 nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint) {
   nlohmann::ordered_json figures = run_fact(run_of(checkpoint.path), "figures");
-  return figures_step(figures) == checkpoint.state.step ? figures : nullptr;
+  return value_at(figures, "/checkpoint/step") == checkpoint.state.step ? figures : nullptr;
 }
 
 std::string kept_caution(const fs::path& path) {

@@ -50,11 +50,6 @@ nlohmann::ordered_json facts_of(const fs::path& run) {
 
 }  // namespace
 
-std::int64_t figures_step(const nlohmann::ordered_json& figures) {
-  const nlohmann::ordered_json::json_pointer step("/checkpoint/step");
-  return figures.contains(step) && figures[step].is_number_integer() ? figures[step].get<std::int64_t>() : 0;
-}
-
 std::vector<std::string> names_in(const fs::path& run, const std::string& folder) {
   return folder.empty() || type_at(run / folder) == Type::directory ? entries_of(run / folder)
                                                                     : std::vector<std::string>();
@@ -134,7 +129,7 @@ void remove_unfinished_files(const fs::path& run) {
 void remove_later_files(const fs::path& run, std::int64_t step) {
   for (const std::string& name : names_in(run, "samples"))
     if (step_of(name, ".txt").value_or(0) > step) remove_file(run / "samples" / name);
-  if (figures_step(run_fact(run, "figures")) > step) keep_run_fact(run, "figures", nullptr);
+  if (value_at(run_fact(run, "figures"), "/checkpoint/step") > step) keep_run_fact(run, "figures", nullptr);
 }
 
 }  // namespace chargpt

@@ -39,9 +39,6 @@ void refuse_strangers(const std::filesystem::path& folder, const std::string& op
 /// Error busy if a run has a symbolic link or another kind of file under a name that the program writes. Errors: io.
 void refuse_replaced(const std::filesystem::path& run);
 
-/// The step of the checkpoint that the final figures describe; 0 if they do not name one.
-std::int64_t figures_step(const nlohmann::ordered_json& figures);
-
 /// Removes temporary files that a killed process left. The caller must hold the run's lock.
 void remove_unfinished_files(const std::filesystem::path& run);
 
