@@ -20,12 +20,12 @@ constexpr std::array<std::string_view, 5> origin_words = {"default", "preset", "
   throw Error(ExitCode::usage, place, ": ", what);
 }
 
-/// The value of an option, or of "name", from one layer.
+/// The value of an option from one layer.
 struct Setting {
   Json value;
   Origin origin;
 };
-/// The settings of one document, or of all overrides together, by key: "train.seed" or "name".
+/// The settings of one document, or of all overrides together, by key: "train.seed".
 using Layer = std::map<std::string, Setting>;
 
 void check_object(const Json& value, const std::string& key, const Source& source) {
@@ -60,10 +60,6 @@ void lift_inherited_length(const Layer& layer, ResolvedConfig& resolved) {
 /// values.
 void apply(const Layer& layer, bool states_all, ResolvedConfig& resolved) {
   for (const auto& [key, setting] : layer) {
-    if (key == "name") {
-      resolved.config.name = setting.value;
-      continue;
-    }
     find_option(key)->set(resolved.config, setting.value);
     resolved.origin[key] = setting.origin;
     if (!states_all) resolved.given.insert(key);
@@ -90,11 +86,7 @@ void restore_origins(const Json& origins, const Layer& layer, const Source& sour
 Layer layer_of(const Json& root, const ConfigText& document) {
   Layer layer;
   for (const auto& [section, options] : root.items()) {
-    if (section == "extends" || section == "origin" || section == "$schema") continue;
-    if (section == "name") {
-      layer["name"].value = accepted_name(options, document.source);
-      continue;
-    }
+    if (section == "extends" || section == "name" || section == "origin" || section == "$schema") continue;
     if (std::ranges::count(section_names(), section) == 0)
       reject_unknown(document.source.place(printable(section)), section, options);
     check_object(options, section, document.source);
@@ -124,7 +116,8 @@ void add_document(ConfigText document, int depth, ResolvedConfig& resolved) {
                                               " files; does it lead back to itself?"));
     add_document(extended_document(document, *extends), depth + 1, resolved);
   }
-  resolved.config.name = document.name;
+  const auto name = root.find("name");
+  resolved.config.name = name == root.end() ? document.name : accepted_name(*name, source);
   resolved.given.clear();
   const Layer layer = layer_of(root, document);
   apply(layer, root.contains("origin"), resolved);
@@ -155,6 +148,7 @@ void add_overrides(std::span<const Override> overrides, ResolvedConfig& resolved
     const Json read = is_name ? Json(accepted_name(value, source)) : accepted(value, schema, key, source);
     layer[key] = {read, {Origin::By::option, source.label}};
   }
+  if (const auto name = layer.extract("name")) resolved.config.name = name.mapped().value;
   apply(layer, /*states_all=*/false, resolved);
 }
 
