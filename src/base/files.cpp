@@ -121,12 +121,14 @@ bool Descriptor::close() {
   return ::close(std::exchange(number_, -1)) == 0;
 }
 
-std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+// O_NONBLOCK: opening a pipe must not wait for its writer.
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes, const std::string& reason,
+                      const Heartbeat& heartbeat) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number() < 0) fail_to_open(path, errno);
   if (S_ISDIR(status_of(file, path).st_mode))
     throw Error(ExitCode::io, "cannot read ", path, ": it is a folder; name a file");
-  return read_to_end(file, path, max_bytes);
+  return read_to_end(file, path, max_bytes, reason, heartbeat);
 }
 
 // O_NONBLOCK: opening a pipe would otherwise wait for a writer before its type could be checked.

@@ -37,8 +37,10 @@ class Descriptor {
   int number_;
 };
 
-/// The whole file as bytes. Errors: missing; io if reading fails or `path` is a folder; data above max_bytes.
-std::string read_file(const fs::path& path, std::uint64_t max_bytes = UINT64_MAX);
+/// The whole file as bytes, or all that comes out of a pipe. Errors: missing; io if reading fails or `path` is a
+/// folder; data for a socket. Others, and the last three parameters, as read_to_end().
+std::string read_file(const fs::path& path, std::uint64_t max_bytes = UINT64_MAX,
+                      const std::string& reason = "the limit here", const Heartbeat& heartbeat = {});
 
 enum class Links { refuse, follow };
 

@@ -21,13 +21,6 @@ constexpr std::uint64_t most_read_once = std::uint64_t{1} << 30;
 
 constexpr const char* read_once = "the limit for what can be read only once; write it into a file and give that";
 
-/// Opens and reads a path. O_NONBLOCK: opening a pipe must not wait for its writer.
-std::string read_path(const TextFile& file, const Heartbeat& heartbeat) {
-  const Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (opened.number() < 0) fail_on("read", file.path, errno);
-  return read_to_end(opened, file.path, file.once ? most_read_once : UINT64_MAX, read_once, heartbeat);
-}
-
 }  // namespace
 
 TextBytes text_in_memory(std::string name, std::string_view all) {
@@ -41,7 +34,8 @@ TextBytes read_text(const TextFile& file, const Heartbeat& heartbeat) {
     static const std::string all = standard_input_bytes(most_read_once, heartbeat);
     return text_in_memory("standard input", all);
   }
-  const auto owner = std::make_shared<const std::string>(read_path(file, heartbeat));
+  const std::uint64_t most = file.once ? most_read_once : UINT64_MAX;
+  const auto owner = std::make_shared<const std::string>(read_file(file.path, most, read_once, heartbeat));
   TextBytes text = text_in_memory(printable_path(file.path), *owner);
   text.owner = owner;
   return text;
