@@ -3,14 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <new>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/files.h"
 
@@ -19,16 +18,11 @@ namespace {
 
 // Texts of failed allocations. LibTorch wraps most of them, but oneDNN throws its own exception type, and CUDA's
 // libraries report a status.
-constexpr std::array<std::string_view, 3> host_signs = {"DefaultCPUAllocator", "CUDAHostAllocator",
-                                                        "Cannot allocate memory"};
-constexpr std::array<std::string_view, 3> device_signs = {"out of memory", "ALLOC_FAILED", "cudaErrorMemoryAllocation"};
+constexpr std::pair<std::string_view, std::string_view> signs[] = {
+    {"DefaultCPUAllocator", "host"}, {"CUDAHostAllocator", "host"}, {"Cannot allocate memory", "host"},
+    {"out of memory", "device"},     {"ALLOC_FAILED", "device"},    {"cudaErrorMemoryAllocation", "device"}};
 
-bool holds_any(const std::string& message, std::span<const std::string_view> signs) {
-  return std::any_of(signs.begin(), signs.end(),
-                     [&](std::string_view sign) { return message.find(sign) != std::string::npos; });
-}
-
-Error memory_error(const std::string& where, bool trains) {
+Error memory_error(std::string_view where, bool trains) {
   return Error(ExitCode::memory, "out of ", where, " memory",
                trains ? "; lower model.block_size, the model's n_embd and n_layer, --threads, or with LibTorch "
                         "train.batch_size (and raise train.gradient_accumulation_steps to keep the tokens per step)"
@@ -60,8 +54,8 @@ std::optional<Error> as_memory_error(const std::exception& failure, bool trains)
            : is_refused_thread(*refused)                   ? std::optional(refused_thread())
                                                            : std::nullopt;
   const std::string message = failure.what();
-  if (holds_any(message, host_signs)) return memory_error("host", trains);
-  if (holds_any(message, device_signs)) return memory_error("device", true);
+  for (const auto& [sign, where] : signs)
+    if (message.find(sign) != std::string::npos) return memory_error(where, trains || where == "device");
   return std::nullopt;
 }
 

@@ -14,11 +14,7 @@ std::regex compile_pattern(const std::string& pattern, const std::string& what) 
     throw reject("has " + std::to_string(pattern.size()) + " bytes, more than " + std::to_string(max_bytes));
   if (pattern.empty()) throw reject("is no regular expression; write one such as \"wte|lm_head\"");
   try {
-#ifdef __GLIBCXX__
-    return std::regex(pattern, std::regex::ECMAScript | std::regex_constants::__polynomial);
-#else
-    return std::regex(pattern);
-#endif
+    return std::regex(pattern, std::regex::ECMAScript | std::regex_constants::__polynomial);  // of libstdc++
   } catch (const std::regex_error&) {
     throw reject("is no regular expression; write one such as \"wte|lm_head\"");
   }

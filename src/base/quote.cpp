@@ -15,12 +15,8 @@ std::string escaped(std::string_view bytes) {
   if (bytes == "\n") return "\\n";
   if (bytes == "\r") return "\\r";
   if (bytes == "\t") return "\\t";
-  constexpr std::string_view digits = "0123456789ABCDEF";
   std::string out;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-  }
+  for (const char byte : bytes) out += formatted("\\x%02X", static_cast<unsigned char>(byte));
   return out;
 }
 

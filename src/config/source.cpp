@@ -84,7 +84,6 @@ class Reading {
     fail(what);
   }
   void enter_key(const std::string& key) {
-    if (source_.has_lines && key.size() > 100) fail("a key has more than 100 bytes");  // each path contains its keys
     Level& level = open_.back();
     level.key = key;
     if (!level.keys.insert(key).second) {

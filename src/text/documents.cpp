@@ -82,11 +82,8 @@ std::vector<std::string_view> documents_of(std::string_view file, const DataConf
 
 ArrangedDocuments arrange_documents(std::span<const std::string_view> files, const DataConfig& data, Units units,
                                     std::vector<char>& code_points) {
-  std::size_t count = 0;
-  for (const std::string_view file : files) cut(file, data, [&](std::string_view) { ++count; });
   ArrangedDocuments arranged;
   std::vector<Document>& documents = arranged.documents;
-  documents.reserve(count);
   const auto seed = static_cast<std::uint64_t>(data.split_seed);
   const auto add = [&](std::string_view text) {
     Hash hash;
