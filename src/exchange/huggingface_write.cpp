@@ -150,15 +150,6 @@ std::string model_card(const ExportedModel& model) {
          (model.state().data != Fingerprint{} ? training(model) + "\n" : "") + use(model);
 }
 
-std::string safetensors_of(const std::vector<OwnTensor>& tensors) {
-  std::string bytes;
-  const auto append = [&](std::span<const std::byte> piece) {
-    bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-  };
-  write_safetensors(append, reference_order(views_of(tensors)));
-  return bytes;
-}
-
 }  // namespace
 
 ExportedFolder as_huggingface(const ExportedModel& model) {
@@ -172,7 +163,7 @@ ExportedFolder as_huggingface(const ExportedModel& model) {
                                   {"generation_config.json", json_text(generation_json(model))},
                                   {"tokenizer.json", json_text(tokenizer_json(model.vocabulary()))},
                                   {"tokenizer_config.json", json_text(tokenizer_config_json(model))},
-                                  {"model.safetensors", safetensors_of(tensors)},
+                                  {"model.safetensors", safetensors_bytes(reference_order(views_of(tensors)))},
                                   {"README.md", model_card(model)}},
                         .notices = {}};
   if (architecture != Architecture::chargpt) return folder;

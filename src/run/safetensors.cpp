@@ -304,9 +304,11 @@ void write_safetensors(const ByteSink& sink, std::string_view header, std::span<
   for (const TensorView& tensor : tensors) sink(tensor.bytes);
 }
 
-void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  write_safetensors(sink, safetensors_header(tensors, metadata), tensors);
+std::string safetensors_bytes(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
+  std::string bytes = safetensors_header(tensors, metadata);
+  for (const TensorView& tensor : tensors)
+    bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  return bytes;
 }
 
 }  // namespace chargpt

@@ -83,7 +83,7 @@ class NewerFormat : public Error {
 };
 
 /// The header size and header of a file with these tensors, with format number and checksums in the metadata. Errors as
-/// write_safetensors().
+/// safetensors_bytes().
 std::string checked_header(std::span<const TensorView> tensors, std::map<std::string, std::string> metadata);
 /// Checks the format number and the checksums of what was read. Errors, naming the file: NewerFormat; data if the
 /// format is unknown or a checksum is missing or different.
@@ -94,9 +94,9 @@ nlohmann::json own_json(const SafetensorsFile& file, const std::string& name);
 
 /// Writes a header from checked_header(), and the tensors that it describes.
 void write_safetensors(const ByteSink& sink, std::string_view header, std::span<const TensorView> tensors);
-/// Writes a file with these tensors in this order. `__metadata__` always contains {"format":"pt"}. Error internal if a
+/// A file with these tensors in this order. `__metadata__` always contains {"format":"pt"}. Error internal if a
 /// tensor's size contradicts its dtype and shape, or a name occurs twice.
-void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+std::string safetensors_bytes(std::span<const TensorView> tensors,
+                              const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace chargpt

@@ -10,13 +10,7 @@ namespace {
 
 /// A file that another program wrote, of these tensors.
 ForeignTensors foreign(const TestFolder& folder, const std::vector<TensorView>& tensors) {
-  std::string bytes;
-  write_safetensors(
-      [&](std::span<const std::byte> piece) {
-        bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-      },
-      tensors);
-  return ForeignTensors(folder.write("model.safetensors", bytes));
+  return ForeignTensors(folder.write("model.safetensors", safetensors_bytes(tensors)));
 }
 
 template <class Number>

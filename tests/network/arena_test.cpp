@@ -14,15 +14,6 @@ std::vector<std::string> names(const ParameterArena& arena, std::size_t group) {
   return names;
 }
 
-/// A safetensors file in memory.
-std::string file_of(const std::vector<TensorView>& tensors) {
-  std::string file;
-  write_safetensors(
-      [&](std::span<const std::byte> part) { file.append(reinterpret_cast<const char*>(part.data()), part.size()); },
-      tensors);
-  return file;
-}
-
 SafetensorsFile parsed(const std::string& file) {
   return parse_safetensors(std::as_bytes(std::span(file)), "weights.safetensors");
 }
@@ -115,7 +106,8 @@ TEST_CASE_METHOD(TinyArena, "one weight that is not finite is found") {
 TEST_CASE("weights and moments written and read back are the same bits") {
   TinyArena arena;
   for (int step = 0; step < 3; ++step) update(arena, {});
-  const std::string weights = file_of(arena.weights_in(arena.values)), moments = file_of(arena.optimizer_tensors());
+  const std::string weights = safetensors_bytes(arena.weights_in(arena.values)),
+                    moments = safetensors_bytes(arena.optimizer_tensors());
   ParameterArena again(tiny_parameters(), Decay::matrices, {});
   read_weights(again.parameters(), parsed(weights).tensors, "weights", again.values.data());
   again.load_optimizer(parsed(moments).tensors, 3, "moments");
@@ -133,7 +125,7 @@ TEST_CASE_METHOD(TinyArena, "a checkpoint names what nanoGPT's state_dict would,
 TEST_CASE_METHOD(TinyArena, "weights of another model are refused by name, shape and dtype") {
   std::vector<TensorView> tensors = weights_in(values);
   const auto load = [&] {
-    const std::string file = file_of(tensors);
+    const std::string file = safetensors_bytes(tensors);
     read_weights(parameters(), parsed(file).tensors, "m", values.data());
   };
   const auto refusal = [&] { return error_of(load).line; };

@@ -243,9 +243,7 @@ TEST_CASE_METHOD(SavedRun, "the shares of a run under a clock are one for each u
 }
 
 TEST_CASE_METHOD(SavedRun, "safetensors files of other programs are not checkpoints") {
-  write_file_atomically(path() / "model.safetensors", [](const ByteSink& sink) {
-    write_safetensors(sink, {}, {{"by", "others"}});
-  });
+  write_file_atomically(path() / "model.safetensors", safetensors_bytes({}, {{"by", "others"}}));
   CHECK(error_of([&] { load_checkpoint(path() / "model.safetensors", "last"); }) ==
         data_error((path() / "model.safetensors").string() +
                    " is not a chargpt file of this kind: its metadata has no 'chargpt'"));
