@@ -1,7 +1,6 @@
 #include "text/encoding.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "base/files.h"
@@ -76,51 +75,38 @@ bool is_western(std::string_view bytes) {
   return 5 * high <= bytes.size() && 2 * adjacent <= high && 50 * strange <= high;
 }
 
-/// Whether the bytes begin with a surrogate in three bytes. `first`: 0xA0 for the first of a pair, 0xB0 for the second.
-bool is_surrogate(std::string_view bytes, unsigned char first) {
-  return bytes.size() >= 3 && bytes[0] == '\xED' && (bytes[1] & 0xF0) == first && (bytes[2] & 0xC0) == 0x80;
-}
-
 /// What is there in bytes that are not all UTF-8.
 struct Scan {
-  std::size_t characters = 0, pairs = 0, controls = 0;  ///< characters beyond ASCII, pairs of surrogates
-  std::size_t faults = 0, first = 0;                    ///< the offset of the first one
-  std::string_view kind;                                ///< of all faults; " byte" if they differ
-  bool cut = false;                                     ///< the end is inside a character
-  std::vector<std::string> lines;                       ///< with faults
+  std::size_t characters = 0, controls = 0;  ///< characters beyond ASCII, control characters
+  std::size_t faults = 0, first = 0;         ///< bytes that are not UTF-8, and the offset of the first one
+  bool cut = false;                          ///< the end is inside a character
+  std::vector<std::string> lines;            ///< with faults
 };
-
-/// The name of the fault that `bytes` begin with, and its length.
-std::pair<std::string_view, std::size_t> fault_at(std::string_view bytes, Fault fault) {
-  if (is_surrogate(bytes, 0xA0) || is_surrogate(bytes, 0xB0)) return {" lone surrogate", 3};
-  if (fault != Fault::overlong) return {" byte", 1};
-  return {" overlong form", byte_at(bytes, 0) < 0xE0 ? 2 : byte_at(bytes, 0) < 0xF0 ? 3 : 4};
-}
 
 Scan scan(std::string_view bytes) {
   Scan found;
   for (std::size_t at = 0, line = 1; at < bytes.size() && !found.cut;) {
-    const std::string_view rest = bytes.substr(at);
-    const DecodedCharacter character = decode_character(rest);
-    if (is_surrogate(rest, 0xA0) && is_surrogate(rest.substr(3), 0xB0)) {
-      ++found.pairs;
-      at += 6;
-    } else if (character.valid()) {
+    const DecodedCharacter character = decode_character(bytes.substr(at));
+    if (character.valid()) {
       found.characters += character.length > 1;
       found.controls += is_control_byte(character.code_point);
       line += bytes[at] == '\n' || (bytes[at] == '\r' && byte_at(bytes, at + 1) != '\n');
       at += character.length;
     } else {
-      const auto [kind, length] = fault_at(rest, character.fault);
       if (found.faults++ == 0) found.first = at;
-      found.kind = found.faults == 1 || found.kind == kind ? kind : " byte";
       found.cut = character.fault == Fault::cut_off;
       if (const std::string number = std::to_string(line); found.lines.empty() || found.lines.back() != number)
         found.lines.push_back(number);
-      at += length;
+      ++at;
     }
   }
   return found;
+}
+
+/// Whether the bytes begin with a pair of surrogates in three bytes each.
+bool is_pair_of_surrogates(std::string_view bytes) {
+  return bytes.size() >= 6 && bytes[0] == '\xED' && (bytes[1] & 0xF0) == 0xA0 && bytes[3] == '\xED' &&
+         (bytes[4] & 0xF0) == 0xB0;
 }
 
 }  // namespace
@@ -132,18 +118,16 @@ Evidence evidence_of(std::string_view bytes) {
     return {name, is_text ? "convert it" : std::string(kind->advice), is_text ? "iconv -f " + name + " -t UTF-8" : ""};
   }
   if (bytes.find('\0') != bytes.npos) return evidence_of_numbers(bytes);
-  const auto [characters, pairs, controls, faults, first, kind, cut, lines] = scan(bytes);
+  const auto [characters, controls, faults, first, cut, lines] = scan(bytes);
   if (50 * controls > bytes.size()) return {"binary: it has many control characters", "give a plain text", ""};
-  if (faults == 0)
-    return {line_of("CESU-8, not UTF-8: it has ", pairs, pairs == 1 ? " pair" : " pairs", " of surrogates"),
-            "convert it", "uconv -f CESU-8 -t UTF-8"};
-  const std::string place = line_of("offset ", first, " (line ", lines[0], ")");
+  const std::string place = line_of("offset ", first, " (line ", lines.at(0), ")");
   if (cut && faults == 1 && characters > 0)
     return {"UTF-8, but ends inside a character, at " + place, "copy all of it again, or leave that character out",
             line_of("head -c ", first)};
-  if (faults <= characters || kind != " byte")
-    return {line_of("UTF-8 but for ", faults, kind, faults == 1 ? "" : "s",
-                    kind == " overlong form" ? " (Java's modified UTF-8 writes NUL as C0 80)" : "", ", in ",
+  if (is_pair_of_surrogates(bytes.substr(first)))
+    return {"CESU-8, not UTF-8: a pair of surrogates is at " + place, "convert it", "uconv -f CESU-8 -t UTF-8"};
+  if (faults <= characters)
+    return {line_of("UTF-8 but for ", faults, faults == 1 ? " byte" : " bytes", ", in ",
                     lines.size() == 1 ? "line " : "lines ", some_of(lines)),
             "correct them, or leave them out", "iconv -c -f UTF-8 -t UTF-8"};
   const std::string what = line_of("not UTF-8: ", describe_byte(bytes.substr(first)), " at ", place);
@@ -161,51 +145,29 @@ std::string command_line(const Evidence& evidence, const std::string& path) {
 
 namespace {
 
-/// "ISO-2022-JP, not UTF-8; …" of a text whose ASCII bytes mean other characters; else "". ESC ( B alone is a
-/// terminal's.
-std::string encoded_in_ascii(std::string_view bytes) {
-  const auto has = [&](std::string_view escape) { return bytes.find(escape) != bytes.npos; };
-  const std::string name = has("\x1B$B") || has("\x1B$@") ? "ISO-2022-JP" : has("\x1B$)C") ? "ISO-2022-KR" : "";
-  return name.empty() ? "" : name + ", not UTF-8; convert it: iconv -f " + name + " -t UTF-8 FILE > NEW";
-}
-
-/// UTF-8 that was read in another encoding and written as UTF-8 again: the bytes C2 to F4, which begin a character,
-/// became `first` to `last`, and those that continue it other characters beyond ASCII than `low` to `high`.
-struct Misread {
-  char32_t first, last, low, high;
-  const char* encoding;
-};
-constexpr std::array<Misread, 4> misread = {{{0xC2, 0xF4, 0xC0, 0xFF, "WINDOWS-1252"},
-                                             {0x412, 0x444, 0x410, 0x44F, "WINDOWS-1251"},
-                                             {U'├', U'┬', 0x2500, 0x257F, "CP437"},
-                                             {U'√', U'√', U'√', U'√', "MACINTOSH"}}};
-
-/// "characters were encoded twice, …" if a third of the characters beyond ASCII were; else "". The command damages
-/// characters that were encoded once, so where there are such it is advised for single lines.
+/// "characters were encoded twice, …" if a third of the characters beyond ASCII are UTF-8 that was read as WINDOWS-1252
+/// and written as UTF-8 again; else "". The command damages other characters, so where there are such it is advised for
+/// single lines.
 std::string encoded_twice(std::string_view bytes) {
   if (std::ranges::none_of(bytes, [](char byte) { return (byte & 0x80) != 0; })) return "";
-  std::array<std::size_t, misread.size()> pairs{}, others{};
-  std::array<std::string, misread.size()> examples;
-  std::size_t beyond_ascii = 0;
+  std::size_t pairs = 0, others = 0, beyond_ascii = 0;
+  std::string example;
   char32_t before = 0, greatest = 0;
   decode_utf8(bytes, [&](char32_t character) {
-    for (std::size_t i = 0; std::max(before, character) >= 0x80 && i < misread.size(); ++i) {
-      const auto& [first, last, low, high, encoding] = misread[i];
-      const bool begun = before >= first && before <= last, begins = character >= first && character <= last;
-      const bool continues = begun && character >= 0x80 && (character < low || character > high);
-      others[i] += begun ? !continues : before < 0x80 && character >= 0x80 && !begins;
-      if (continues) greatest = std::max({greatest, before, character});
-      if (continues && pairs[i]++ == 0) examples[i] = utf8_of(before) + utf8_of(character);
-    }
+    // The bytes C2 to F4 begin a character; those that continue it, 80 to BF, are other characters in WINDOWS-1252.
+    const auto begins = [](char32_t one) { return one >= 0xC2 && one <= 0xF4; };
+    const bool continues = begins(before) && character >= 0x80 && (character < 0xC0 || character > 0xFF);
+    others += begins(before) ? !continues : before < 0x80 && character >= 0x80 && !begins(character);
+    if (continues) greatest = std::max(greatest, character);
+    if (continues && pairs++ == 0) example = utf8_of(before) + utf8_of(character);
     beyond_ascii += character >= 0x80;
     before = character;
   });
-  const auto most = static_cast<std::size_t>(std::ranges::max_element(pairs) - pairs.begin());
   // Of characters of three bytes, which become three each, it is one pair in three.
-  if (pairs[most] < 2 || 10 * pairs[most] < 3 * beyond_ascii) return "";
-  return line_of(others[most] > 0 ? "some " : "", "characters were encoded twice, such as '", examples[most],
-                 others[most] > 0 ? "'; undo it in a file of these lines alone" : "'; undo it", ": iconv -f UTF-8 -t ",
-                 greatest < 0x100 ? "ISO-8859-1" : misread[most].encoding, " FILE > NEW");
+  if (pairs < 2 || 10 * pairs < 3 * beyond_ascii) return "";
+  return line_of(others > 0 ? "some " : "", "characters were encoded twice, such as '", example,
+                 others > 0 ? "'; undo it in a file of these lines alone" : "'; undo it", ": iconv -f UTF-8 -t ",
+                 greatest < 0x100 ? "ISO-8859-1" : "WINDOWS-1252", " FILE > NEW");
 }
 
 }  // namespace
@@ -225,8 +187,7 @@ std::vector<std::string> flaws_of(const TextBytes& text, Units units) {
     flaws.emplace_back("lines end in CR, which is not taken as a line end: sed 's/\\r$//; s/\\r/\\n/g' FILE > NEW");
   else if (bytes.find('\r') != bytes.npos)
     flaws.emplace_back("lines end in CR LF, and the model learns both; for LF alone: sed 's/\\r$//' FILE > NEW");
-  for (const std::string& flaw : {encoded_in_ascii(bytes), encoded_twice(bytes)})
-    if (!flaw.empty()) flaws.push_back(flaw);
+  if (const std::string flaw = encoded_twice(bytes); !flaw.empty()) flaws.push_back(flaw);
   return flaws;
 }
 
