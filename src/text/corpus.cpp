@@ -250,7 +250,6 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
   const DataConfig& data = corpus.data();
   if (corpus.parts().separator_missing)
     throw Error(ExitCode::data, "data.separator = '", printable(data.separator), "' does not occur in the text",
-                corpus.vocabulary().id_of('\r') < 0 ? "" : ", whose lines end in \\r\\n",
                 "; see --documents for other ways to cut it");
   const bool tests = data.test_fraction > 0;
   const std::int64_t needed = block_size + 1, train = corpus.train().size(), val = corpus.val().size(),
