@@ -118,20 +118,21 @@ bool is_linked(const fs::path& run, const std::string& header) {
 
 // ---- where the files are
 
-/// Stores the files' paths in run.json. They are valid on this machine only, so no other file of a run has them.
+/// Stores the text's size and digest in run.json, and the paths of its files. Paths are valid on this machine only, so
+/// no other file of a run has them.
 void keep_place(const fs::path& run, const Corpus& corpus) {
   const TextListing& listing = corpus.listing();
-  Json place = {{"names", Json::array()},
-                {"bytes", listing.bytes()},
-                {"tokens", corpus.fingerprint().tokens},
-                {"crc64", json_hex(corpus.fingerprint().crc64)}};
+  Strings paths;  // none if the text cannot be read again, or JSON cannot represent a path
   std::error_code failed;
-  for (const fs::path name : listing.names) {
-    const std::string path = name == sample_text_name ? name.native() : fs::absolute(name, failed).native();
-    if (!is_utf8(path)) return;  // JSON cannot represent the path
-    place["names"].push_back(path);
-  }
-  if (!listing.names.empty() && listing.repeatable() && run_fact(run, place_fact) != place)
+  for (const fs::path name : listing.names)
+    paths.push_back(name == sample_text_name ? name.native() : fs::absolute(name, failed).native());
+  if (!listing.repeatable() || !std::ranges::all_of(paths, is_utf8)) paths.clear();
+  const Json place = {{"names", paths},
+                      {"bytes", listing.bytes()},
+                      {"tokens", corpus.fingerprint().tokens},
+                      {"crc64", json_hex(corpus.fingerprint().crc64)}};
+  const Json before = run_fact(run, place_fact);
+  if (!listing.names.empty() && before != place && (before.is_null() || !paths.empty()))
     keep_run_fact(run, place_fact, place);
 }
 

@@ -27,6 +27,8 @@ class TextFromStandardInput(ProgramTest):
 
     def test_without_what_was_kept_it_is_asked_for_and_not_waited_for(self):
         self.succeed("train", "nanogpt-cpu", *SMALL, "--run", "run", "--text", "-", *self.LENGTH, stdin=TEXT.encode())
+        kept = self.json_of("run/run.json")["text"]
+        self.assertEqual(([], len(TEXT.encode())), (kept["names"], kept["bytes"]))
         (self.folder / "run/text.safetensors").unlink()
         ours, theirs = os.openpty()
         self.addCleanup(os.close, ours)
