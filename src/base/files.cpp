@@ -108,7 +108,7 @@ fs::file_type type_behind(const fs::path& path) {
   std::error_code failed;
   const fs::file_type type = fs::status(path, failed).type();
   if (failed == std::errc::io_error) fail_on("read", path, failed.value());
-  return type;
+  return failed == std::errc::filename_too_long ? fs::file_type::not_found : type;
 }
 
 }  // namespace
@@ -266,8 +266,7 @@ void fail_on(const std::string& action, const std::filesystem::path& path, int r
 }
 
 bool is_there(const fs::path& path) {
-  const fs::file_type type = type_behind(path);
-  return type != fs::file_type::none && type != fs::file_type::not_found;
+  return type_behind(path) != fs::file_type::not_found;
 }
 
 bool is_file(const fs::path& path) {

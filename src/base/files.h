@@ -92,8 +92,8 @@ void fsync_path(const fs::path& path);
 [[noreturn]] void fail_on(const std::string& action, const fs::path& path, int reason);
 
 // These three follow links. Error io if the disk fails: the file may exist.
-bool is_there(const fs::path& path);
-bool is_file(const fs::path& path);  ///< a regular file
+bool is_there(const fs::path& path);  ///< or may be: the system does not let this user look
+bool is_file(const fs::path& path);   ///< a regular file
 bool is_folder(const fs::path& path);
 
 /// The type of the entry at `path`, which may be a link; not_found if there is none. Error io if the disk does not

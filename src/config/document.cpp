@@ -50,7 +50,7 @@ ConfigText file_document(const fs::path& path) {
 }  // namespace
 
 bool is_model_of_transformers(const fs::path& folder) {
-  return is_there(folder / "config.json") && is_there(folder / "tokenizer.json");
+  return is_file(folder / "config.json") && is_file(folder / "tokenizer.json");
 }
 
 std::string name_of_file(const fs::path& path) {
@@ -87,7 +87,7 @@ std::string_view expected_figures() {
 
 ConfigText named_document(const std::string& name_or_path) {
   if (const std::string preset = preset_meant(name_or_path); !preset.empty()) return preset_document(preset);
-  if (const fs::path kept = fs::path(name_or_path) / "config.json"; is_there(kept))  // a run
+  if (const fs::path kept = fs::path(name_or_path) / "config.json"; is_file(kept))  // a run
     return file_document(kept);
   if (is_there(name_or_path)) return file_document(name_or_path);
   if (name_or_path.ends_with(".json"))

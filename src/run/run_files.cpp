@@ -97,8 +97,7 @@ void keep_run_fact(const fs::path& run, const std::string& name, const nlohmann:
 }
 
 void refuse_strangers(const fs::path& folder, const std::string& option) {
-  if (is_there(folder) && !is_folder(folder))
-    throw Error(ExitCode::io, folder, " is a file; choose a folder with ", option);
+  if (is_file(folder)) throw Error(ExitCode::io, folder, " is a file; choose a folder with ", option);
   std::vector<std::string> strangers;
   for (const std::string& name : entries_of(folder))
     if (name != lock_name && !is_unfinished_file(name)) strangers.push_back(printable(name));
