@@ -37,6 +37,14 @@ bool is_output_of_chargpt(const fs::path& name, std::string_view bytes) {
   return name.filename() == "compare.json" || bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->");
 }
 
+/// Whether a folder is a run: its run.json says so.
+bool is_run_folder(const fs::path& folder) {
+  constexpr std::uint64_t beginning = 1000;
+  const fs::path mark = folder / "run.json";
+  const std::string bytes = is_file(mark) ? read_stretch(mark, 0, beginning, Links::follow).bytes : "";
+  return bytes.find("\"chargpt run\"") != bytes.npos;
+}
+
 TextFile regular_file(const fs::path& path) {
   std::error_code reported_by_reading;
   const std::uintmax_t bytes = fs::file_size(path, reported_by_reading);
@@ -60,7 +68,7 @@ struct FolderContents {
     std::error_code failed;
     const fs::file_type itself = entry.symlink_status(failed).type();
     if (itself == fs::file_type::directory) {
-      if (is_there(entry.path() / "run.json")) return leave_out("a run");
+      if (is_run_folder(entry.path())) return leave_out("a run");
       return !is_model_of_transformers(entry.path()) || leave_out("a model of transformers");
     }
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
@@ -132,7 +140,7 @@ void list_text(const std::string& name, Units units, TextListing& listing) {
   if (type == fs::file_type::fifo || type == fs::file_type::character)
     return listing.files.push_back({path, /*once=*/true});
   if (type != fs::file_type::directory) return listing.files.push_back(regular_file(path));
-  if (is_there(path / "run.json"))
+  if (is_run_folder(path))
     throw Error(ExitCode::usage, path,
                 " is a run, not a text; a run is given before the options, and all words after --text are texts");
   list_folder(path, units, listing);

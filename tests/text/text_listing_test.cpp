@@ -79,6 +79,16 @@ TEST_CASE_METHOD(WorkingFolder, "what is no text is left out of a folder, and on
                    "without: --text book/a.txt 'book/b two'"));
 }
 
+TEST_CASE_METHOD(WorkingFolder, "a folder is a run if its run.json says so, whatever other file has that name") {
+  write("book/run.json", R"({"speed": 3})");
+  write("book/part/run.json", "[]");
+  write("book/run/run.json", R"({"format": "chargpt run", "version": 1})");
+  CHECK(files_of("book") == Names{"part/run.json", "run.json"});
+  CHECK(list_texts({"book"}, Units::characters).left_out == Names{"run (a run)"});
+  CHECK_THAT(message_of(ExitCode::usage, [] { list_texts({"book/run"}, Units::characters); }),
+             Catch::StartsWith("book/run is a run, not a text"));
+}
+
 TEST_CASE_METHOD(WorkingFolder, "pipes, sockets and links to folders are left out and never opened") {
   write("book/a", "text");
   write("elsewhere/b", "more");
