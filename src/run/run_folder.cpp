@@ -158,15 +158,17 @@ Descriptor lock_run(const std::filesystem::path& run) {
 }
 
 std::vector<std::string> lacks_for_sharing(const fs::path& folder) {
-  const fs::path probe = folder / (".chargpt-" + std::to_string(::getpid()) + ".partial");
+  const fs::path probe = folder / (".chargpt-" + std::to_string(::getpid()) + "-0.partial");  // as unfinished files
   std::error_code failed;
   if (!fs::create_directory(probe, failed))
     throw Error(ExitCode::io, "cannot write to ", folder, ": ", failed ? failed.message() : "it has the folder's name");
   std::vector<std::string> lacks;
   try {
     const Descriptor lock = lock_run(probe);
-    constexpr int is_locked_there = 1;  // exit status of flock(1), util-linux
-    if (ChildProcess({"/usr/bin/flock", "-n", (probe / lock_name).string(), "/bin/true"}).wait() != is_locked_there)
+    constexpr const char* program = "/usr/bin/flock";  // its exit status is 1 if the file is locked
+    if (!is_file(program))
+      lacks.emplace_back("locks are not tested, because /usr/bin/flock (util-linux) is missing");
+    else if (ChildProcess({program, "-n", (probe / lock_name).string(), "/bin/true"}).wait() != 1)
       lacks.emplace_back("another process does not see a lock, so only one process at a time may work there");
   } catch (const Error& error) {
     lacks.emplace_back(error.what());

@@ -79,6 +79,15 @@ TEST_CASE_METHOD(TestFolder, "a lock given up can be taken again, two at once ca
   const Descriptor again = lock_run(path());
 }
 
+TEST_CASE_METHOD(TestFolder, "a test of a folder for sharing leaves nothing, and nothing strange if it is killed") {
+  std::vector<std::string> meanwhile;
+  before_flock = [&] { meanwhile = entries_of(path()); };
+  CHECK(lacks_for_sharing(path()).empty());
+  REQUIRE(meanwhile.size() == 1);
+  CHECK(is_unfinished_file(meanwhile[0]));
+  CHECK(entries_of(path()).empty());
+}
+
 TEST_CASE_METHOD(TestFolder, "locking a run that is not there says so") {
   CHECK(error_of([&] { lock_run(path() / "none"); }).code == ExitCode::missing);
 }
