@@ -59,6 +59,7 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       clock_(options.clock, options.process_started, ranks_),
       schedule_(settings(), corpus_.train().size(), options.replayed_shares, state_, clock_),
       stop_(options.stop),
+      last_step_(options.last_step),
       emitter_(clock_, state_, ranks_.alone() ? stop_ : nullptr),  // several ranks end a step together
       learner_(settings(), corpus_, device_, options.engine, ranks_),
       evaluator_(settings(), corpus_, learner_, emitter_),
@@ -275,7 +276,7 @@ std::optional<Ending> Trainer::reason_to_end() const {
   const bool all_steps = state_.step >= state_.max_iters && (state_.max_iters > 0 || !schedule_.by_clock());
   if (all_steps || schedule_.over()) return all_steps ? Ending::finished : Ending::seconds;
   if (patience > 0 && state_.evals_without_improvement >= patience) return Ending::patience;
-  if (stopped()) return Ending::stopped;
+  if (stopped() || state_.step >= last_step_) return Ending::stopped;
   return std::nullopt;
 }
 

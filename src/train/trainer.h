@@ -39,6 +39,8 @@ struct TrainerOptions {
   std::function<double()> clock = {};  ///< seconds; empty: the steady clock
   /// Shares of time (RunProgress::shares) of another run with the same options, to be replayed; empty: none.
   std::vector<float> replayed_shares = {};
+  /// The run stops after this step, as by a signal.
+  std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
   /// For a resumed run: the teacher checkpoints that it used. Empty: the best of each teacher.
   std::vector<TeacherWeights> teachers = {};
   /// The ranks that train the run together; null: this process alone. It must outlive the trainer. All ranks have the
@@ -136,6 +138,7 @@ class Trainer {
   RunState state_;
   Schedule schedule_;
   const std::atomic<bool>* stop_;
+  std::int64_t last_step_;
   EventEmitter emitter_;
   Learner learner_;
   Evaluator evaluator_;

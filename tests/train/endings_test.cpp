@@ -214,6 +214,16 @@ TEST_CASE("a run killed in any phase keeps its shares, and they repeat its bits"
   }
 }
 
+TEST_CASE("a run stops after the last step that it is given, step 0 too, and saves there") {
+  for (const std::int64_t last : {0, 7}) {
+    const TestFolder folder;
+    TrainerOptions options = in_folder(folder.path());
+    options.last_step = last;
+    CHECK(EndedRun(small_config(), options).ending == Ending::stopped);
+    CHECK(last_checkpoint(folder.path()).state.step == last);
+  }
+}
+
 TEST_CASE_METHOD(TestFolder, "more seconds than a run had let it go on, at a higher rate again", "[seconds]") {
   const auto clock = std::make_shared<FakeClock>();
   timed_run(timed_config(30), clock, in_folder(path()))->trainer.run();

@@ -1,7 +1,5 @@
 // `chargpt reproduce RUN`: trains a run again from its config and text, in another folder, and checks whether losses
 // and weights are the same. RUN is untrusted input and is only read.
-#include <cmath>
-#include <memory>
 #include <optional>
 
 #include "base/error.h"
@@ -55,34 +53,6 @@ struct Repetition {
   }
 };
 
-/// Stops the second training at the last step of the first one, or after a signal.
-class StopAt : public Listener {
- public:
-  explicit StopAt(const RunState& last, const std::atomic<bool>& outside)
-      : step_(last.step), evaluated_(std::isfinite(evaluated_loss(last))), outside_(outside) {}
-  using Listener::on;
-  void on(const WorkEvent&) override { look(); }
-  void on(const StepEvent& event) override {
-    if (!evaluated_) reached_ = event.step >= step_;  // else it is evaluated and saved first
-    look();
-  }
-  void on(const CheckpointEvent& event) override {
-    reached_ = event.step >= step_;
-    look();
-  }
-  const std::atomic<bool>& stop() const { return stop_; }
-  bool reached() const { return reached_; }
-
- private:
-  void look() { stop_ = reached_ || outside_.load(); }
-
-  std::int64_t step_;
-  bool evaluated_;
-  const std::atomic<bool>& outside_;
-  std::atomic<bool> stop_ = false;
-  bool reached_ = false;
-};
-
 Report report_of(const fs::path& run, const SameTraining& same, const fs::path& kept,
                  const std::vector<std::string>& conditions) {
   Report report(to_json(same));
@@ -111,8 +81,7 @@ Report reproduce(const Arguments& arguments) {
   refuse_occupied(arguments.again, /*overwrite=*/false);
   TrainerOptions options = options_to_resume(trainer_options(arguments), last.state);
   check_losses(run, last.state.step);  // before hours of training
-  StopAt stop(last.state, *options.stop);
-  options.stop = &stop.stop();
+  options.last_step = last.state.step;
   options.replayed_shares = last.state.shares;
   Trainer trainer(last.config, std::move(corpus), options);
   refuse_changed_teachers(last, trainer.state());
@@ -124,10 +93,9 @@ Report reproduce(const Arguments& arguments) {
   for (const std::string& line : conditions) log_note(line);
   tell(keep_text(again.path, trainer.corpus()));
   const auto progress = add_listeners(trainer, again.path, arguments, /*resume_step=*/std::nullopt);
-  trainer.add_listener(std::shared_ptr<Listener>(&stop, [](Listener*) {}));
   const Ending ending = trainer.run();
   progress->finish();
-  if (ending == Ending::stopped && !stop.reached()) {
+  if (ending == Ending::stopped && trainer.state().step < last.state.step) {
     log_note("stopped: no verdict yet");
     throw Stopped{stopping_signal()};
   }
