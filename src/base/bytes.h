@@ -1,6 +1,7 @@
 // Conversions of bytes to numbers and text, and checksums. Independent of files.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,8 +14,13 @@ namespace chargpt {
 /// The number stored in `bytes`, at most 8 of them, in little-endian order.
 std::uint64_t from_little_endian(std::string_view bytes);
 
-/// The decimal whole number that `text` consists of; nullopt if it contains anything else or does not fit 64 bits.
-std::optional<std::int64_t> whole_number(std::string_view text);
+/// The decimal number that `text` consists of; nullopt if it contains anything else or is beyond the type's range.
+template <class Number>
+std::optional<Number> parsed_number(std::string_view text) {
+  Number number{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
 
 /// `bytes` in base64 (RFC 4648, section 4), padded with '=', on one line.
 std::string base64(std::string_view bytes);

@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <type_traits>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -18,6 +18,11 @@ namespace chargpt {
 namespace {
 
 constexpr int most_words = 1000;  // of a positional argument
+constexpr double largest = std::numeric_limits<double>::max();
+
+std::string whole(double limit) {
+  return std::to_string(std::llround(limit));
+}
 
 std::string shown(const std::string& given) {
   return given.empty() ? "an empty value" : printable(given);
@@ -26,7 +31,8 @@ std::string shown(const std::string& given) {
 /// "a whole number from 0 to 4096", "one of train, val, all", "KEY=VALUE": the values of an option; empty: any text.
 std::string taken_by(const Option& option) {
   const OptionText& text = option.text();
-  if (text.value == "INT") return in_range("a whole number", text.range);
+  const bool is_limited = text.range.find(" to ") != std::string::npos;
+  if (text.value == "INT") return in_range(is_limited ? "a whole number" : "a whole number below 2^63", text.range);
   if (text.value == "FLOAT") return in_range("a number", text.range);
   if (!option.choices().empty()) return "one of " + joined(option.choices(), ", ");
   if (text.takes_value_after_equals()) return text.shown_name() + text.value;
@@ -44,12 +50,10 @@ std::string unmarked(const std::string& argument) {
   return argument.starts_with(mark) ? argument.substr(1) : argument;
 }
 
-/// Removes leading zeros, which CLI11 reads as the mark of an octal number.
-std::string decimal(std::string number) {
-  const std::size_t first = number.starts_with('-') || number.starts_with('+') ? 1 : 0;
-  while (number.size() > first + 1 && number[first] == '0' && number[first + 1] >= '0' && number[first + 1] <= '9')
-    number.erase(first, 1);
-  return number;
+/// CLI11 would read a leading zero as the mark of an octal number.
+std::string decimal(const std::string& given) {
+  const auto number = parsed_number<std::int64_t>(given);
+  return number ? std::to_string(*number) : given;
 }
 
 /// The message for an option with too few words or an argument with too many.
@@ -106,23 +110,17 @@ Option& Option::required() {
   return *this;
 }
 
-Option& Option::range(std::int64_t least, std::int64_t most) {
+Option& Option::range(double least, double most) {
   least_ = least;
   most_ = most;
-  text_.range = std::to_string(least) + " to " + std::to_string(most);
+  text_.range = most < largest ? whole(least) + " to " + whole(most) : "at least " + whole(least);
   return *this;
 }
 
-Option& Option::positive() {
-  above_zero_ = true;
-  text_.range = "above 0";
-  return *this;
-}
-
-Option& Option::non_negative() {
-  least_ = 0;
-  text_.range = "at least 0";
-  return *this;
+Option& Option::positive(double most) {
+  least_ = std::numeric_limits<double>::denorm_min();
+  most_ = most;
+  return set(text_.range, "above 0" + (most < largest ? " and at most " + whole(most) : ""));
 }
 
 Option& Option::one_of(const std::vector<std::string>& values) {
@@ -155,18 +153,9 @@ const std::vector<std::string>& Option::values() const {
 
 template <class Value>
 std::string Option::refusal(const std::string& given) const {
-  Value value{};
-  errno = 0;
-  bool understood = CLI::detail::lexical_cast(given, value);
-  const bool is_beyond = std::is_integral_v<Value> && errno == ERANGE;  // value is then the nearest number
-  if constexpr (std::is_floating_point_v<Value>) understood = understood && std::isfinite(value);
-  if (!understood && !is_beyond) return shown(given) + " is not understood; it takes " + taken_by(*this);
-  if (above_zero_ && value <= 0) return given + " is not above 0";
-  if (least_ && value < static_cast<Value>(*least_))
-    return given + " is below " + std::to_string(*least_) + ", the smallest allowed";
-  if (most_ && value > static_cast<Value>(*most_))
-    return given + " is above " + std::to_string(*most_) + ", the largest allowed";
-  return is_beyond ? given + " does not fit into 64 bits" : "";
+  const std::optional<Value> value = parsed_number<Value>(given);
+  const double number = value ? static_cast<double>(*value) : std::nan("");
+  return number >= least_ && number <= most_ ? "" : shown(given) + " must be " + taken_by(*this);
 }
 
 std::string Option::refusal_of_text(const std::string& given) const {

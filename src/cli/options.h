@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,10 +48,9 @@ struct OptionText {
 class Option {
  public:
   Option& required();
-  /// Limits a number: from `least` to `most`; above 0; at least 0.
-  Option& range(std::int64_t least, std::int64_t most);
-  Option& positive();
-  Option& non_negative();
+  /// Limits a number: from `least`, or from above 0, to `most`.
+  Option& range(double least, double most = std::numeric_limits<double>::max());
+  Option& positive(double most = std::numeric_limits<double>::max());
   /// Limits a text to one of `values`.
   Option& one_of(const std::vector<std::string>& values);
   Option& excludes(const Option& other);
@@ -96,10 +96,10 @@ class Option {
 
   CLI::Option& parsed_;
   OptionText text_;
-  std::optional<std::int64_t> least_, most_;
+  double least_ = std::numeric_limits<double>::lowest(), most_ = std::numeric_limits<double>::max();
   std::vector<std::string> choices_;
   std::string alone_;
-  bool above_zero_ = false, may_be_empty_ = false;
+  bool may_be_empty_ = false;
 };
 
 /// All options of a command, in the order of --help. Names that begin with "--" are options ("-o,--output": with a

@@ -15,7 +15,7 @@ namespace {
 std::int64_t cuda_index(const std::string& name) {
   if (name == "cuda") return 0;
   if (name.rfind("cuda:", 0) != 0) return -1;
-  return whole_number(std::string_view(name).substr(5)).value_or(-1);
+  return parsed_number<std::int64_t>(std::string_view(name).substr(5)).value_or(-1);
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ std::optional<std::int64_t> step_of(std::string_view name, std::string_view exte
   constexpr std::string_view prefix = "step-";
   if (!name.starts_with(prefix) || !name.ends_with(extension)) return std::nullopt;
   name.remove_suffix(extension.size());
-  const std::optional<std::int64_t> step = whole_number(name.substr(prefix.size()));
+  const std::optional<std::int64_t> step = parsed_number<std::int64_t>(name.substr(prefix.size()));
   return step && *step >= 0 && name == checkpoint_name(*step) ? step : std::nullopt;
 }
 

@@ -94,7 +94,7 @@ void prune(const fs::path& run, std::int64_t keep) {
 /// The step in `which`; nullopt for "best" and "last". Error usage for anything else.
 std::optional<std::int64_t> asked_step(const std::string& which) {
   if (which == "best" || which == "last") return std::nullopt;
-  const std::int64_t step = which.starts_with("step-") ? whole_number(which.substr(5)).value_or(-1) : -1;
+  const std::int64_t step = which.starts_with("step-") ? parsed_number<std::int64_t>(which.substr(5)).value_or(-1) : -1;
   if (step < 0)
     throw Error(ExitCode::usage, "checkpoint '", printable(which), "' is not best, last or step-N (as in step-2000)");
   return step;

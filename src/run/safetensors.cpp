@@ -275,7 +275,7 @@ std::string checked_header(std::span<const TensorView> tensors, std::map<std::st
 
 void check_own(const SafetensorsFile& file) {
   const std::string& format = own_text(file, format_key);
-  const std::int64_t version = whole_number(format).value_or(0);
+  const std::int64_t version = parsed_number<std::int64_t>(format).value_or(0);
   if (version > current_format)
     throw NewerFormat(ExitCode::data, file.source, ": format ", version,
                       ", made by a newer chargpt; this one reads format ", current_format);

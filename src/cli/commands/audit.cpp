@@ -233,8 +233,8 @@ void add_audit(Options& options) {
   add_run_argument(options, arguments.run);
   options.add("--samples", arguments.samples, "samples to write").range(1, 10000).default_text("16, or 400 documents");
   options.add("--tokens", arguments.tokens, "characters of each, at most").range(1, 1'000'000);
-  options.add("--temperature", arguments.temperature, "temperature of the samples").non_negative();
-  options.add("--seed", arguments.seed, "seed of the samples").non_negative();
+  options.add("--temperature", arguments.temperature, "temperature of the samples").range(0);
+  options.add("--seed", arguments.seed, "seed of the samples").range(0);
   add_model_arguments(options, arguments);
 }
 

@@ -215,7 +215,7 @@ void add_bench(Options& options) {
   const Option& subject = options.add(
       "SUBJECT", arguments.subject,
       "with train a preset or path (default: nanogpt-cpu), with sample a run (default: the newest in runs/)");
-  options.add("--warmup", arguments.warmup, "steps before measuring").non_negative().group(of_train);
+  options.add("--warmup", arguments.warmup, "steps before measuring").range(0).group(of_train);
   options.add("--steps", arguments.steps, "steps measured").positive().group(of_train);
   options.add("--engine", arguments.engine, "auto, cpu or libtorch").group(of_train);
   options.add("--batch", arguments.batch, "samples at once (default: sample.num_samples)")

@@ -89,7 +89,7 @@ void add_eval(Options& options) {
       .add("--stride", arguments.stride,
            "overlapping windows: score only the last STRIDE characters of each; 0: no overlap, with --adapt half a "
            "window")
-      .non_negative();
+      .range(0);
   add_scoring_arguments(options, arguments, AdaptTakes::rate_or_auto);
 }
 

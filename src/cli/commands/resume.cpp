@@ -164,7 +164,7 @@ void run_resume(const Arguments& arguments) {
 void add_resume(Options& options) {
   Arguments& arguments = arguments_for(options, run_resume);
   const Option& run = add_run_argument(options, arguments.run);
-  options.add("--minutes", arguments.minutes, "train for this many more minutes").range(0, 1'000'000).positive();
+  options.add("--minutes", arguments.minutes, "train for this many more minutes").positive(1'000'000);
   options.choice("--planned", arguments.child_line, "train a run of compare").hidden();
   options.add("--replays", arguments.replays, "of a run of compare: the run whose length it repeats").hidden();
   add_training_arguments(options, arguments);

@@ -285,8 +285,7 @@ void add_sample(Options& options) {
       options.add("--prompt", arguments.prompt, "text to continue (default: a newline, not printed)").may_be_empty();
   const Option& prompt_file =
       options.add("--prompt-file", arguments.prompt_file, "file with the text to continue").excludes(prompt);
-  options.add("--seed", arguments.seed, "seed of the random draws; sample i has its own stream (seed, i)")
-      .non_negative();
+  options.add("--seed", arguments.seed, "seed of the random draws; sample i has its own stream (seed, i)").range(0);
   options
       .add("--interactive", arguments.interactive,
            "a conversation: each line of standard input continues the text so far. answer (the default): the model "

@@ -227,10 +227,9 @@ void add_score(Options& options) {
               "text to score, after the runs: a file, a folder, or - for standard input (default: the run's "
               "validation split)");
   options.add("--show", arguments.show, "characters to print, coloured by surprise if the terminal has colours")
-      .non_negative();
+      .range(0);
   options.add("--html", arguments.html, "also write the coloured text as a web page").value_name("FILE");
-  options.add("--candidates", arguments.candidates, "with --json: the most probable characters at each place")
-      .non_negative();
+  options.add("--candidates", arguments.candidates, "with --json: the most probable characters at each place").range(0);
   add_scoring_arguments(options, arguments, AdaptTakes::rate);
   options.find("--candidates").excludes(options.find("--adapt"));  // each is of the same weights
 }

@@ -148,8 +148,7 @@ void add_train(Options& options) {
       .add("--minutes", arguments.minutes,
            "train for this long, as --max-seconds; without CONFIG and --init-from, chooses a preset for the time and "
            "the text's size, and the passes before it would overfit (--max-epochs)")
-      .range(0, 1'000'000)
-      .positive();
+      .positive(1'000'000);
   add_training_arguments(options, arguments);
   add_rank_timeout(options, arguments);
   arguments.config.help_shows(options, config, default_preset);

@@ -1,8 +1,8 @@
 #include "cli/runs/adaptation.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -14,10 +14,8 @@ namespace {
 
 /// The rate, above 0 and at most 1; nullopt for another word.
 std::optional<double> rate_of(const std::string& word) {
-  double rate = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rate);
-  const bool is_number = error == std::errc() && end == word.data() + word.size();
-  return is_number && rate > 0 && rate <= 1 ? std::optional(rate) : std::nullopt;
+  const std::optional<double> rate = parsed_number<double>(word);
+  return rate && *rate > 0 && *rate <= 1 ? rate : std::nullopt;
 }
 
 /// Parses AdaptArguments::word. Throws Error usage if it is invalid.
