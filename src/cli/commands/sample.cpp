@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -15,7 +17,6 @@
 #include "cli/output.h"
 #include "cli/runs/joined_runs.h"
 #include "cli/runs/run_text.h"
-#include "cli/standard_input.h"
 #include "predict/generate.h"
 #include "predict/stop.h"
 #include "report/format.h"
@@ -57,8 +58,10 @@ std::vector<std::string> stop_strings(const Arguments& arguments) {
   return all;
 }
 
+constexpr std::uint64_t most_prompt_bytes = std::uint64_t{64} << 20;
+
 std::string prompt_text(const Arguments& arguments) {
-  if (!arguments.dash.empty()) return read_standard_input();
+  if (!arguments.dash.empty()) return std::string(without_byte_order_mark(standard_input_bytes(most_prompt_bytes)));
   note_escapes(arguments.prompt);
   if (arguments.prompt_file.empty()) return arguments.prompt;
   return std::string(without_byte_order_mark(read_file(arguments.prompt_file, most_prompt_bytes)));
@@ -164,6 +167,24 @@ SampleConfig sample_options(const Arguments& arguments, const JoinedRuns& runs) 
   return sample;
 }
 
+/// Reads the next line of standard input, without its end; nullopt at the end. `pending`: bytes read beyond the line.
+std::optional<std::string> next_line(const Descriptor& input, std::string& pending) {
+  std::array<char, 1 << 16> piece{};
+  std::size_t end = pending.find('\n');
+  while (end == std::string::npos) {
+    const std::size_t before = pending.size(), count = read_some(input, piece, "standard input");
+    if (count == 0) break;
+    if (count > most_prompt_bytes - before)
+      throw Error(ExitCode::data, "a line of standard input is larger than ", most_prompt_bytes, " bytes, the limit");
+    pending.append(piece.data(), count);
+    end = pending.find('\n', before);
+  }
+  if (pending.empty()) return std::nullopt;
+  std::string line = pending.substr(0, end);
+  pending.erase(0, std::min(end, pending.size() - 1) + 1);
+  return line;
+}
+
 /// A conversation: each line of standard input continues the text before it, as far as the context reaches. answer: the
 /// model writes after the line's end, up to a stop string or the number of tokens. complete: it writes after the line's
 /// last character, and the whole line is printed. Turn i draws from the stream of seed + i.
@@ -176,22 +197,23 @@ void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& 
   if (at_terminal)
     log_note("the model ", completes ? "completes" : "answers", " each line",
              documents ? " by itself" : line_of("; it sees the last ", runs.context(), " characters"), "; Ctrl-D ends");
-  StandardInputLines lines;
-  std::string line;
+  const Descriptor input = standard_input();
+  std::string pending;
   for (std::uint64_t turn = 0;; ++turn) {
     if (at_terminal) std::fputs("> ", stdout);
     std::fflush(stdout);
-    if (!lines.next(line)) break;
+    const std::optional<std::string> line = next_line(input, pending);
+    if (!line) break;
     try {
       if (documents) said = {vocabulary.document()};  // each line begins a document of its own
-      const std::string text = completes || documents ? line : line + "\n";
+      const std::string text = completes || documents ? *line : *line + "\n";
       const std::vector<std::int64_t> ids = vocabulary.encode(text, "the line", arguments.unknown);
       said.insert(said.end(), ids.begin(), ids.end());
     } catch (const Error& error) {
       log_warning(error.what());
       continue;
     }
-    if (completes) print_text(line);
+    if (completes) print_text(*line);
     StreamedText text(vocabulary, stop, /*live=*/true);
     generate(runs.predictor(), said, sample, static_cast<std::uint64_t>(arguments.seed) + turn,
              [&](std::int64_t, std::int64_t id) {
