@@ -12,13 +12,15 @@
 
 namespace chargpt {
 
+/// Declares the options of a command and sets the callback that runs it.
+using AddOptions = void(Options& options);
+
 struct Command {
   std::string_view name;
   std::string_view group;    ///< heading in `chargpt --help`
   std::string_view summary;  ///< one line
   std::string_view example;  ///< one command line that works
-  /// Declares the options and sets the callback that runs the command.
-  void (*add)(Options& options);
+  AddOptions* add;
 };
 
 std::span<const Command> commands();
@@ -27,26 +29,10 @@ const Command& find_command(const std::string& name);
 /// Makes the options of a command.
 std::unique_ptr<Options> options_of(const Command& command);
 
-void add_train(Options& options);
-void add_resume(Options& options);
-void add_reproduce(Options& options);
-void add_compare(Options& options);
-void add_bench(Options& options);
-void add_doctor(Options& options);
-void add_sample(Options& options);
-void add_export(Options& options);
-void add_import(Options& options);
-void add_eval(Options& options);
-void add_configs(Options& options);
-void add_inspect(Options& options);
-void add_runs(Options& options);
-void add_page(Options& options);
-void add_score(Options& options);
-void add_explain(Options& options);
-void add_audit(Options& options);
-void add_attention(Options& options);
-void add_watch(Options& options);
-void add_completions(Options& options);
+AddOptions add_train, add_resume, add_reproduce, add_compare, add_bench, add_doctor, add_sample, add_export, add_import,
+    add_eval, add_configs, add_inspect, add_runs, add_page, add_score, add_explain, add_audit, add_attention, add_watch,
+    add_completions;
+
 /// Implements `chargpt complete WORD…`: prints candidates for the last word, one per line, with a tab and the meaning
 /// if there is one. Prints nothing if the word is a file or free text.
 void print_candidates(const std::vector<std::string>& words);
