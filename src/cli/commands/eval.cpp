@@ -50,7 +50,7 @@ void add_predictor(Figures& figures, Prepared& prepared) {
 }
 
 Report run_eval(const ScoringArguments& arguments) {
-  if (arguments.adapt.is_auto() && arguments.runs.size() > 1)
+  if (arguments.adapt == "auto" && arguments.runs.size() > 1)
     throw Error(ExitCode::usage, "--adapt=auto chooses the rate of one run; for several write --adapt=RATE");
   Prepared prepared = prepare(arguments);
   note_text(arguments, prepared);
@@ -90,7 +90,7 @@ void add_eval(Options& options) {
            "overlapping windows: score only the last STRIDE characters of each; 0: no overlap, with --adapt half a "
            "window")
       .range(0);
-  add_scoring_arguments(options, arguments, AdaptTakes::rate_or_auto);
+  add_scoring_arguments(options, arguments, /*has_auto=*/true);
 }
 
 }  // namespace chargpt

@@ -230,7 +230,7 @@ void add_score(Options& options) {
       .range(0);
   options.add("--html", arguments.html, "also write the coloured text as a web page").value_name("FILE");
   options.add("--candidates", arguments.candidates, "with --json: the most probable characters at each place").range(0);
-  add_scoring_arguments(options, arguments, AdaptTakes::rate);
+  add_scoring_arguments(options, arguments, /*has_auto=*/false);
   options.find("--candidates").excludes(options.find("--adapt"));  // each is of the same weights
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "evaluate/shared_text.h"
 #include "network/model_types.h"
 #include "report/charts/heat_map.h"
@@ -139,6 +140,22 @@ std::vector<std::string> verdict(const Figures& figures) {
 
 std::string windows_text(std::int64_t length, std::int64_t stride) {
   return "in windows of " + std::to_string(length) + (stride > 0 ? " that begin every " + std::to_string(stride) : "");
+}
+
+std::string to_text(const AdaptationChoice& choice, Units units) {
+  const std::string rates =
+      "at rate " + short_number(choice.adaptation.rate) + " and decay " + short_number(choice.adaptation.decay);
+  if (choice.tokens == 0) return rates;
+  return rates + ", the rate chosen on the last " + tokens_text(choice.tokens, units) + " of the train split";
+}
+
+Json to_json(const AdaptationChoice& choice) {
+  Json json = {{"rate", choice.adaptation.rate}, {"decay", choice.adaptation.decay}};
+  if (choice.tokens == 0) return json;
+  json["chosen_on_tokens"] = choice.tokens;
+  for (const AdaptationTrial& trial : choice.trials)
+    json["trials"].push_back({{"rate", trial.rate}, {"loss", trial.loss}});
+  return json;
 }
 
 std::string unit_word(Units units) {

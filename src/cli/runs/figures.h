@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/runs/adaptation.h"
 #include "cli/runs/loaded_run.h"
+#include "evaluate/adaptation_choice.h"
 #include "evaluate/baseline.h"
 #include "evaluate/split_loss.h"
 #include "predict/mixture.h"
@@ -70,6 +70,9 @@ void add_loss(Table& table, const std::string& name, double nats);
 /// that the model is scored in.
 void add_baselines(Table& table, const Json& baselines, const std::string& windows = "");
 
+/// "at rate 0.0002 and decay 0.0005, the rate chosen on the last 50,000 characters of the train split"
+std::string to_text(const AdaptationChoice& choice, Units units);
+Json to_json(const AdaptationChoice& choice);
 /// The value of "counts" in `eval` and `score`; null without --counts.
 Json to_json(const Mixture* mixture);
 /// The document of `eval --json`.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/heartbeat.h"
-#include "cli/runs/adaptation.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/joined_runs.h"
 #include "evaluate/split_loss.h"
@@ -21,10 +20,11 @@ struct ScoringArguments : JoinedArguments {
   bool whole = false;             ///< the text is not split, its documents keep their order, windows overlap by half
   std::string split;              ///< train, val, test or all; empty: val of the runs' own text, all of another
   std::int64_t stride = 0;        ///< of overlapping windows; 0: no overlap, with --adapt half a window
-  AdaptArguments adapt;
+  std::string adapt;              ///< a rate, or "auto"; empty: nothing is learned from the text
 };
-/// Adds --counts, --adapt, --unknown and the options of add_model_arguments().
-void add_scoring_arguments(Options& options, ScoringArguments& arguments, AdaptTakes takes);
+/// Adds --counts, --adapt (a rate or, if `has_auto`, auto), --unknown and the options of add_model_arguments(); call
+/// after adding RUN.
+void add_scoring_arguments(Options& options, ScoringArguments& arguments, bool has_auto);
 
 struct Prepared {
   JoinedRuns runs;
