@@ -130,10 +130,10 @@ int run_command_line(int argc, char** argv) {
   end_with_parent();
   try {
     run(arguments);
-    return finish_output();
+    flush_text();
+    return 0;
   } catch (const AnsweredNo&) {
-    const int failed = finish_output();
-    return failed != 0 ? failed : 1;
+    return 1;
   } catch (const Stopped& stopped) {
     return 128 + stopped.signal;
   } catch (const Interrupted&) {

@@ -3,15 +3,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include "base/memory.h"
@@ -52,18 +49,12 @@ std::unique_ptr<std::array<char, 256 * 1024>> reserve;
   throw std::bad_alloc();
 }
 
-/// Reports the current exception, without allocating if memory ran out.
+/// Reports the current exception.
 [[noreturn]] void on_terminate() {
   int code = static_cast<int>(ExitCode::internal);
   try {
     if (std::current_exception()) std::rethrow_exception(std::current_exception());
     throw std::logic_error("terminated without an exception");
-  } catch (const std::bad_alloc&) {
-    code = static_cast<int>(ExitCode::memory);
-    const std::string_view line =
-        form_of_process.json ? "{\"error\":{\"code\":81,\"message\":\"out of host memory\"}}\n"
-                             : "chargpt: error: out of host memory; free some, or raise the limit (ulimit -v)\n";
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
   } catch (const std::exception& error) {
     code = print_failure(failure_of(error));
   } catch (...) {
@@ -99,17 +90,6 @@ int report_failure(const std::exception& error) {
   if (form_of_process.verbose && dynamic_cast<const Error*>(&error) == nullptr)
     std::fprintf(stderr, "%s\n", escape_for_terminal(error.what()).c_str());
   return print_failure(failure_of(error));
-}
-
-std::optional<Error> output_error(int reason) {
-  if (reason == EPIPE) return std::nullopt;
-  return Error(ExitCode::io, "writing to standard output failed: ", std::strerror(reason));
-}
-
-int finish_output() {
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return static_cast<int>(ExitCode::ok);
-  const auto error = output_error(errno);
-  return error ? print_failure(*error) : static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace chargpt

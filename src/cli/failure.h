@@ -2,7 +2,6 @@
 #pragma once
 
 #include <exception>
-#include <optional>
 
 #include "base/error.h"
 
@@ -36,12 +35,5 @@ inline bool is_training = false;
 
 /// Prints `chargpt: error: …`, or JSON, and returns the exit code.
 int report_failure(const std::exception& error);
-
-/// Returns the Error io of a failed write to stdout (disk full, a limit on file size); nullopt for a closed pipe, which
-/// is not an error.
-std::optional<Error> output_error(int reason);
-
-/// Flushes stdout. Returns 0, or prints an output error and returns its code.
-int finish_output();
 
 }  // namespace chargpt

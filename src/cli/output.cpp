@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -25,27 +26,12 @@
 
 namespace chargpt {
 
-void write_output(std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) < bytes.size())
-    if (const auto error = output_error(errno)) throw Error(*error);
-}
-
-void print_text(std::string_view text) {
-  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
-  static std::string held;  // a carriage return, because a line feed may follow
-  if (!to_terminal) return write_output(text);
-  held += text;
-  const std::size_t shown = held.size() - (held.ends_with('\r') ? 1 : 0);
-  write_output(escape_for_terminal(std::string_view(held).substr(0, shown)));
-  held.erase(0, shown);
-}
-
-void flush_text() {
-  if (std::fflush(stdout) != 0)
-    if (const auto error = output_error(errno)) throw Error(*error);
-}
-
 namespace {
+
+void check_output(bool succeeded) {
+  if (!succeeded && errno != EPIPE)
+    throw Error(ExitCode::io, "writing to standard output failed: ", std::strerror(errno));
+}
 
 /// Escapes the other control characters of a document; nlohmann-json already escapes those below a space.
 std::string for_terminal(std::string text) {
@@ -62,6 +48,24 @@ void print_parts(const Report& report, bool markdown) {
 
 }  // namespace
 
+void write_output(std::string_view bytes) {
+  check_output(std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size());
+}
+
+void print_text(std::string_view text) {
+  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
+  static std::string held;  // a carriage return, because a line feed may follow
+  if (!to_terminal) return write_output(text);
+  held += text;
+  const std::size_t shown = held.size() - (held.ends_with('\r') ? 1 : 0);
+  write_output(escape_for_terminal(std::string_view(held).substr(0, shown)));
+  held.erase(0, shown);
+}
+
+void flush_text() {
+  check_output(std::fflush(stdout) == 0);
+}
+
 void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_view text) {
   json[key] = std::string(text);
   if (!is_utf8(text)) json[key + "_base64"] = base64(text);
@@ -75,7 +79,9 @@ void print_json(const nlohmann::ordered_json& json, int indent) {
 
 void print_report(const Report& report, const OutputArguments& output) {
   output.json ? print_json(report.json, report.indent) : print_parts(report, output.markdown);
-  if (!report.is_yes) throw AnsweredNo{};
+  if (report.is_yes) return;
+  flush_text();
+  throw AnsweredNo{};
 }
 
 Heartbeat work_line(const std::string& what, double after) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -200,8 +199,8 @@ void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& 
   const Descriptor input = standard_input();
   std::string pending;
   for (std::uint64_t turn = 0;; ++turn) {
-    if (at_terminal) std::fputs("> ", stdout);
-    std::fflush(stdout);
+    if (at_terminal) write_output("> ");
+    flush_text();
     const std::optional<std::string> line = next_line(input, pending);
     if (!line) break;
     try {

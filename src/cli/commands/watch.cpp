@@ -14,6 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "page/page_data.h"
@@ -138,7 +139,7 @@ void run_watch(const Arguments& arguments) {
   watched.look();
   Canvas canvas = canvas_of(arguments);
   if (to_terminal && canvas.rows > 2) canvas.rows -= 2;  // for the prompt that follows
-  std::fputs(picture(watched, canvas).c_str(), stdout);
+  write_output(picture(watched, canvas));
 }
 
 }  // namespace
