@@ -22,14 +22,14 @@
 namespace chargpt {
 
 void add_output_arguments(Options& options, OutputArguments& output, const char* json) {
-  const Option& quiet = options.flag("--quiet", output.quiet, "only errors and warnings on stderr").group("Output");
+  const Option& quiet = options.flag("--quiet", output.quiet, "only errors and warnings on stderr").group(output_group);
   options.flag("--verbose", output.verbose, "more on stderr, with backtraces of internal errors")
       .excludes(quiet)
-      .group("Output");
+      .group(output_group);
   options.add("--color", output.color, "colours on a terminal (NO_COLOR is honoured)")
       .one_of({"auto", "always", "never"})
-      .group("Output");
-  if (json != nullptr) options.flag("--json", output.json, json).group("Output");
+      .group(output_group);
+  if (json != nullptr) options.flag("--json", output.json, json).group(output_group);
 }
 
 void start_output(const OutputArguments& output) {

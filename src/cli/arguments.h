@@ -23,8 +23,7 @@ struct OutputArguments {
   std::string color = "auto";
 };
 /// Adds --quiet, --verbose and --color, and --json with the help text `json` unless that is null.
-void add_output_arguments(Options& options, OutputArguments& output,
-                          const char* json = "stdout is exactly one JSON document");
+void add_output_arguments(Options& options, OutputArguments& output, const char* json);
 /// Sets level and colour of all later lines on stderr.
 void start_output(const OutputArguments& output);
 
@@ -34,10 +33,12 @@ class Report;
 void print_report(const Report& report, const OutputArguments& output);
 
 /// Creates the object that a command's options are bound to; it lives as long as `options`. After parsing, `run` gets
-/// it and its report is printed.
+/// it and its report is printed. `json`: as in add_output_arguments().
 template <class Arguments, class Result>
-Arguments& arguments_for(Options& options, Result (*run)(const Arguments&)) {
+Arguments& arguments_for(Options& options, Result (*run)(const Arguments&),
+                         const char* json = "stdout is exactly one JSON document") {
   const auto arguments = std::make_shared<Arguments>();
+  add_output_arguments(options, arguments->output, json);
   options.on_parsed([&options, arguments, run] {
     start_output(arguments->output);
     options.settle();

@@ -49,13 +49,14 @@ std::string usage(const Options& options, const HelpText& help) {
   return text + " [OPTIONS]\n";
 }
 
-/// Groups in the order of their first options; config groups come last.
+/// Groups in the order of their first options; those of every command and of a config come last.
 std::vector<std::string> groups_of(const Options& options) {
   std::vector<std::string> groups;
   for (const auto& option : options.all())
     if (std::ranges::count(groups, option->text().group) == 0) groups.push_back(option->text().group);
-  std::stable_partition(groups.begin(), groups.end(),  // the one of std::ranges: clang 14 cannot compile GCC 12's
-                        [](const std::string& group) { return !group.starts_with(config_groups); });
+  std::ranges::stable_sort(groups, {}, [](const std::string& group) {
+    return group.starts_with(config_groups) ? 2 : group == output_group ? 1 : 0;
+  });
   return groups;
 }
 

@@ -11,6 +11,8 @@ namespace chargpt {
 
 /// Option groups whose names start with this come last in the text.
 inline const std::string config_groups = "Config: ";
+/// The group of options that every command has.
+inline const std::string output_group = "Output";
 
 struct HelpText {
   std::string_view summary;  ///< what the command does

@@ -124,7 +124,6 @@ void add_attention(Options& options) {
       options.add("--head", arguments.head, "head of this layer to show whole (1: the first)").positive();
   const Option& numbers = options.flag("--numbers", arguments.numbers, "all rows of a head as numbers, in percent");
   add_weights_options(options, arguments);
-  add_output_arguments(options, arguments.output);
   options.find("--json").excludes(layer).excludes(head).excludes(numbers);  // it has every weight
 }
 

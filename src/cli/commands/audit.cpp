@@ -235,7 +235,8 @@ void add_audit(Options& options) {
   options.add("--tokens", arguments.tokens, "characters of each, at most").range(1, 1'000'000);
   options.add("--temperature", arguments.temperature, "temperature of the samples").range(0);
   options.add("--seed", arguments.seed, "seed of the samples").range(0);
-  add_model_arguments(options, arguments);
+  add_weights_options(options, arguments);
+  add_device_arguments(options, arguments.use);
 }
 
 }  // namespace chargpt

@@ -229,7 +229,6 @@ void add_bench(Options& options) {
     return is_run_or_checkpoint(what) ? config_of_run(what) : load_config(what);
   });
   add_device_arguments(options, arguments.machine);
-  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

@@ -110,11 +110,10 @@ void print_candidates(const std::vector<std::string>& words) {
 }
 
 void add_completions(Options& options) {
-  Arguments& arguments = arguments_for(options, run_completions);
+  Arguments& arguments = arguments_for(options, run_completions, nullptr);
   options.add("SHELL", arguments.shell, "the shell to print completions for")
       .one_of({"bash", "zsh", "fish"})
       .required();
-  add_output_arguments(options, arguments.output, nullptr);
 }
 
 }  // namespace chargpt

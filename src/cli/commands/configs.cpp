@@ -124,7 +124,6 @@ Report run_configs(const Arguments& arguments) {
 
 void add_configs(Options& options) {
   Arguments& arguments = arguments_for(options, run_configs);
-  add_output_arguments(options, arguments.output);
   const Option& schema = options.flag("--schema", arguments.schema, "print the JSON Schema of a config file");
   options.add("--show", arguments.show, "print a config, a preset's or a file, to start your own from")
       .excludes(schema);

@@ -97,7 +97,6 @@ void add_doctor(Options& options) {
   Arguments& arguments = arguments_for(options, run_doctor);
   options.add("DIR", arguments.folder, "folder whose locks and hard links to test, from two processes");
   add_device_arguments(options, arguments.device);
-  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

@@ -296,7 +296,6 @@ void add_explain(Options& options) {
   options.add("--page", arguments.page, "a web page instead, each matrix as a picture").value_name("FILE");
   options.flag("--all", arguments.all, "every operation of every layer, not only of the first");
   add_weights_options(options, arguments);
-  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

@@ -69,7 +69,6 @@ void add_export(Options& options) {
   options.add("--out", arguments.out, "the folder or file to write; it must not exist").required().value_name("PATH");
   options.add("--license", arguments.license, "license tag: mit, apache-2.0, …").value_name("NAME");
   add_weights_options(options, arguments);
-  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

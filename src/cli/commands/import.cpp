@@ -87,7 +87,6 @@ void add_import(Options& options) {
       .takes_words()
       .value_name("TEXT");
   options.flag("--overwrite", arguments.overwrite, "rename an existing run to RUN.old-N; nothing is deleted");
-  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

@@ -222,7 +222,6 @@ void add_inspect(Options& options) {
   options.add("--checkpoint", arguments.checkpoint, "of a run: best, last or step-N (default last)").excludes(other);
   options.flag("--verify", arguments.verify, "check every byte of every checkpoint and of the text").excludes(other);
   options.flag("--all", arguments.all, "also the options at their defaults; of a text, every symbol").excludes(other);
-  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

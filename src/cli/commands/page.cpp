@@ -96,7 +96,6 @@ void add_page(Options& options) {
   add_weights_options(options, arguments);
   for (const char* of_the_model : {"--prompt", "--checkpoint", "--weights"})
     options.find(of_the_model).excludes(no_model);
-  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

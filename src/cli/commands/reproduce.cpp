@@ -114,7 +114,6 @@ void add_reproduce(Options& options) {
       .value_name("DIR");
   options.add("--engine", arguments.engine, "auto, cpu or libtorch (auto: the run's)").group("Machine");
   add_device_arguments(options, arguments.device);
-  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

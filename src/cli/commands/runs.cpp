@@ -136,7 +136,6 @@ Report run_runs(const Arguments& arguments) {
 void add_runs(Options& options) {
   Arguments& arguments = arguments_for(options, run_runs);
   options.add("DIR", arguments.folder, "folder of runs (default runs)").stands_for(run_meant);
-  add_output_arguments(options, arguments.output);
 }
 
 }  // namespace chargpt

@@ -293,7 +293,7 @@ void run_sample(const Arguments& arguments) {
 }  // namespace
 
 void add_sample(Options& options) {
-  Arguments& arguments = arguments_for(options, run_sample);
+  Arguments& arguments = arguments_for(options, run_sample, "stdout is one JSON object per line, one per sample");
   options.before_run([&runs = arguments.runs, &options] {
     for (const char* other : {"--prompt", "--prompt-file", "--interactive"})
       if (!runs.empty() && runs.back() == standard_input_name && options.find(other).given())
@@ -332,7 +332,6 @@ void add_sample(Options& options) {
   add_context_option(options, arguments.use.context);
   arguments.config.help_shows(options, run, "", config_of_run);
   add_device_arguments(options, arguments.use);
-  add_output_arguments(options, arguments.output, "stdout is one JSON object per line, one per sample");
   for (const char* other : {"--json", "--num_samples"}) options.find("--interactive").excludes(options.find(other));
 }
 

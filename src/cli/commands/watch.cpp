@@ -145,10 +145,9 @@ void run_watch(const Arguments& arguments) {
 }  // namespace
 
 void add_watch(Options& options) {
-  Arguments& arguments = arguments_for(options, run_watch);
+  Arguments& arguments = arguments_for(options, run_watch, nullptr);
   add_run_argument(options, arguments.run, "run folder");
   options.flag("--once", arguments.once, "print the curves once, even if the run is in progress");
-  add_output_arguments(options, arguments.output, nullptr);
 }
 
 }  // namespace chargpt

@@ -76,12 +76,6 @@ void add_device_arguments(Options& options, ModelUse& use) {
   options.find("--device").help("auto or cpu (sampling and scoring run on the CPU)");
 }
 
-void add_model_arguments(Options& options, ModelArguments& arguments) {
-  add_weights_options(options, arguments);
-  add_device_arguments(options, arguments.use);
-  add_output_arguments(options, arguments.output);
-}
-
 void check_choice(const std::filesystem::path& run, const std::string& which) {
   if (which.empty() || !is_file(run)) return;
   throw Error(ExitCode::usage, run.string(), " is one checkpoint, but --checkpoint ", which,

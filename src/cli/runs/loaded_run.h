@@ -98,7 +98,5 @@ ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& giv
 void add_weights_options(Options& options, ModelArguments& arguments);
 /// Adds --device and --threads, for a command that reads weights.
 void add_device_arguments(Options& options, ModelUse& use);
-/// Adds --checkpoint, --weights, --device, --threads and the options of add_output_arguments().
-void add_model_arguments(Options& options, ModelArguments& arguments);
 
 }  // namespace chargpt

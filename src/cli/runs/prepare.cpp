@@ -101,7 +101,8 @@ void add_scoring_arguments(Options& options, ScoringArguments& arguments, bool h
   add_counts_option(options, arguments.counts);
   add_adapt_option(options, arguments.adapt, has_auto);
   add_unknown_option(options, arguments.unknown, "characters of the text");
-  add_model_arguments(options, arguments);
+  add_weights_options(options, arguments);
+  add_device_arguments(options, arguments.use);
 }
 
 Prepared prepare(const ScoringArguments& arguments, std::int64_t most_searched) {

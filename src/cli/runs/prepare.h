@@ -22,8 +22,8 @@ struct ScoringArguments : JoinedArguments {
   std::int64_t stride = 0;        ///< of overlapping windows; 0: no overlap, with --adapt half a window
   std::string adapt;              ///< a rate, or "auto"; empty: nothing is learned from the text
 };
-/// Adds --counts, --adapt (a rate or, if `has_auto`, auto), --unknown and the options of add_model_arguments(); call
-/// after adding RUN.
+/// Adds --counts, --adapt (a rate or, if `has_auto`, auto), --unknown, --checkpoint, --weights, --device and --threads;
+/// call after adding RUN.
 void add_scoring_arguments(Options& options, ScoringArguments& arguments, bool has_auto);
 
 struct Prepared {

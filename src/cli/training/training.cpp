@@ -157,7 +157,6 @@ void add_training_arguments(Options& options, TrainingArguments& arguments) {
   arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
   options.add("--engine", arguments.engine, "auto, cpu or libtorch").group("Machine");
   add_device_arguments(options, arguments.device);
-  add_output_arguments(options, arguments.output);
 }
 
 void add_rank_timeout(Options& options, TrainingArguments& arguments) {
