@@ -18,6 +18,7 @@
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
 #include "report/log.h"
+#include "run/run_name.h"
 
 namespace chargpt {
 
@@ -106,15 +107,13 @@ void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
   for (const auto& flag : flags_) show(*flag->option, values.at(flag->info.section).at(flag->info.name));
 }
 
-void ConfigArguments::help_shows(Options& options, const Option& positional, const std::string& otherwise,
-                                 std::function<ResolvedConfig(const std::string& what)> load) {
-  if (!load) load = [](const std::string& what) { return load_config(what); };
-  const auto defaults = [this, &positional, otherwise, load = std::move(load)]() -> std::string {
+void ConfigArguments::help_shows(Options& options, const Option& positional, const std::string& otherwise) {
+  const auto defaults = [this, &positional, otherwise]() -> std::string {
     const std::string what = positional.given() ? positional.values().front() : otherwise;
     const std::string name = positional.name(), others = "; with a " + name + " before --help, its values";
     if (what.empty()) return "Below: the program's defaults" + others;
     try {
-      show_defaults_of(load(what));
+      show_defaults_of(load_config(name == "RUN" ? run_meant(what) : config_or_run_meant(what)));
       return "Below: the values of " + what + (positional.given() ? "" : ", used if no " + name + " is given" + others);
     } catch (const Error& error) {
       return "Below: the program's defaults, since " + std::string(error.what());

@@ -65,10 +65,9 @@ void check_model(const ResolvedConfig& config, bool refuses_unused = true);
 class ConfigArguments {
  public:
   void add(Options& options, const std::vector<std::string>& sections);
-  /// Makes --help show the values that the command would use: those of load(WHAT), where WHAT is the first value of
-  /// `positional`, else `otherwise`; if empty, the program's defaults. Without `load`: those of the config WHAT.
-  void help_shows(Options& options, const Option& positional, const std::string& otherwise,
-                  std::function<ResolvedConfig(const std::string& what)> load = {});
+  /// Makes --help show the values that the command would use: those of the config or run that the first value of
+  /// `positional` names, else of `otherwise`; if empty, the program's defaults.
+  void help_shows(Options& options, const Option& positional, const std::string& otherwise);
   /// Returns the --set options, then the flags.
   std::vector<Override> overrides() const;
 

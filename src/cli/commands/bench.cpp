@@ -225,9 +225,7 @@ void add_bench(Options& options) {
   add_context_option(options, arguments.context);
   options.find("--context").group(of_sample);
   arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
-  arguments.config.help_shows(options, subject, usual_config, [](const std::string& what) {
-    return is_run_or_checkpoint(what) ? config_of_run(what) : load_config(what);
-  });
+  arguments.config.help_shows(options, subject, usual_config);
   add_device_arguments(options, arguments.machine);
 }
 

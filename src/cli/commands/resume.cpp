@@ -172,7 +172,7 @@ void add_resume(Options& options) {
   options.find("--device").help("auto, cpu, cuda or cuda:N (auto: the run's, if it is here)");
   options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");
   options.find("--engine").help("auto, cpu or libtorch (auto: the run's)");
-  arguments.config.help_shows(options, run, "", config_of_run);
+  arguments.config.help_shows(options, run, "");
 }
 
 }  // namespace chargpt

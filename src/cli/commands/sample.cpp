@@ -330,7 +330,7 @@ void add_sample(Options& options) {
   options.flag("--greedy", arguments.greedy, "always the most probable character (temperature 0)")
       .excludes(options.find("--temperature"));
   add_context_option(options, arguments.use.context);
-  arguments.config.help_shows(options, run, "", config_of_run);
+  arguments.config.help_shows(options, run, "");
   add_device_arguments(options, arguments.use);
   for (const char* other : {"--json", "--num_samples"}) options.find("--interactive").excludes(options.find(other));
 }

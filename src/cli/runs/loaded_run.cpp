@@ -48,10 +48,6 @@ Option& add_run_argument(Options& options, std::string& run, const std::string& 
   return options.add("RUN", run, help + " (default: the newest in runs/)").stands_for(run_meant);
 }
 
-ResolvedConfig config_of_run(const std::string& run) {
-  return load_checkpoint(run_meant(run), "last").config;
-}
-
 ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& given) {
   ResolvedConfig config = run.checkpoint.config;
   for (auto& [key, origin] : config.origin)

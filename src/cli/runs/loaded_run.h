@@ -83,8 +83,6 @@ void note_escapes(const std::string& prompt);
 /// Notes on stderr if the prompt is longer than the context.
 void note_long_prompt(std::size_t characters, std::int64_t block_size);
 
-/// The config of a run's last checkpoint.
-ResolvedConfig config_of_run(const std::string& run);
 /// Adds RUN; a run in runs/ may be given by its name. Default:
 /// the newest run in runs/ (newest_run()), named on stderr.
 Option& add_run_argument(Options& options, std::string& run,
