@@ -206,11 +206,7 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, const Data
 }  // namespace
 
 Corpus::Corpus(CorpusParts parts, const DataConfig& data)
-    : parts_(std::move(parts)), data_(data), fingerprint_{all().size(), crc64(all().bytes())} {
-  if (val_tokens() > data_.max_val_tokens)
-    parts_.notices.push_back(line_of("validation scores the first ", data_.max_val_tokens, " of the ", val_tokens(),
-                                     " tokens held out (data.max_val_tokens)"));
-}
+    : parts_(std::move(parts)), data_(data), fingerprint_{all().size(), crc64(all().bytes())} {}
 
 TokenView Corpus::scored_part(const IdRange& part) const {
   const TokenView most = all().slice(part.begin, std::min(part.size(), data_.max_val_tokens));

@@ -217,7 +217,7 @@ Report run_audit(const Arguments& given) {
                 "this model leaks: it saw its targets during training, so its samples are meaningless");
   const bool documents = document_of(run) >= 0;
   if (arguments.samples == 0) arguments.samples = documents ? default_documents : default_samples;
-  const Corpus corpus = text_of_run(run, run.config().data);
+  const Corpus corpus = text_of_run(run);
   if (corpus.val().size() < 2)
     throw Error(ExitCode::data,
                 "the run has no validation split to compare with; train one with data.val_fraction above 0");

@@ -257,7 +257,7 @@ Json to_json(const LoadedRun& run, const PromptWindow& window, const std::vector
 /// The prompt, or without --prompt the first window of the validation split.
 PromptWindow window_of(const Arguments& arguments, const LoadedRun& run) {
   if (arguments.prompt_option->given()) return prompt_window(run, arguments.prompt);
-  const Corpus corpus = text_of_run(run, run.config().data);
+  const Corpus corpus = text_of_run(run);
   PromptWindow window;
   for (std::int64_t i = 0; i < std::min(run.model->block_size(), corpus.val().size()); ++i) {
     window.ids.push_back(corpus.val()[i]);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/output.h"
 #include "cli/runs/figures.h"
@@ -82,6 +83,9 @@ Json describe_text(const std::string& path) {
                {"split_check", nullptr},
                {"val_tokens_in_train", nullptr},
                {"baselines", nullptr}};
+  if (corpus.val_tokens() > corpus.val().size())
+    json["notices"].push_back(line_of("validation scores the first ", corpus.val().size(), " of the ",
+                                      corpus.val_tokens(), " tokens held out (data.max_val_tokens)"));
   const auto check = check_split(corpus);
   if (check) json["split_check"] = to_json(*check);
   if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);

@@ -252,7 +252,7 @@ void write_new_documents(const Arguments& arguments, JoinedRuns& runs, SampleCon
                          const std::vector<std::string>& stop, const std::vector<std::int64_t>& ids,
                          const std::string& prompt) {
   constexpr std::int64_t fewest_at_once = 16, most_for_each = 100;
-  const Corpus corpus = text_of_run(runs.first(), runs.first().config().data);
+  const Corpus corpus = text_of_run(runs.first());
   const KnownDocuments known(corpus.all());
   const std::int64_t wanted = sample.num_samples, most = most_for_each * (wanted + fewest_at_once);
   sample.num_samples = std::max(wanted, fewest_at_once);
@@ -274,8 +274,7 @@ void run_sample(const Arguments& arguments) {
   check_new(arguments, runs);
   if (arguments.counts) {
     refuse_counts(runs);
-    runs.mix_with_counts(text_of_run(runs.first(), runs.first().config().data),
-                         work_line("counting the training text"));
+    runs.mix_with_counts(text_of_run(runs.first()), work_line("counting the training text"));
   }
   if (runs.leaks()) log_note("this model leaks: it saw its targets during training, so its samples are meaningless");
   if (!arguments.interactive.empty()) return converse(arguments, runs, sample, stop);

@@ -174,10 +174,11 @@ Report report_of(const Arguments& arguments, Prepared& prepared, const Score& sc
   add_surprises(report, score);
   report.add(table_of(by_class(score),
                       {{"kind", as_is("of")}, {"loss", fixed("loss", 4)}, {"characters", as_is("characters")}}));
-  report.say(fmt::format("\nloss {}: {} of {}, {}{}{}\n", format_loss(score.mean), tokens_text(score.size(), units),
+  report.say(fmt::format("\nloss {}: {} of {}, {}{}{}\n{}", format_loss(score.mean), tokens_text(score.size(), units),
                          score.name, windows_text(prepared.runs.block_size(), prepared.scored.stride),
                          prepared.runs.are_several() ? fmt::format(", by {} models as one", arguments.runs.size()) : "",
-                         prepared.adapted ? ", adapting " + to_text(*prepared.adapted, units) : ""));
+                         prepared.adapted ? ", adapting " + to_text(*prepared.adapted, units) : "",
+                         part_line(prepared.scored)));
   return report;
 }
 

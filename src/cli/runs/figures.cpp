@@ -37,16 +37,6 @@ std::string model_row(const Figures& figures) {
                      figures.scored.split, weights.empty() ? "" : ", " + weights + " weights");
 }
 
-/// "1,234 characters, each scored once, in windows of 64", and a note if only a part was scored.
-std::string scored_line(const Figures& figures) {
-  return fmt::format(
-      "{}, each scored once, {}\n{}", tokens_text(figures.tokens, figures.scored.units), windows_of(figures),
-      figures.scored.part_of > 0
-          ? fmt::format("Only the first {} of {} held out were scored (data.max_val_tokens).\n",
-                        format_count(figures.tokens), tokens_text(figures.scored.part_of, figures.scored.units))
-          : "");
-}
-
 /// Bits per byte of UTF-8; the id between documents counts as one byte.
 double bits_per_byte(const Figures& figures) {
   const Vocabulary& vocabulary = *figures.scored.vocabulary;
@@ -156,6 +146,12 @@ Json to_json(const AdaptationChoice& choice) {
   for (const AdaptationTrial& trial : choice.trials)
     json["trials"].push_back({{"rate", trial.rate}, {"loss", trial.loss}});
   return json;
+}
+
+std::string part_line(const Scored& scored) {
+  if (scored.part_of == 0) return "";
+  return fmt::format("Only the first {} of {} held out were scored (data.max_val_tokens).\n",
+                     format_count(scored.tokens.size() - 1), tokens_text(scored.part_of, scored.units));
 }
 
 std::string unit_word(Units units) {
@@ -269,6 +265,7 @@ Json to_json(const Figures& figures) {
 std::string summary(const Figures& figures, std::int64_t step) {
   std::string lines = fmt::format("validation loss {} at step {}, on {} held out\n", format_loss(figures.loss),
                                   format_count(step), tokens_text(figures.tokens, figures.scored.units));
+  lines += part_line(figures.scored);
   for (const std::string& line : verdict(figures)) lines += line + "\n";
   if (figures.baselines && !figures.baselines->ppmd) lines += "PPMd was not measured; to measure it: chargpt eval\n";
   return lines + shared_line(figures);
@@ -293,8 +290,9 @@ Report report_of(const Figures& figures) {
   report.add(std::move(table));
   std::string sentences = fmt::format("perplexity {:.2f}, {:.4f} bits per byte; ", std::exp(figures.loss),
                                       report.json["bits_per_byte"].get<double>()) +
-                          scored_line(figures) + adapted_line(figures) + tenths_line(figures) + baseline_line(figures) +
-                          shared_line(figures);
+                          tokens_text(figures.tokens, figures.scored.units) + ", each scored once, " +
+                          windows_of(figures) + "\n" + part_line(figures.scored) + adapted_line(figures) +
+                          tenths_line(figures) + baseline_line(figures) + shared_line(figures);
   for (const std::string& line : verdict(figures)) sentences += line + "\n";
   report.say(sentences);
   return report;

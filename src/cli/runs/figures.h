@@ -38,6 +38,8 @@ struct Scored {
 /// A split of `corpus` for the run to score; `all` of the run's own text leaves out the test split. Throws Error data
 /// if it has fewer than two tokens.
 Scored part_to_score(const Corpus& corpus, const std::string& split, const LoadedRun& run);
+/// "Only the first 999 of 1,843 characters held out were scored (data.max_val_tokens).", or "" if all were.
+std::string part_line(const Scored& scored);
 
 struct Figures {
   Scored scored;

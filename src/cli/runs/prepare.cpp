@@ -15,15 +15,8 @@
 namespace chargpt {
 namespace {
 
-/// data.max_val_tokens limits splits that are held out; elsewhere it has no effect and needs no mention.
-DataConfig data_of(const JoinedRuns& runs, const std::string& split) {
+Corpus given_corpus(const ScoringArguments& arguments, const JoinedRuns& runs) {
   DataConfig data = runs.first().config().data;
-  if (split != "val" && split != "test") data.max_val_tokens = std::numeric_limits<std::int64_t>::max();
-  return data;
-}
-
-Corpus given_corpus(const ScoringArguments& arguments, const JoinedRuns& runs, const std::string& split) {
-  DataConfig data = data_of(runs, split);
   data.text = arguments.text;
   if (arguments.whole) data.val_fraction = data.test_fraction = 0;
   return load_corpus(data, runs.first().checkpoint.vocabulary, reading_line(), arguments.unknown);
@@ -44,7 +37,7 @@ void find_training_text(Prepared& prepared, const ScoringArguments& arguments, s
   if (prepared.own || !prepared.no_training_text.empty()) return;
   if (!needed && runs.first().checkpoint.state.data.tokens > most_searched) return;
   try {
-    prepared.other = text_of_run(runs.first(), data_of(runs, "train"));
+    prepared.other = text_of_run(runs.first());
   } catch (const Error& error) {
     if (needed) throw;
     prepared.no_training_text = error.what();
@@ -114,7 +107,7 @@ Prepared prepare(const ScoringArguments& arguments, std::int64_t most_searched) 
   if (arguments.counts) refuse_counts(runs);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
-  Corpus corpus = given ? given_corpus(arguments, runs, split) : text_of_run(runs.first(), data_of(runs, split));
+  Corpus corpus = given ? given_corpus(arguments, runs) : text_of_run(runs.first());
   log_notices(corpus);
   for (const LoadedRun& run : runs.all()) tell(kept_caution(run.checkpoint.path));
   const std::string difference = text_difference(runs);

@@ -61,8 +61,8 @@ Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const s
   return std::move(found.corpus);
 }
 
-Corpus text_of_run(const LoadedRun& run, const DataConfig& data) {
-  return text_of_run(run.checkpoint, data, run.folder, /*named=*/false);
+Corpus text_of_run(const LoadedRun& run) {
+  return text_of_run(run.checkpoint, run.config().data, run.folder, /*named=*/false);
 }
 
 }  // namespace chargpt

@@ -32,6 +32,6 @@ void log_notices(const Corpus& corpus);
 
 /// Loads the training text of a checkpoint's run; see find_text(). `named`: the user has given data.text.
 Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run, bool named);
-Corpus text_of_run(const LoadedRun& run, const DataConfig& data);
+Corpus text_of_run(const LoadedRun& run);
 
 }  // namespace chargpt
