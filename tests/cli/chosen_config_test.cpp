@@ -9,13 +9,14 @@ using namespace chargpt;
 TEST_CASE("a machine twice as slow gets the preset that it has the time for") {
   const auto chosen = [](double minutes, std::int64_t tokens, double steps_of_default_a_second) {
     std::vector<std::string> asked;
-    const ChosenConfig config = chosen_config(minutes, tokens, [&](const std::string& preset, const Override&) {
-      asked.push_back(preset);
-      const double slower = preset == "half-hour" ? 3.3 : preset == "five-minutes" ? 1.8 : 1;
-      return static_cast<std::int64_t>(60 * minutes * steps_of_default_a_second / slower);
-    });
-    if (!asked.empty()) CHECK(asked.back() == (config.preset == "quick" ? "default" : config.preset));
-    return config.preset;
+    const std::string name =
+        chosen_preset(minutes, tokens, [&](const TimedPreset& preset) {
+          asked.push_back(preset.name);
+          const double slower = preset.name == "half-hour" ? 3.3 : preset.name == "five-minutes" ? 1.8 : 1;
+          return static_cast<std::int64_t>(60 * minutes * steps_of_default_a_second / slower);
+        }).name;
+    if (!asked.empty()) CHECK(asked.back() == (name == "quick" ? "default" : name));
+    return name;
   };
   CHECK(chosen(1, 1'000'000, 107) == "five-minutes");
   CHECK(chosen(1, 1'000'000, 53) == "default");

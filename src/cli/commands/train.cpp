@@ -20,6 +20,7 @@
 #include "config/describe.h"
 #include "evaluate/split_check.h"
 #include "report/files/metrics.h"
+#include "report/format.h"
 #include "report/log.h"
 #include "report/progress.h"
 #include "report/report.h"
@@ -61,28 +62,29 @@ void print_plan(const Arguments& arguments, Trainer& trainer, const std::string&
   print_report(report, arguments.output);
 }
 
-/// Loads a preset with the given options, and with the passes unless these limit them.
-ResolvedConfig preset_for(const Arguments& arguments, const std::string& preset, const Override& passes) {
+/// Loads a preset with the given options, and with its passes unless these limit them.
+ResolvedConfig config_of(const TimedPreset& preset, const Arguments& arguments) {
   std::vector<Override> settings = with_minutes(arguments.config.overrides(), arguments.minutes);
   const auto is_passes = [](const Override& given) { return find_option(given.key) == find_option("max_epochs"); };
-  if (std::ranges::none_of(settings, is_passes)) settings.push_back(passes);
-  ResolvedConfig config = load_config(preset, settings);
+  if (std::ranges::none_of(settings, is_passes)) settings.push_back({"train.max_epochs", preset.passes, "--minutes"});
+  ResolvedConfig config = load_config(preset.name, settings);
   choose_text(config);
   check_model(config);
   return config;
 }
 
 /// Chooses the preset for --minutes without CONFIG: the best one for the steps that this machine completes in the time.
-void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corpus& corpus, const ProcessGroup& group) {
-  const auto steps_within = [&](const std::string& preset, const Override& passes) {
-    const ResolvedConfig tried = preset_for(arguments, preset, passes);
+ResolvedConfig config_for_minutes(const Arguments& arguments, const Corpus& corpus, const ProcessGroup& group) {
+  const auto steps_within = [&](const TimedPreset& preset) {
+    const ResolvedConfig tried = config_of(preset, arguments);
     if (std::min(corpus.train().size(), corpus.val().size()) <= tried.config.model.block_size) return std::int64_t{0};
     const PlanEvent plan = Trainer(tried, corpus, trainer_options(arguments, group)).plan(/*measure=*/false);
     return plan.length_set_by == "train.max_seconds" ? plan.max_iters : std::numeric_limits<std::int64_t>::max();
   };
-  const ChosenConfig chosen = chosen_config(arguments.minutes, corpus.train().size(), steps_within);
-  config = preset_for(arguments, chosen.preset, chosen.passes);
-  log_note(chosen_text(chosen, arguments.minutes, corpus.train().size()));
+  const TimedPreset& preset = chosen_preset(arguments.minutes, corpus.train().size(), steps_within);
+  log_note("chose ", preset.name, ": the best preset for ", format_duration(60 * arguments.minutes),
+           " of this machine and ", format_count(corpus.train().size()), " training tokens");
+  return config_of(preset, arguments);
 }
 
 /// The given config; else that of the run of --init_from, whose model its weights fit.
@@ -102,7 +104,7 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   choose_text(config);
   group.refuse_standard_input(config.config);
   Corpus corpus = named_text(config.config.data, std::nullopt);
-  if (chooses) choose_shape(arguments, config, corpus, group);
+  if (chooses) config = config_for_minutes(arguments, corpus, group);
   check_splits(corpus, config.config.model.block_size);
   group.check(config.config, corpus);
   const std::string split = split_notice(corpus, check_split(corpus));

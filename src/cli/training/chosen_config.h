@@ -10,22 +10,23 @@
 
 namespace chargpt {
 
-struct ChosenConfig {
-  std::string preset;
-  Override passes;  ///< maximum passes over the text: train.max_epochs
+/// A preset is the best of its table from `steps` steps on (configs/README.md, "What to expect"), on texts of at least
+/// `tokens` training tokens. Below `least_minutes` no machine is expected to complete that many steps, so the preset is
+/// not tried.
+struct TimedPreset {
+  std::string name;
+  double least_minutes;
+  std::int64_t steps, tokens;
+  std::string passes;  ///< train.max_epochs: more would overfit
 };
 
 /// Returns the steps of a preset that fit into the time; the largest int64 if the epoch limit ends it first.
-using StepsWithin = std::function<std::int64_t(const std::string& preset, const Override& passes)>;
+using StepsWithin = std::function<std::int64_t(const TimedPreset& preset)>;
 
 /// `train_tokens`: of the train split. Calls `steps_within` for one preset after another, largest first.
-ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within);
+const TimedPreset& chosen_preset(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within);
 
-/// A log line about the choice.
-std::string chosen_text(const ChosenConfig& chosen, double minutes, std::int64_t train_tokens);
-
-/// Adds train.max_seconds to the given options if `minutes` is not 0: those minutes plus `used` seconds. Throws Error
-/// usage if --max_seconds was given too.
+/// Adds train.max_seconds to the given options if `minutes` is not 0: those minutes plus `used` seconds.
 std::vector<Override> with_minutes(std::vector<Override> given, double minutes, double used = 0);
 
 }  // namespace chargpt
