@@ -17,7 +17,6 @@ namespace chargpt {
 
 namespace {
 
-constexpr int most_words = 1000;  // of a positional argument
 constexpr double largest = std::numeric_limits<double>::max();
 
 std::string whole(double limit) {
@@ -54,15 +53,6 @@ std::string unmarked(const std::string& argument) {
 std::string decimal(const std::string& given) {
   const auto number = parsed_number<std::int64_t>(given);
   return number ? std::to_string(*number) : given;
-}
-
-/// The message for an option with too few words or an argument with too many.
-std::string wrong_count(const Option& option) {
-  if (option.text().positional())
-    return option.name() + " takes up to " + std::to_string(most_words) + " words; " +
-           std::to_string(option.values().size()) + " were given";
-  const std::string taken = taken_by(option);
-  return option.name() + " needs a value" + (taken.empty() ? "" : ": " + taken);
 }
 
 Error surplus(const std::string& argument, const std::string& see) {
@@ -105,9 +95,7 @@ std::string OptionText::in_brief() const {
 
 Option& Option::required() {
   parsed_.required();
-  if (text_.several) parsed_.expected(1, most_words);
-  text_.required = true;
-  return *this;
+  return set(text_.required, true);
 }
 
 Option& Option::range(double least, double most) {
@@ -167,11 +155,6 @@ std::string Option::refusal_of_text(const std::string& given) const {
   return "an empty value is not understood; it takes " + (taken.empty() ? "text" : taken);
 }
 
-bool Option::given_twice() const {
-  return values().size() > 1 && parsed_.get_expected_max() == 1 && parsed_.get_type_size() == 1 &&
-         parsed_.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
-}
-
 Options::Options(const std::string& command) : command_(command), app_(std::make_unique<CLI::App>("", command)) {
   app_->allow_extras();
   app_->option_defaults()->always_capture_default();
@@ -215,10 +198,9 @@ Option& Options::flag(const std::string& name, bool& value, const std::string& h
 
 Option& Options::add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
   Option& option = add<std::vector<std::string>>(name, values, help).default_text("");
+  option.takes_several_ = true;
   option.text_.several = option.text_.positional();
-  if (option.text_.several)
-    option.parsed_.expected(0, most_words);
-  else  // without the last, the words after its value would be taken too, and "[a,b]" split in two
+  if (!option.text_.several)  // without the last, the words after its value would be taken too, and "[a,b]" split
     option.parsed_.take_all()->expected(1)->allow_extra_args(false);
   return option;
 }
@@ -314,7 +296,7 @@ void Options::refuse_extra(const std::string& extra) const {
 /// CLI11 keeps all values given for an option, and its own message for a second one varies.
 void Options::refuse_repeated() const {
   for (const auto& option : all_)
-    if (option->given_twice())
+    if (option->values().size() > 1 && !option->text().value.empty() && !option->takes_several_)
       throw Error(ExitCode::usage, option->name(), " is given twice, as ", printable(option->values()[0]), " and as ",
                   printable(option->values()[1]), "; give it once");
 }
@@ -324,8 +306,9 @@ void Options::refuse_wrong_count(const std::exception& refusal) const {
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&refusal) == nullptr) return;
   const std::string what = refusal.what();
   for (const auto& option : all_)
-    if (what.starts_with(option->name() + ":"))
-      throw Error(ExitCode::usage, wrong_count(*option), "; see chargpt ", command_, " --help");
+    if (const std::string taken = taken_by(*option); what.starts_with(option->name() + ":"))
+      throw Error(ExitCode::usage, option->name(), " needs a value", taken.empty() ? "" : ": " + taken,
+                  "; see chargpt ", command_, " --help");
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {

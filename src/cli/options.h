@@ -92,14 +92,13 @@ class Option {
   template <class Value>
   std::string refusal(const std::string& given) const;
   std::string refusal_of_text(const std::string& given) const;
-  bool given_twice() const;
 
   CLI::Option& parsed_;
   OptionText text_;
   double least_ = std::numeric_limits<double>::lowest(), most_ = std::numeric_limits<double>::max();
   std::vector<std::string> choices_;
   std::string alone_;
-  bool may_be_empty_ = false;
+  bool may_be_empty_ = false, takes_several_ = false;
 };
 
 /// All options of a command, in the order of --help. Names that begin with "--" are options ("-o,--output": with a
@@ -114,7 +113,7 @@ class Options {
   /// Adds an option for std::string, std::int64_t or double.
   template <class Value>
   Option& add(const std::string& name, Value& value, const std::string& help);
-  /// Adds an option that may be repeated, with one value each time, or a positional argument of up to 1000 words.
+  /// Adds an option that may be repeated, with one value each time, or a positional argument of any number of words.
   Option& add(const std::string& name, std::vector<std::string>& values, const std::string& help);
   /// Calls `set` with the given one of `names`; `standard` is the default.
   Option& choice(const std::string& name, const std::vector<std::string>& names, const std::string& standard,
