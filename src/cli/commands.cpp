@@ -18,7 +18,6 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"
-#include "cli/version.h"
 #include "report/log.h"
 #include "report/terminal.h"
 

@@ -14,6 +14,8 @@
 #include "base/child_process.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "engine/torch_module.h"
+#include "kernels/processor.h"
 #include "report/log.h"
 #include "report/terminal.h"
 
@@ -74,6 +76,18 @@ bool uses_color(const std::string& flag, int descriptor) {
 
 double program_start_seconds() {
   return loaded;
+}
+
+std::string program_version() {
+  return CHARGPT_VERSION " (" CHARGPT_GIT_REVISION ")";
+}
+
+std::string version_text() {
+  settle_cpu_capability();
+  const char* const limit = std::getenv("ATEN_CPU_CAPABILITY");
+  return "chargpt " + program_version() + "\nLibTorch " + libtorch_version() + "\nCUDA " +
+         (has_torch_module() ? CHARGPT_LIBTORCH_CUDA : "no") + "\nCPU capability " + kernels_capability() +
+         (limit == nullptr ? "" : " (ATEN_CPU_CAPABILITY = " + std::string(limit) + ")") + "\n";
 }
 
 void end_with_parent() {

@@ -1,4 +1,4 @@
-// This process: its terminal, its start time, and the signals that stop it.
+// This process: its version, its terminal, its start time, and the signals that stop it.
 #pragma once
 
 #include <atomic>
@@ -25,6 +25,10 @@ bool uses_color(const std::string& flag, int descriptor);
 /// The time when this program was loaded, in seconds of the steady clock. Not the start of the process: a shell that
 /// becomes this program (exec) may have worked for minutes before.
 double program_start_seconds();
+
+std::string program_version();  ///< "0.2.0 (7c211ea)"
+/// The text of `chargpt --version`: version, git revision, LibTorch, CUDA, CPU capability. Does not load LibTorch.
+std::string version_text();
 
 /// For a child process (CHARGPT_PARENT is set): requests SIGTERM (finish the step, save) when the parent ends. If it
 /// has already ended, logs an error and raises SIGTERM at once. Ignores a value that is not a process id.

@@ -18,7 +18,6 @@
 #include "cli/runs/joined_runs.h"
 #include "cli/runs/run_text.h"
 #include "cli/training/training.h"
-#include "cli/version.h"
 #include "compare/comparison_report.h"
 #include "compare/ladder.h"
 #include "compare/scoring.h"

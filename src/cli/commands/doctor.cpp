@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/version.h"
+#include "cli/process.h"
 #include "engine/device.h"
 #include "engine/torch_module.h"
 #include "evaluate/compression.h"

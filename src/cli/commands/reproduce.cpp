@@ -12,7 +12,6 @@
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/training/training.h"
-#include "cli/version.h"
 #include "compare/same_training.h"
 #include "report/log.h"
 #include "report/report.h"

@@ -16,7 +16,6 @@
 #include "cli/runs/run_text.h"
 #include "cli/training/chosen_config.h"
 #include "cli/training/training.h"
-#include "cli/version.h"
 #include "config/describe.h"
 #include "evaluate/split_check.h"
 #include "report/files/metrics.h"

@@ -12,7 +12,6 @@
 #include "cli/failure.h"
 #include "cli/process.h"
 #include "cli/training/training.h"
-#include "cli/version.h"
 #include "config/describe.h"
 #include "config/load.h"
 #include "engine/device.h"

@@ -15,7 +15,6 @@
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "cli/version.h"
 #include "compare/runs.h"
 #include "config/describe.h"
 #include "kernels/processor.h"
