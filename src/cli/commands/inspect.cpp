@@ -121,8 +121,7 @@ Report report_of_config(const std::string& path, bool all) {
 
 Report report_of_checkpoint(const Arguments& arguments) {
   check_choice(arguments.path, arguments.checkpoint);
-  expect_run(arguments.path);
-  const Checkpoint checkpoint = load_checkpoint(
+  const Checkpoint checkpoint = loaded_checkpoint(
       arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true);
   const RunState& state = checkpoint.state;
   Report report(Json{{"kind", "checkpoint"}, {"path", checkpoint.path.string()}, {"val_loss", state.val_loss}});
@@ -137,9 +136,7 @@ Report report_of_checkpoint(const Arguments& arguments) {
   Table facts;
   for (const auto& [key, value] : report.json.items())
     if (key != "kind") facts.add({key, shown_figure(key, value, state.exact)});
-  for (const std::string& notice : checkpoint.notices) facts.add({"notice", notice});
   report.add(std::move(facts));
-  report.json["notices"] = checkpoint.notices;
   add_options(report, checkpoint.config, checkpoint.vocabulary.size(), arguments.all);
   return report;
 }

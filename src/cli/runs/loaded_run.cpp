@@ -78,14 +78,11 @@ void check_choice(const std::filesystem::path& run, const std::string& which) {
               " is given too; remove it, or pass the run's folder");
 }
 
-void log_loading(const std::vector<std::string>& notices) {
-  for (const std::string& notice : notices) notice.starts_with(damage_notice) ? log_warning(notice) : log_note(notice);
-}
-
 Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string& which, bool with_optimizer) {
   expect_run(run);
   Checkpoint checkpoint = load_checkpoint(run, which, with_optimizer);
-  log_loading(checkpoint.notices);
+  for (const std::string& notice : checkpoint.notices)
+    notice.starts_with(damage_notice) ? log_warning(notice) : log_note(notice);
   return checkpoint;
 }
 

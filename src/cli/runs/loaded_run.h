@@ -45,9 +45,7 @@ struct LoadedRun {
 /// Throws Error usage if `run` is one checkpoint file and `which` is given too.
 void check_choice(const std::filesystem::path& run, const std::string& which);
 
-/// Logs the notices of load_checkpoint(): damage as a warning, which --quiet also shows.
-void log_loading(const std::vector<std::string>& notices);
-/// Calls load_checkpoint() and log_loading().
+/// Calls load_checkpoint() and logs its notices: damage as a warning, which --quiet also shows.
 Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string& which, bool with_optimizer = false);
 
 /// Loads a run. `which`: best, last or step-N; empty: best. Throws Error usage if `run` is one checkpoint and `which`
