@@ -58,7 +58,7 @@ class RanksTest(RanksCase):
             return ["-np", "1", PROGRAM, *self.training("run", *more)]
         self.write("other.txt", "another text " * 500)
         self.refused(2, "model.n_embd 16 -> 32", *one(), ":", *one("--n_embd", "32"))
-        self.refused(65, "a different text from rank 0", *one(), ":", *one("--text", "other.txt"))
+        self.refused(65, "rank 1 differs from rank 0: text \"29049 tokens, ", *one(), ":", *one("--text", "other.txt"))
         self.refused(66, "rank 1: ", *one(), ":", *one("--text", "nowhere.txt"))
         self.refused(2, "3 ranks share train.batch_size = 2", "-np", "3", PROGRAM, *self.training("run", "--batch_size", "2"))
         self.refused(2, "standard input", "-np", "2", PROGRAM, *self.training("run", "--text", "-"))

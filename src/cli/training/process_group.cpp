@@ -13,7 +13,6 @@
 #include "cli/process.h"
 #include "cli/training/training.h"
 #include "config/describe.h"
-#include "config/load.h"
 #include "engine/device.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -24,22 +23,12 @@
 namespace chargpt {
 namespace {
 
-/// Throws Error usage or data if rank `rank` differs from rank 0.
+/// Throws Error usage or data, with the first value of rank `rank` that differs from rank 0's.
 void check_same_as_first(const nlohmann::json& first, const nlohmann::json& other, std::size_t rank) {
-  const std::string who = "rank " + std::to_string(rank);
-  if (first["program"] != other["program"])
-    throw Error(ExitCode::usage, who, " runs chargpt ", other["program"].get<std::string>(), " but rank 0 runs ",
-                first["program"].get<std::string>(), "; start all ranks from the same build");
-  const auto config_of = [](const nlohmann::json& json) {
-    return parse_config(json["config"].get<std::string>(), "the config of a rank").config;
-  };
-  if (first["config"] != other["config"])
-    if (const auto changes = changed_options(config_of(first), config_of(other)); !changes.empty())
-      throw Error(ExitCode::usage, who, " has a different config from rank 0: ", changes.front(),
-                  "; start all ranks with the same options");
-  if (first["tokens"] != other["tokens"] || first["crc64"] != other["crc64"])
-    throw Error(ExitCode::data, who, " reads a different text from rank 0: ", other["tokens"].get<std::int64_t>(),
-                " tokens instead of ", first["tokens"].get<std::int64_t>(), "; pass the same files to all ranks");
+  for (const auto& [key, value] : first.items())
+    if (const nlohmann::json its = other.value(key, nlohmann::json()); its != value)
+      throw Error(key == "text" ? ExitCode::data : ExitCode::usage, "rank ", rank, " differs from rank 0: ", key, " ",
+                  value.dump(), " -> ", its.dump(), "; start all ranks with the same build, options and texts");
 }
 
 /// Discards the output of this process from now on.
@@ -82,12 +71,10 @@ void ProcessGroup::refuse_standard_input(const Config& config) const {
 
 void ProcessGroup::check(const Config& config, const Corpus& corpus) const {
   if (alone()) return;
-  Config same = config;
-  same.data.text = {"the same"};  // contents are compared, not names
-  const nlohmann::json own = {{"program", program_version()},
-                              {"config", to_json(same).dump()},
-                              {"tokens", corpus.fingerprint().tokens},
-                              {"crc64", corpus.fingerprint().crc64}};
+  nlohmann::json own = {{"program", program_version()},
+                        {"text", line_of(corpus.fingerprint().tokens, " tokens, CRC-64 ", corpus.fingerprint().crc64)}};
+  for (const OptionInfo& option : option_table())
+    if (option.key() != "data.text") own[option.key()] = option.get(config);  // contents are compared, not names
   const std::string bytes = own.dump();
   std::vector<nlohmann::json> all;
   for (const auto& each : ranks_->gather(std::as_bytes(std::span(bytes)))) {
