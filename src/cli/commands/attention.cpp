@@ -117,7 +117,7 @@ Report run_attention(const Arguments& arguments) {
 void add_attention(Options& options) {
   Arguments& arguments = arguments_for(options, run_attention);
   add_run_argument(options, arguments.run);
-  options.add("--prompt", arguments.prompt, "the text to show").required().may_be_empty();
+  options.add("--prompt", arguments.prompt, "the text to show").required();
   const Option& layer =
       options.add("--layer", arguments.layer, "layer of a head to show whole (1: the first)").positive();
   const Option& head =

@@ -113,7 +113,6 @@ Report bench_train(const Arguments& arguments) {
   check_model(config);
   choose_text(config);
   Corpus corpus = named_text(config.config.data, std::nullopt);
-  check_splits(corpus, config.config.model.block_size);
   TrainerOptions options;
   options.device = arguments.machine.device;
   options.threads = thread_count(arguments.machine.threads);

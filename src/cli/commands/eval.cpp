@@ -1,5 +1,4 @@
 // `chargpt eval RUN…`: the exact loss of a whole split, of one model or of several as one.
-#include "base/clock.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -10,13 +9,6 @@
 namespace chargpt {
 
 namespace {
-
-/// Logs notes on the choice of the text.
-void note_text(const ScoringArguments& arguments, const Prepared& prepared) {
-  if (prepared.own && !arguments.text.empty() && arguments.split.empty())
-    log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
-  if (!prepared.no_training_text.empty()) log_note("no baselines: " + prepared.no_training_text);
-}
 
 /// Scores the networks as trained: each of them, and from their losses also their mean.
 Figures figures_as_trained(const Prepared& prepared) {
@@ -53,11 +45,9 @@ Report run_eval(const ScoringArguments& arguments) {
   if (arguments.adapt == "auto" && arguments.runs.size() > 1)
     throw Error(ExitCode::usage, "--adapt=auto chooses the rate of one run; for several write --adapt=RATE");
   Prepared prepared = prepare(arguments);
-  note_text(arguments, prepared);
-  const double begun = steady_seconds();
+  if (!prepared.no_training_text.empty()) log_note("no baselines: ", prepared.no_training_text);
   Figures figures = figures_as_trained(prepared);
   add_predictor(figures, prepared);
-  const double seconds = steady_seconds() - begun;
   if (figures.block_size > 64)
     figures.loss_windows_64 = split_loss(prepared.runs.trained(), prepared.scored.tokens, 64, 0,
                                          work_line("scoring the text in windows of 64"))
@@ -67,7 +57,6 @@ Report run_eval(const ScoringArguments& arguments) {
                                           prepared.scored.stride, work_line("measuring baselines"));
   Report report = report_of(figures);
   add_checkpoints(report.json, prepared.runs);
-  report.json["scoring_seconds"] = seconds;
   report.json["texts"] = prepared.corpus.data().text;
   return report;
 }

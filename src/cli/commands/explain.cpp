@@ -33,7 +33,6 @@ constexpr const char *scores_name = "scores of the last token", *weights_name = 
 
 struct Arguments : ModelArguments {
   std::string prompt, page;
-  const Option* prompt_option = nullptr;
   bool all = false;
 };
 
@@ -256,7 +255,7 @@ Json to_json(const LoadedRun& run, const PromptWindow& window, const std::vector
 
 /// The prompt, or without --prompt the first window of the validation split.
 PromptWindow window_of(const Arguments& arguments, const LoadedRun& run) {
-  if (arguments.prompt_option->given()) return prompt_window(run, arguments.prompt);
+  if (!arguments.prompt.empty()) return prompt_window(run, arguments.prompt);
   const Corpus corpus = text_of_run(run);
   PromptWindow window;
   for (std::int64_t i = 0; i < std::min(run.model->block_size(), corpus.val().size()); ++i) {
@@ -288,11 +287,8 @@ Report run_explain(const Arguments& arguments) {
 void add_explain(Options& options) {
   Arguments& arguments = arguments_for(options, run_explain);
   add_run_argument(options, arguments.run);
-  arguments.prompt_option =
-      &options
-           .add("--prompt", arguments.prompt,
-                "the text to walk through the model (default: the first window of the validation split)")
-           .may_be_empty();
+  options.add("--prompt", arguments.prompt,
+              "the text to walk through the model (default: the first window of the validation split)");
   options.add("--page", arguments.page, "a web page instead, each matrix as a picture").value_name("FILE");
   options.flag("--all", arguments.all, "every operation of every layer, not only of the first");
   add_weights_options(options, arguments);

@@ -15,6 +15,7 @@
 #include "evaluate/baseline.h"
 #include "evaluate/shared_text.h"
 #include "evaluate/split_check.h"
+#include "predict/counts.h"
 #include "report/format.h"
 #include "report/terminal.h"
 #include "text/corpus.h"
@@ -25,9 +26,9 @@ namespace {
 
 /// The symbols and their counts, most frequent first.
 Json symbol_counts(const Corpus& corpus) {
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(corpus.vocabulary().size())), ids(counts.size());
   const TokenView text = corpus.all();
-  for (std::int64_t i = 0; i < text.size(); ++i) ++counts[static_cast<std::size_t>(text[i])];
+  const std::vector<std::int64_t> counts = frequencies_of(text, corpus.vocabulary().size());
+  std::vector<std::int64_t> ids(counts.size());
   std::iota(ids.begin(), ids.end(), 0);
   const auto count_of = [&](std::int64_t id) { return counts[static_cast<std::size_t>(id)]; };
   std::ranges::stable_sort(ids, std::greater(), count_of);

@@ -65,12 +65,9 @@ Json row_of(const fs::path& path) {
 }
 
 std::vector<Json> read_runs(const fs::path& folder) {
-  std::error_code failed;
   std::vector<Json> rows;
-  if (!fs::is_directory(folder, failed)) {
-    const std::string reason = failed ? failed.message() : "not a folder";
-    throw Error(ExitCode::missing, folder.string(), ": ", reason, "; to train a first run: chargpt train");
-  }
+  if (!is_folder(folder))
+    throw Error(ExitCode::missing, folder, " is not a folder; to train a first run: chargpt train");
   for (const std::string& name : entries_of(folder))
     if (Json row = row_of(folder / name); !row.is_null()) rows.push_back(std::move(row));
   std::ranges::sort(rows, {}, [](const Json& row) {

@@ -59,22 +59,19 @@ std::vector<std::string> stop_strings(const Arguments& arguments) {
 
 constexpr std::uint64_t most_prompt_bytes = std::uint64_t{64} << 20;
 
-std::string prompt_text(const Arguments& arguments) {
-  if (!arguments.dash.empty()) return std::string(without_byte_order_mark(standard_input_bytes(most_prompt_bytes)));
-  note_escapes(arguments.prompt);
-  if (arguments.prompt_file.empty()) return arguments.prompt;
-  return std::string(without_byte_order_mark(read_file(arguments.prompt_file, most_prompt_bytes)));
-}
-
 /// Prompt ids, after the document start symbol if the model has one. Without a prompt a start symbol that is not
 /// printed: newline, or else the most frequent symbol.
 std::vector<std::int64_t> prompt_ids(const Arguments& arguments, JoinedRuns& runs, std::string& shown) {
   const Vocabulary& vocabulary = runs.first().checkpoint.vocabulary;
-  const std::string text = prompt_text(arguments);
-  const std::string what = !arguments.prompt_file.empty() ? arguments.prompt_file
-                           : !arguments.dash.empty()      ? std::string("standard input")
-                                                          : std::string("--prompt");
-  std::string notice;
+  std::string text = arguments.prompt, what = "--prompt", notice;
+  if (!arguments.dash.empty()) {
+    text = without_byte_order_mark(standard_input_bytes(most_prompt_bytes));
+    what = "standard input";
+  } else if (!arguments.prompt_file.empty()) {
+    text = without_byte_order_mark(read_file(arguments.prompt_file, most_prompt_bytes));
+    what = arguments.prompt_file;
+  }
+  note_escapes(arguments.prompt);
   std::vector<std::int64_t> ids = vocabulary.encode(text, what, arguments.unknown, &notice);
   tell(notice);
   shown = vocabulary.decode(ids);

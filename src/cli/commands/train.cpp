@@ -104,7 +104,6 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   group.refuse_standard_input(config.config);
   Corpus corpus = named_text(config.config.data, std::nullopt);
   if (chooses) config = config_for_minutes(arguments, corpus, group);
-  check_splits(corpus, config.config.model.block_size);
   group.check(config.config, corpus);
   const std::string split = split_notice(corpus, check_split(corpus));
   if (!arguments.dry_run) tell(split);

@@ -105,8 +105,6 @@ class AlternateScreen {
     std::fputs("\x1b[?25h\x1b[?1049l", stdout);
     std::fflush(stdout);
   }
-  AlternateScreen(const AlternateScreen&) = delete;
-  AlternateScreen& operator=(const AlternateScreen&) = delete;
 
   /// Writes `text` from the upper left, over the previous frame.
   void show(const std::string& text) const {

@@ -9,6 +9,7 @@
 #include "base/quote.h"
 #include "evaluate/shared_text.h"
 #include "network/model_types.h"
+#include "predict/counts.h"
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 
@@ -40,14 +41,11 @@ std::string model_row(const Figures& figures) {
 /// Bits per byte of UTF-8; the id between documents counts as one byte.
 double bits_per_byte(const Figures& figures) {
   const Vocabulary& vocabulary = *figures.scored.vocabulary;
-  std::vector<std::int64_t> bytes_of;
-  for (std::int64_t id = 0; id <= std::max(vocabulary.size() - 1, vocabulary.document()); ++id)
-    bytes_of.push_back(std::max<std::int64_t>(1, std::ssize(vocabulary.symbol(id))));
+  const TokenView scored = figures.scored.tokens.slice(1, figures.scored.tokens.size() - 1);
+  const std::vector<std::int64_t> counts = frequencies_of(scored, vocabulary.size());
   std::int64_t bytes = 0;
-  const TokenView& tokens = figures.scored.tokens;
-  tokens.slice(1, tokens.size() - 1).each_run([&](std::span<const std::int64_t> ids) {
-    for (const std::int64_t id : ids) bytes += bytes_of[static_cast<std::size_t>(id)];
-  });
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id)
+    bytes += counts[static_cast<std::size_t>(id)] * std::max<std::int64_t>(1, std::ssize(vocabulary.symbol(id)));
   return figures.loss * static_cast<double>(figures.tokens) / std::log(2.0) / static_cast<double>(bytes);
 }
 
@@ -177,7 +175,7 @@ Scored part_to_score(const Corpus& corpus, const std::string& split, const Loade
                 .leaks = leaks(run.config().model)};
   if (scored.tokens.size() < 2)
     throw Error(ExitCode::data, "the ", split, " split has ", tokens_text(scored.tokens.size(), scored.units),
-                "; scoring needs at least 2");
+                "; scoring needs at least 2", test ? "; to hold out more, train a run with --test_fraction 0.1" : "");
   if (!run.checkpoint.averaged.empty()) scored.weights = enum_name(run.model->weights());
   const std::int64_t all = val ? corpus.val_tokens() : test ? corpus.test_tokens() : 0;
   if (scored.tokens.size() < all) scored.part_of = all;

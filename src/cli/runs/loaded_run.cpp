@@ -150,7 +150,6 @@ PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt) {
   note_escapes(prompt);
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   PromptWindow window{.ids = vocabulary.encode(prompt, "--prompt"), .symbols = {}};
-  if (window.ids.empty()) throw Error(ExitCode::usage, "--prompt is empty; give at least one character");
   const std::int64_t block_size = run.model->block_size();
   note_long_prompt(window.ids.size(), block_size);
   if (vocabulary.document() >= 0) window.ids.insert(window.ids.begin(), run.checkpoint.state.start_symbol);

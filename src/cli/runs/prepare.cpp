@@ -100,10 +100,6 @@ void add_scoring_arguments(Options& options, ScoringArguments& arguments, bool h
 
 Prepared prepare(const ScoringArguments& arguments, std::int64_t most_searched) {
   JoinedRuns runs = load_runs(arguments);
-  if (arguments.split == "test" && runs.first().config().data.test_fraction == 0)
-    throw Error(ExitCode::data, runs.first().folder.string(),
-                " holds out no test split; train a run with --test_fraction 0.1, or score another text with --text "
-                "FILE");
   if (arguments.counts) refuse_counts(runs);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
