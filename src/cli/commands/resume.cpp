@@ -112,7 +112,7 @@ void refuse_changes_without_effect(const Checkpoint& from, const Config& config,
 
 /// `run`: the run's folder, in which only rank 0 writes.
 TrainerOptions options_in(const std::filesystem::path& run, const Arguments& arguments, const ProcessGroup& group) {
-  TrainerOptions options = trainer_options(arguments, group);
+  TrainerOptions options = trainer_options(arguments, &group);
   if (group.first()) options.run = run;
   if (!arguments.replays.empty()) options.replayed_shares = load_checkpoint(arguments.replays, "last").state.shares;
   return options;

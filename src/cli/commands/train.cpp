@@ -77,7 +77,7 @@ ResolvedConfig config_for_minutes(const Arguments& arguments, const Corpus& corp
   const auto steps_within = [&](const TimedPreset& preset) {
     const ResolvedConfig tried = config_of(preset, arguments);
     if (std::min(corpus.train().size(), corpus.val().size()) <= tried.config.model.block_size) return std::int64_t{0};
-    const PlanEvent plan = Trainer(tried, corpus, trainer_options(arguments, group)).plan(/*measure=*/false);
+    const PlanEvent plan = Trainer(tried, corpus, trainer_options(arguments, &group)).plan(/*measure=*/false);
     return plan.length_set_by == "train.max_seconds" ? plan.max_iters : std::numeric_limits<std::int64_t>::max();
   };
   const TimedPreset& preset = chosen_preset(arguments.minutes, corpus.train().size(), steps_within);
@@ -108,7 +108,7 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   const std::string split = split_notice(corpus, check_split(corpus));
   if (!arguments.dry_run) tell(split);
 
-  Trainer trainer(config, std::move(corpus), trainer_options(arguments, group));
+  Trainer trainer(config, std::move(corpus), trainer_options(arguments, &group));
   const std::string start = begin_from(arguments.init_from, trainer);  // before its folder may be renamed
   if (arguments.dry_run) return print_plan(arguments, trainer, split, group);
   if (!group.first()) return train_to_end(trainer, {}, arguments, /*resume_step=*/std::nullopt, group);

@@ -164,23 +164,16 @@ void add_rank_timeout(Options& options, TrainingArguments& arguments) {
       .group("Machine");
 }
 
-TrainerOptions trainer_options(const TrainingArguments& arguments) {
+TrainerOptions trainer_options(const TrainingArguments& arguments, const ProcessGroup* group) {
   is_training = true;
   return {.run = {},
-          .device = arguments.device.device,
+          .device = group != nullptr ? group->device() : arguments.device.device,
           .engine = arguments.engine,
-          .threads = arguments.device.threads,
+          .threads = group != nullptr ? group->threads() : arguments.device.threads,
           .stop = &stop_on_signals(arguments.output.quiet || arguments.is_child()),
           .process_started = program_start_seconds(),
-          .program_version = program_version()};
-}
-
-TrainerOptions trainer_options(const TrainingArguments& arguments, const ProcessGroup& group) {
-  TrainerOptions options = trainer_options(arguments);
-  options.ranks = &group.ranks();
-  options.threads = group.threads();
-  options.device = group.device();
-  return options;
+          .program_version = program_version(),
+          .ranks = group != nullptr ? &group->ranks() : nullptr};
 }
 
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,

@@ -31,9 +31,8 @@ void add_training_arguments(Options& options, TrainingArguments& arguments);
 /// Adds --rank-timeout, for training shared by several processes.
 void add_rank_timeout(Options& options, TrainingArguments& arguments);
 
-TrainerOptions trainer_options(const TrainingArguments& arguments);
-/// The options of training shared by several processes.
-TrainerOptions trainer_options(const TrainingArguments& arguments, const ProcessGroup& group);
+/// `group`: of training shared by several processes; null: this process alone.
+TrainerOptions trainer_options(const TrainingArguments& arguments, const ProcessGroup* group = nullptr);
 
 /// Writes config.json; adds writers of metrics.jsonl, TensorBoard events and samples/, and the progress on stderr.
 /// `resume_step`: removes later steps from the files; nullopt: new run. Call finish() on the result before printing
