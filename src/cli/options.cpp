@@ -237,37 +237,28 @@ void Options::refuse_empty_argument() const {
 /// take for lists.
 std::vector<std::string> Options::words_of(const std::vector<std::string>& arguments) const {
   std::vector<std::string> words;
-  bool is_value = false;           // of the option before
-  const Option* taking = nullptr;  // the words that follow
-  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
-    if (*argument == "--") {
-      words.emplace_back("--");
-      for (++argument; argument != arguments.end(); ++argument) {
-        if (argument->empty()) refuse_empty_argument();
-        words.push_back(marked(*argument));
-      }
-      break;
-    }
-    const Option* const option = is_value ? nullptr : meant_by(*argument);
+  bool only_arguments = false;  // after "--"
+  for (auto next = arguments.begin(); next != arguments.end();) {
+    const std::string argument = *next++;
+    const Option* const option = only_arguments ? nullptr : meant_by(argument);
     if (option == nullptr) {
-      if (argument->empty() && !is_value) refuse_empty_argument();
-      const bool is_further = !is_value && taking != nullptr && (!argument->starts_with("-") || *argument == "-");
-      if (is_further) words.push_back(taking->name());
-      if (!is_further && !is_value) taking = nullptr;
-      words.push_back(is_value || is_further ? *argument : marked(*argument));
-      is_value = false;
+      if (argument.empty()) refuse_empty_argument();
+      only_arguments = only_arguments || argument == "--";
+      words.push_back(marked(argument));
       continue;
     }
-    const std::string value = argument->substr(std::min(argument->find('='), argument->size()));
-    const bool takes_value = !option->text().value.empty(), is_empty = value == "=" && takes_value;
-    taking = option->text().words && value.empty() ? option : nullptr;
+    const std::string value = argument.substr(std::min(argument.find('='), argument.size()));
+    const bool takes_value = !option->text().value.empty(), is_empty = takes_value && value == "=";
     words.push_back(option->name() + (is_empty ? "" : value));
     if (is_empty) words.emplace_back();
-    is_value = takes_value && value.empty();
-    const bool stands_alone = argument + 1 == arguments.end() || std::ranges::count(option->choices_, argument[1]) == 0;
-    if (!is_value || option->alone_.empty() || !stands_alone) continue;
-    words.push_back(option->alone_);
-    is_value = false;
+    if (!takes_value || !value.empty()) continue;
+    const bool stands_alone = next == arguments.end() || std::ranges::count(option->choices_, *next) == 0;
+    if (stands_alone && !option->alone_.empty())
+      words.push_back(option->alone_);
+    else if (next != arguments.end())
+      words.push_back(*next++);
+    while (option->text().words && next != arguments.end() && (!next->starts_with("-") || *next == "-"))
+      words.insert(words.end(), {option->name(), *next++});
   }
   return words;
 }
