@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <vector>
@@ -134,13 +133,6 @@ std::optional<SplitCheck> check_split(const Corpus& corpus) {
   return SplitCheck{.train_loss = losses[0].back(),
                     .held_out_loss = losses[1].back(),
                     .sorted = is_sorted(parts, corpus.vocabulary())};
-}
-
-nlohmann::ordered_json to_json(const SplitCheck& check) {
-  return {{"train_loss", check.train_loss},
-          {"held_out_loss", check.held_out_loss},
-          {"sorted", check.sorted},
-          {"differs", check.differs()}};
 }
 
 std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& check) {

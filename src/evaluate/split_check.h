@@ -1,7 +1,6 @@
 // Checks whether the held-out part of a text differs clearly from the training part. Independent of models and files.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -21,8 +20,6 @@ struct SplitCheck {
 /// Reads at most 1,400,000 tokens, evenly spaced: about 0.3 s. Returns nullopt for a text of documents, or if the
 /// training part has fewer than 5,000 tokens or the held-out part fewer than 1,000.
 std::optional<SplitCheck> check_split(const Corpus& corpus);
-
-nlohmann::ordered_json to_json(const SplitCheck& check);
 
 /// One line with the finding and the advice; "" unless the held-out part differs or the text looks like a list.
 std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& check);

@@ -81,15 +81,13 @@ Json describe_text(const std::string& path) {
                {"val", corpus.val().size()},
                {"notices", corpus.notices()},
                {"symbol_counts", symbol_counts(corpus)},
-               {"split_check", nullptr},
                {"val_tokens_in_train", nullptr},
                {"baselines", nullptr}};
   if (corpus.val_tokens() > corpus.val().size())
     json["notices"].push_back(line_of("validation scores the first ", corpus.val().size(), " of the ",
                                       corpus.val_tokens(), " tokens held out (data.max_val_tokens)"));
-  const auto check = check_split(corpus);
-  if (check) json["split_check"] = to_json(*check);
-  if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
+  const std::string notice = split_notice(corpus, check_split(corpus));
+  if (!notice.empty()) json["notices"].push_back(notice);
   if (corpus.val().size() < 2) return json;
   const Baselines baselines =
       compute_baselines(corpus, corpus.val(), corpus.val().size(), /*stride=*/0, work_line("measuring baselines"));
