@@ -251,8 +251,10 @@ class Collector {
     if (failures_ == 0 && scored_ == 0)
       throw Error(ExitCode::diverged, "all runs diverged; lower train.learning_rate, or set train.grad_clip");
     if (failures_ == 0) return;
-    const ExitCode code = failed_with_ > 128 || failed_with_ < 2 ? ExitCode::internal : ExitCode(failed_with_);
-    throw Error(failed_with_ == 128 + SIGKILL ? ExitCode::memory : code, format_count(failures_, "run"),
+    const ExitCode code = failed_with_ == 128 + SIGKILL ? ExitCode::memory
+                          : failed_with_ < 2            ? ExitCode::internal
+                                                        : ExitCode(failed_with_);
+    throw Error(code, format_count(failures_, "run"),
                 " ended without a result (above); to train them again, repeat the command with --out ",
                 shell_quoted(out.native()));
   }
