@@ -20,11 +20,9 @@ namespace chargpt {
 
 namespace {
 
-FailureForm form_of_process;
-
 int print_failure(const Error& failure) {
   const int code = static_cast<int>(failure.code());
-  if (form_of_process.json)
+  if (failure_form.json)
     std::fputs(json_text({{"error", {{"code", code}, {"message", failure.what()}}}}, -1).c_str(), stderr);
   else
     log_error(failure.what());
@@ -64,9 +62,8 @@ std::unique_ptr<std::array<char, 256 * 1024>> reserve;
 
 }  // namespace
 
-void prepare_for_failures(const FailureForm& form) {
+void prepare_for_failures() {
   std::set_terminate(on_terminate);
-  form_of_process = form;
   reserve.reset(new (std::nothrow) std::array<char, 256 * 1024>);
   std::set_new_handler(on_lack_of_memory);
 }
@@ -87,7 +84,7 @@ Error failure_of(const std::exception& error) {
 
 int report_failure(const std::exception& error) {
   std::fflush(stdout);
-  if (form_of_process.verbose && dynamic_cast<const Error*>(&error) == nullptr)
+  if (failure_form.verbose && dynamic_cast<const Error*>(&error) == nullptr)
     std::fprintf(stderr, "%s\n", escape_for_terminal(error.what()).c_str());
   return print_failure(failure_of(error));
 }

@@ -19,16 +19,17 @@ struct AnsweredNo {};
 /// system is 74, and anything else is a bug of chargpt, 70.
 Error failure_of(const std::exception& error);
 
-/// How failures are printed on stderr.
+/// How this process prints failures on stderr.
 struct FailureForm {
   bool verbose = false;  ///< with the backtrace, if there is one
   bool json = false;     ///< as {"error":{"code":65,"message":"…"}}, the last line of stderr
 };
+inline FailureForm failure_form;
 
 /// Call first. Reserves some memory to report lack of memory, and reports
 /// exceptions that would abort the process (thrown out of a thread or during
-/// another exception) as one line and an exit code. Sets the form of all failures.
-void prepare_for_failures(const FailureForm& form);
+/// another exception) as one line and an exit code.
+void prepare_for_failures();
 
 /// Whether advice on lack of memory names options of a training.
 inline bool is_training = false;
