@@ -255,7 +255,10 @@ void write_new_documents(const Arguments& arguments, JoinedRuns& runs, SampleCon
   sample.num_samples = std::max(wanted, fewest_at_once);
   std::vector<StreamedText> kept;
   std::int64_t written = 0;
-  for (; std::ssize(kept) < wanted && written < most; written += sample.num_samples) {
+  for (const Heartbeat line = work_line("writing new documents"); std::ssize(kept) < wanted && written < most;
+       written += sample.num_samples) {
+    const double found = static_cast<double>(std::ssize(kept)) / static_cast<double>(wanted);
+    line(std::max(found, static_cast<double>(written) / static_cast<double>(most)));
     for (StreamedText& text : written_samples(arguments, runs, sample, stop, ids, /*live=*/false, written))
       if (std::ssize(kept) < wanted && is_new(text, prompt, corpus, known)) kept.push_back(std::move(text));
   }
