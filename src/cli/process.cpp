@@ -92,7 +92,7 @@ std::string version_text() {
 
 void end_with_parent() {
   const char* const parent = std::getenv(parent_variable);
-  if (parent == nullptr || whole_number(parent).value_or(0) <= 0) return;
+  if (parent == nullptr || parsed_number<pid_t>(parent).value_or(0) <= 0) return;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (std::to_string(getppid()) == parent) return;
   log_error("process ", parent, ", which started this one (", parent_variable,
