@@ -2,7 +2,6 @@
 working folder that is gone. Each ends in the exit code of the contract and one line."""
 
 import fcntl
-import json
 import os
 import resource
 import shutil
@@ -62,19 +61,6 @@ class SurroundingsTest(FaultTest):
         long = self.write("long.txt", self.text.read_text() * 300)
         peaks = [self.peak_memory("score", "run", name, "--json", "--threads", "1") for name in ("text.txt", "long.txt")]
         self.assertLess((peaks[1] - peaks[0]) / long.stat().st_size, 80)
-
-    def test_metrics_of_any_length_take_the_same_memory(self):
-        commands = (["watch", "run", "--once"], ["page", "run", "--no-model"])
-        metrics = self.folder / "run/metrics.jsonl"
-        row = json.loads(next(line for line in metrics.read_text().splitlines() if '"train"' in line))
-        peaks = []
-        for count in (10_000, 100_000):
-            with metrics.open("w") as lines:  # not at once: what this process holds as it forks counts as the program's
-                for step in range(1, count + 1):
-                    lines.write(json.dumps({**row, "step": step, "loss": 2 + step % 7 / 10}) + "\n")
-            peaks.append([self.peak_memory(*words) for words in commands])
-        for short, long in zip(*peaks):
-            self.assertLess(long - short, 2 << 20)
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "a limit of processes binds no root, and setpriv is not here")
     def test_few_threads_are_81_with_the_limit(self):
