@@ -31,7 +31,7 @@ std::string shown(const std::string& given) {
 std::string taken_by(const Option& option) {
   const OptionText& text = option.text();
   const bool is_limited = text.range.find(" to ") != std::string::npos;
-  if (text.value == "INT") return in_range(is_limited ? "a whole number" : "a whole number below 2^63", text.range);
+  if (text.value == "INT") return in_range("a whole number", text.range) + (is_limited ? "" : ", below 2^63");
   if (text.value == "FLOAT") return in_range("a number", text.range);
   if (!option.choices().empty()) return "one of " + joined(option.choices(), ", ");
   if (text.takes_value_after_equals()) return text.shown_name() + text.value;
