@@ -54,12 +54,6 @@ class MpiCommunicator : public Communicator {
     return each;
   }
 
-  void broadcast(std::span<std::byte> bytes) override {
-    MPI_Request request{};
-    MPI_Ibcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, work_, &request);
-    wait(request);
-  }
-
   void fail(int code, const std::string& line) override {
     if (rank_ > 0) {
       MPI_Request request{};
@@ -152,7 +146,7 @@ class MpiCommunicator : public Communicator {
 }  // namespace
 }  // namespace chargpt
 
-extern "C" __attribute__((visibility("default"))) chargpt::Communicator* chargpt_make_communicator_1(
+extern "C" __attribute__((visibility("default"))) chargpt::Communicator* chargpt_make_communicator_2(
     const chargpt::WaitingOptions& waiting) {
   return new chargpt::MpiCommunicator(waiting);
 }

@@ -33,8 +33,6 @@ class Communicator {
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> own) {
     return {{own.begin(), own.end()}};
   }
-  /// Replaces `bytes` by those of rank 0; the size must be equal on all ranks.
-  virtual void broadcast(std::span<std::byte> /*bytes*/) {}
 
   /// Reports an exception on this rank, which makes no further call. On rank 0 it ends the whole job with exit code
   /// `code`; on another rank it tells rank 0 to do so. Returns only if that does not happen within seconds.
@@ -52,7 +50,7 @@ struct WaitingOptions {
 
 /// The only function of the plug-in that links MPI.
 using MakeCommunicator = Communicator*(const WaitingOptions& waiting);
-inline constexpr const char* make_communicator_name = "chargpt_make_communicator_1";
+inline constexpr const char* make_communicator_name = "chargpt_make_communicator_2";
 
 /// The values of all ranks, in the order of ranks.
 template <class Value>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -35,7 +36,7 @@ class RunClock {
   template <class Value>
   Value agreed(Value measured) const {
     static_assert(std::is_trivially_copyable_v<Value>);
-    ranks_.broadcast(std::as_writable_bytes(std::span(&measured, 1)));
+    std::memcpy(&measured, ranks_.gather(std::as_bytes(std::span(&measured, 1))).front().data(), sizeof measured);
     return measured;
   }
   /// Adds the seconds of earlier processes.

@@ -21,7 +21,6 @@ class OneOfTwo : public Communicator {
     if (first_ == nullptr) return {of_first};
     return {of_first, Bytes(own.begin(), own.end())};
   }
-  void broadcast(std::span<std::byte> bytes) override { std::ranges::copy(said("broadcast", bytes), bytes.begin()); }
 
   std::size_t calls() const { return first_ == nullptr ? kept_.size() : heard_; }
 
