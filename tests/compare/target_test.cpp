@@ -8,6 +8,7 @@ using namespace chargpt;
 
 namespace {
 
+const std::string end_of_line = "\n";
 const std::string rows =
     R"({"kind":"plan","parameters":1234}
 {"kind":"eval","step":0,"val_loss":4.2,"seconds":0.5}
@@ -17,14 +18,20 @@ const std::string rows =
 {"kind":"eval","step":30,"val_loss":1.8,"seconds":7.0}
 )";
 
-/// When a run of these metrics had a loss of 2.
-std::optional<ReachedTarget> reached(const std::string& metrics) {
+/// A comparison of one run whose target is a loss of 2.
+Comparison compared(const std::filesystem::path& run, const std::string& failure = "") {
+  Comparison comparison;
+  comparison.results.emplace_back().seeds.emplace_back().run = run;
+  comparison.results[0].seeds[0].failure = failure;
+  find_target(comparison, 2);
+  return comparison;
+}
+
+/// When a run of these metrics reached the target.
+std::optional<ReachedTarget> reached(const std::string& metrics, const std::string& failure = "") {
   const TestFolder folder;
   write_file_atomically(folder.path() / "metrics.jsonl", metrics);
-  Comparison comparison;
-  comparison.results.emplace_back().seeds.emplace_back().run = folder.path();
-  find_target(comparison, 2);
-  return comparison.results[0].seeds[0].reached;
+  return compared(folder.path(), failure).results[0].seeds[0].reached;
 }
 
 }  // namespace
@@ -37,38 +44,25 @@ TEST_CASE("the first evaluation at or under the target counts, of trained or ave
 }
 
 TEST_CASE("a run that never reaches the target, or whose line is still being written, has no time") {
-  CHECK_FALSE(reached(R"({"kind":"eval","step":10,"val_loss":2.1,"seconds":3.0})"
-                      "\n"));
+  CHECK_FALSE(reached(R"({"kind":"eval","step":10,"val_loss":2.1,"seconds":3.0})" + end_of_line));
   CHECK_FALSE(reached(R"({"kind":"eval","step":10,"val_loss":1.1,"seconds":3.0})"));
 }
 
-TEST_CASE_METHOD(TestFolder, "a run that failed has not reached the target, whatever it was evaluated at before") {
-  write("metrics.jsonl", rows);
-  Comparison comparison;
-  SeedRun& run = comparison.results.emplace_back().seeds.emplace_back();
-  run.run = path();
-  run.failure = "training diverged";
-  find_target(comparison, 2);
-  CHECK_FALSE(run.reached);
+TEST_CASE("a run that failed has not reached the target, whatever it was evaluated at before") {
+  CHECK_FALSE(reached(rows, "training diverged"));
 }
 
 TEST_CASE_METHOD(TestFolder, "of a checkpoint outside its run it is unknown whether it reached the target") {
   write("lone.safetensors", "");
-  Comparison comparison;
-  comparison.results.emplace_back().config = "a";
-  comparison.results[0].seeds.emplace_back().run = path() / "lone.safetensors";
-  find_target(comparison, 2);
-  const Report report = report_of(comparison);
+  const Report report = report_of(compared(path() / "lone.safetensors"));
   CHECK(report.json["results"][0]["seeds_reached"].is_null());
   CHECK_THAT(part_text(report.parts().back(), 0), Catch::Contains("unknown"));
 }
 
 TEST_CASE("an evaluation of a part of the windows and a line that is no row are refused") {
-  CHECK_THROWS_WITH(reached(R"({"kind":"eval","step":1,"val_loss":1.0,"exact":false})"
-                            "\n"),
+  CHECK_THROWS_WITH(reached(R"({"kind":"eval","step":1,"val_loss":1.0,"exact":false})" + end_of_line),
                     Catch::Contains("this run evaluated only a part of it"));
-  CHECK_FALSE(reached(R"({"kind":"eval","step":"ten","val_loss":1.0})"
-                      "\n"));
+  CHECK_FALSE(reached(R"({"kind":"eval","step":"ten","val_loss":1.0})" + end_of_line));
   CHECK_THROWS_WITH(reached("half a ro\n"), Catch::Contains("skipped 1 malformed line (first: line 1)"));
 }
 

@@ -5,7 +5,6 @@ import bisect
 import collections
 import functools
 import hashlib
-import json
 import os
 import pathlib
 import random
