@@ -76,9 +76,9 @@ std::string_view preset_text(const std::string& name) {
 }
 
 std::string preset_meant(const std::string& name) {
-  for (const std::string& full : {name, "ladder/" + name})
-    if (std::ranges::count(preset_names(), full) > 0) return full;
-  return "";
+  const std::string rung = "ladder/" + name;
+  if (std::ranges::count(preset_names(), name) > 0) return name;
+  return std::ranges::count(preset_names(), rung) > 0 && !is_there(name) ? rung : "";
 }
 
 std::string_view expected_figures() {

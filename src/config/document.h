@@ -16,7 +16,8 @@ namespace chargpt {
 const std::vector<std::string>& preset_names();
 /// The text of a preset, comments included. Error internal if there is no such name.
 std::string_view preset_text(const std::string& name);
-/// The full name of the preset that a user means, who may leave out "ladder/"; "" if there is none.
+/// The full name of the preset that a user means; "" if there is none. Where nothing has that path, "ladder/" may be
+/// left out.
 std::string preset_meant(const std::string& name);
 
 /// The measured results of the presets: configs/expected.json, compiled into the program. scripts/measure/presets.py
