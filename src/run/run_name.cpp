@@ -47,10 +47,13 @@ fs::file_time_type last_saved(const fs::path& run) {
 }  // namespace
 
 std::vector<std::string> names_of_runs(const fs::path& folder) {
-  std::vector<std::string> names = entries_of(folder);
-  std::erase_if(names, [&](const std::string& name) {
-    return !is_folder(folder / name / "checkpoints") && !is_file(folder / name / run_mark);
-  });
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) try {
+      if (is_folder(at->path() / "checkpoints") || is_run(at->path())) names.push_back(at->path().filename().string());
+    } catch (const Error&) {  // it cannot be read
+    }
+  std::ranges::sort(names);
   return names;
 }
 
