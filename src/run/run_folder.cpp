@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,7 +74,7 @@ fs::path moved_aside(const fs::path& run) {
 
 [[noreturn]] void fail(const fs::path& run, int reason) {
   if (reason == EWOULDBLOCK) refuse_locked(run);
-  if (reason == EISDIR || reason == ENXIO || reason == ELOOP)
+  if (reason == EISDIR || reason == ENXIO || reason == EBADFD || reason == ELOOP)
     throw Error(ExitCode::data, run, "/.lock is not a regular file, so it is no lock; remove it");
   if (reason == ENOLCK || reason == ENOSYS || reason == EOPNOTSUPP || reason == EINVAL)
     throw Error(ExitCode::io, "cannot lock ", run, "/.lock: the file system does not support locks (",
@@ -82,6 +83,11 @@ fs::path moved_aside(const fs::path& run) {
                 "Lustre: flock)");
   if (reason == ENOENT) throw Error(ExitCode::missing, run, " does not exist");
   throw Error(ExitCode::io, "cannot lock ", run, "/.lock: ", std::generic_category().message(reason));
+}
+
+bool is_regular(int descriptor) {
+  struct stat opened {};
+  return ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode);
 }
 
 }  // namespace
@@ -147,6 +153,7 @@ Descriptor lock_run(const std::filesystem::path& run) {
   constexpr int most_attempts = 6;
   for (int attempt = 1;; ++attempt) {
     Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+    if (lock.number() >= 0 && !is_regular(lock.number())) fail(run, EBADFD);
     if (lock.number() >= 0 && ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0) {
       if (is_at(path, lock)) return lock;
     } else if (errno != EWOULDBLOCK || attempt >= most_attempts) {
