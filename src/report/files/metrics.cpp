@@ -154,29 +154,36 @@ double number_in(const Row& row, const char* key) {
 }
 
 void MetricsReader::read(const std::function<void()>& begin, const Visit& visit) {
-  FileStretch rows;
-  try {
-    rows = read_stretch(path_, offset_, UINT64_MAX);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::missing) throw;
-  }
-  if (identity_ != rows.identity || rows.size < offset_) {
-    const bool again = offset_ > 0;
-    *this = MetricsReader(path_);
-    identity_ = rows.identity;
-    begin();
-    if (again) return read(begin, visit);
-  }
-  rows.bytes.resize(rows.bytes.rfind('\n') + 1);  // to 0 if no line is complete
-  offset_ += rows.bytes.size();
-  std::istringstream lines(std::move(rows.bytes));
-  for (std::string line; std::getline(lines, line);) {
-    ++lines_;
-    const Row row = foreign_json(line);
-    if (row.is_object() && row.contains("kind") && row["kind"].is_string())
-      visit(row);
-    else if (++broken_ == 1)
-      first_broken_ = lines_;
+  constexpr std::uint64_t most_at_once = 4 << 20;  // bytes; the length of no row
+  for (bool at_end = false; !at_end;) {
+    FileStretch rows;
+    try {
+      rows = read_stretch(path_, offset_, most_at_once);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::missing) throw;
+    }
+    if (identity_ != rows.identity || rows.size < offset_) {
+      const bool again = offset_ > 0;
+      *this = MetricsReader(path_);
+      identity_ = rows.identity;
+      begin();
+      if (again) continue;
+    }
+    at_end = rows.bytes.size() < most_at_once;
+    rows.bytes.resize(rows.bytes.rfind('\n') + 1);  // to 0 if no line is complete
+    if (rows.bytes.empty() && !at_end)
+      throw Error(ExitCode::data, printable_path(path_), ": line ", lines_ + 1, " is longer than ", most_at_once,
+                  " bytes, so it is not a metrics file");
+    offset_ += rows.bytes.size();
+    std::istringstream lines(std::move(rows.bytes));
+    for (std::string line; std::getline(lines, line);) {
+      ++lines_;
+      const Row row = foreign_json(line);
+      if (row.is_object() && row.contains("kind") && row["kind"].is_string())
+        visit(row);
+      else if (++broken_ == 1)
+        first_broken_ = lines_;
+    }
   }
 }
 
