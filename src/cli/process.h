@@ -1,7 +1,9 @@
 // This process: its version, its terminal, its start time, and the signals that stop it.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <string>
 
@@ -34,10 +36,12 @@ std::string version_text();
 /// has already ended, logs an error and raises SIGTERM at once. Ignores a value that is not a process id.
 void end_with_parent();
 
-/// Makes SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGXCPU (soft limit of CPU time) set a flag that asks a training run to
-/// stop and save; a second signal ends the process at once. Ignores SIGPIPE: a closed terminal must not end a run.
-/// Unless `quiet`, the handler itself answers the first signal on stderr, as the work may take a while to check the
-/// flag.
+/// SIGXCPU: the soft limit of CPU time.
+inline constexpr std::array stopping_signals = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU};
+
+/// Makes stopping_signals set a flag that asks a training run to stop and save; a second one ends the process at once.
+/// Ignores SIGPIPE: a closed terminal must not end a run. Unless `quiet`, the handler itself answers the first signal
+/// on stderr, as the work may take a while to check the flag.
 const std::atomic<bool>& stop_on_signals(bool quiet = false);
 
 /// The signal that set the flag; 0 if none did.

@@ -56,10 +56,11 @@ class ChildrenTest(CompareTest):
         self.assertEqual(len({path.stat().st_ino for path in self.folder.glob("whole/*/text.safetensors")}), 1)  # one copy of the ids
 
     def test_a_signal_that_ends_a_run_is_the_exit_code(self):
-        process = self.started(*self.COMMAND, "--out", "out")
-        os.kill(self.child_of(process, "out/ladder-bigram-seed1337"), signal.SIGTERM)
-        self.assertIn("ladder/bigram, seed 1337: was ended by signal 15", process.communicate(timeout=120)[1])
-        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        for ended_by, code in ((signal.SIGTERM, 143), (signal.SIGSEGV, 70)):  # a crash is a bug of ours
+            process = self.started(*self.COMMAND, "--out", ended_by.name)
+            os.kill(self.child_of(process, ended_by.name + "/ladder-bigram-seed1337"), ended_by)
+            self.assertIn(f"ladder/bigram, seed 1337: was ended by signal {ended_by.value}", process.communicate(timeout=120)[1])
+            self.assertEqual(process.returncode, code)
 
     def test_two_processes_with_one_folder_share_the_runs_and_print_the_same_table(self):
         self.succeed(*self.COMMAND, "--out", "whole")

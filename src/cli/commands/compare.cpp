@@ -251,9 +251,10 @@ class Collector {
     if (failures_ == 0 && scored_ == 0)
       throw Error(ExitCode::diverged, "all runs diverged; lower train.learning_rate, or set train.grad_clip");
     if (failures_ == 0) return;
-    const ExitCode code = failed_with_ == 128 + SIGKILL ? ExitCode::memory
-                          : failed_with_ < 2            ? ExitCode::internal
-                                                        : ExitCode(failed_with_);
+    const bool stopped = std::ranges::count(stopping_signals, failed_with_ - 128) > 0;
+    const ExitCode code = failed_with_ == 128 + SIGKILL                          ? ExitCode::memory
+                          : failed_with_ < 2 || (failed_with_ > 128 && !stopped) ? ExitCode::internal
+                                                                                 : ExitCode(failed_with_);
     throw Error(code, format_count(failures_, "run"),
                 " ended without a result (above); to train them again, repeat the command with --out ",
                 shell_quoted(out.native()));
