@@ -19,6 +19,8 @@
 #include "network/model_types.h"
 #include "network/parameter_groups.h"
 #include "report/log.h"
+#include "run/checkpoints.h"
+#include "run/run_folder.h"
 #include "run/run_name.h"
 
 namespace chargpt {
@@ -115,7 +117,9 @@ void ConfigArguments::help_shows(Options& options, const Option& positional, con
     const std::string name = positional.name(), others = "; with a " + name + " before --help, its values";
     if (what.empty()) return "Below: the program's defaults" + others;
     try {
-      show_defaults_of(load_config(name == "RUN" ? run_meant(what) : config_or_run_meant(what)));
+      const bool of_run = name != "CONFIG" && (name == "RUN" || is_run_or_checkpoint(what));
+      show_defaults_of(of_run ? load_checkpoint(run_meant(what), "last").config
+                              : load_config(config_or_run_meant(what)));
       return "Below: the values of " + what + (positional.given() ? "" : ", used if no " + name + " is given" + others);
     } catch (const Error& error) {
       return "Below: the program's defaults, since " + std::string(error.what());

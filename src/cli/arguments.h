@@ -65,8 +65,8 @@ void check_model(const ResolvedConfig& config, bool refuses_unused = true);
 class ConfigArguments {
  public:
   void add(Options& options, const std::vector<std::string>& sections);
-  /// Makes --help show the values that the command would use: those of the config or run that the first value of
-  /// `positional` names, else of `otherwise`; if empty, the program's defaults.
+  /// Makes --help show the values that the command would use: those of the config or run (its last checkpoint) that the
+  /// first value of `positional` names, else of `otherwise`; if empty, the program's defaults.
   void help_shows(Options& options, const Option& positional, const std::string& otherwise);
   /// Returns the --set options, then the flags.
   std::vector<Override> overrides() const;
