@@ -32,9 +32,17 @@ std::optional<Evidence> why_not_text(std::string_view bytes) {
   return evidence_of(bytes);
 }
 
-/// Whether chargpt wrote a file: a page, or the figures of a comparison. Runs and exported models are folders.
-bool is_output_of_chargpt(const fs::path& name, std::string_view bytes) {
-  return name.filename() == "compare.json" || bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->");
+/// Whether chargpt wrote a file: a page, or what a command printed with --json. Two of these keys tell its documents
+/// from those of other programs. Runs and exported models are folders.
+bool is_output_of_chargpt(std::string_view bytes) {
+  constexpr std::string_view keys[] = {
+      "bits_per_char", "bits_per_byte",   "checkpoint",          "last_step",         "cpu_capability", "kernels",
+      "leaks",         "gflop_per_step",  "first_token_ms",      "tokens_per_second", "trained_tokens", "best_val_loss",
+      "best_step",     "symbol_counts",   "val_tokens_in_train", "parameter_groups",  "max_val_tokens", "purpose",
+      "model_type",    "compared_losses", "same_weights"};
+  const auto has = [&](std::string_view key) { return bytes.find(line_of('"', key, "\":")) != bytes.npos; };
+  return bytes.starts_with("<!DOCTYPE html>\n<!-- chargpt page -->") ||
+         ((bytes.starts_with('{') || bytes.starts_with('[')) && std::ranges::count_if(keys, has) >= 2);
 }
 
 /// Whether a folder is a run: its run.json says so.
@@ -74,7 +82,7 @@ struct FolderContents {
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
     if (type != fs::file_type::regular) return leave_out("not a regular file");
     const std::string bytes = read_stretch(entry.path(), 0, most_looked_at, Links::follow).bytes;
-    if (is_output_of_chargpt(name, bytes)) return leave_out("output of chargpt");
+    if (is_output_of_chargpt(bytes)) return leave_out("output of chargpt");
     if (const auto kind = kind_of_file(bytes); kind && kind->name == "a safetensors file") return leave_out(kind->name);
     const auto why = units == Units::characters ? why_not_text(bytes) : std::nullopt;
     if (why && why->command.empty()) return leave_out(why->what.substr(0, why->what.find(':')));
