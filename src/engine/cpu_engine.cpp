@@ -93,7 +93,8 @@ class CpuEngine : public Engine {
     Share& share = shares_[static_cast<std::size_t>(thread)];
     share.loss = 0;
     const float* soft = input.soft.q.empty() ? nullptr : input.soft.q.data();
-    share.training.begin(gradients_of(share));
+    const bool idle = std::ranges::all_of(batches, [&](const auto& b) { return slice_of(b, thread).windows.B() == 0; });
+    share.training.begin(idle ? nullptr : gradients_of(share));
     for (std::size_t i = 0; i < batches.size(); ++i) {
       BatchSlice slice = slice_of(batches[i], thread);
       if (soft != nullptr) slice.soft = soft + slice.first * slice.windows.T * plan_.vocab_size;

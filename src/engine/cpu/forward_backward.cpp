@@ -175,6 +175,7 @@ void ForwardBackward::backward() {
 void ForwardBackward::begin(float* gradients) {
   gradients_ = gradients;
   has_gradients_ = false;
+  if (gradients == nullptr) return;
   // The first matmul writes matrices, also a tied embedding; parameters that are only added to start at 0.
   for_each_parameter(plan_, [this](const Parameter& p) {
     if (p.role == ParameterRole::matrix || (plan_.tied && &p == &plan_.wte)) return;

@@ -12,7 +12,8 @@ class ForwardBackward : private Forward {
   ForwardBackward(const Plan& plan, const ModelWeights& weights) : Forward(plan, weights, /*for_backward=*/true) {}
 
   using Forward::prepare;
-  /// Call it at the start of a step. `gradients` has the plan's layout; run() writes only what it needs.
+  /// Call it at the start of a step. `gradients` has the plan's layout; run() writes only what it needs. Null if this
+  /// thread runs nothing in the step.
   void begin(float* gradients);
   /// Adds the gradients of the slice; returns the sum of its losses in nats. Outputs, unless null: `losses` (count, T),
   /// 0 if a target does not count; `logits` (count, T, V).
