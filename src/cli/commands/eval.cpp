@@ -45,6 +45,8 @@ Report run_eval(const ScoringArguments& arguments) {
   if (arguments.adapt == "auto" && arguments.runs.size() > 1)
     throw Error(ExitCode::usage, "--adapt=auto chooses the rate of one run; for several write --adapt=RATE");
   Prepared prepared = prepare(arguments);
+  if (prepared.own && !arguments.text.empty() && arguments.split.empty())
+    log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
   if (!prepared.no_training_text.empty()) log_note("no baselines: ", prepared.no_training_text);
   Figures figures = figures_as_trained(prepared);
   add_predictor(figures, prepared);

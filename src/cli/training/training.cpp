@@ -107,10 +107,12 @@ void note_no_best(const Trainer& trainer) {
   const RunState& state = trainer.state();
   if (state.best_step >= 0 || !std::isfinite(state.val_loss) || state.step == 0) return;
   const double begun = state.best_val_loss;  // with --init_from, that of the initial weights
+  const std::int64_t symbols = trainer.corpus().vocabulary().size();
+  if (symbols == 1) return log_note("the text repeats one symbol, so there is nothing to learn");
   log_note("lower train.learning_rate (", trainer.config().config.train.learning_rate,
            ") or train longer: validation loss was never below ",
            std::isfinite(begun) ? "its value before training, " + format_loss(begun, state.exact)
-                                : "that of guessing, " + format_loss(std::log(trainer.corpus().vocabulary().size())));
+                                : "that of guessing, " + format_loss(std::log(symbols)));
 }
 
 /// Notes on stderr why training ended and how to continue. Must precede the exit of other ranks: mpirun may kill this
