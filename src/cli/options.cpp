@@ -255,7 +255,7 @@ std::vector<std::string> Options::words_of(const std::vector<std::string>& argum
     const bool stands_alone = next == arguments.end() || std::ranges::count(option->choices_, *next) == 0;
     if (stands_alone && !option->alone_.empty())
       words.push_back(option->alone_);
-    else if (next != arguments.end())
+    else if (next != arguments.end() && *next != "--")
       words.push_back(*next++);
     while (option->text().words && next != arguments.end() && (!next->starts_with("-") || *next == "-"))
       words.insert(words.end(), {option->name(), *next++});

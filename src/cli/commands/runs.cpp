@@ -67,7 +67,7 @@ Json row_of(const fs::path& path) {
 std::vector<Json> read_runs(const fs::path& folder) {
   std::vector<Json> rows;
   if (!is_folder(folder))
-    throw Error(ExitCode::missing, folder, " is not a folder; to train a first run: chargpt train");
+    throw Error(ExitCode::missing, folder, " is no folder that can be read; to train a first run: chargpt train");
   for (const std::string& name : entries_of(folder))
     if (Json row = row_of(folder / name); !row.is_null()) rows.push_back(std::move(row));
   std::ranges::sort(rows, {}, [](const Json& row) {

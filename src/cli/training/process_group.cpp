@@ -14,6 +14,7 @@
 #include "cli/training/training.h"
 #include "config/describe.h"
 #include "engine/device.h"
+#include "engine/torch_module.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
@@ -57,7 +58,8 @@ ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
   if (found->rank > 0) mute_output();
   ranks_ = join(*found, waiting);
   if (arguments.engine != "cpu" && device_ != "cpu")
-    device_ = device_of_rank(device_, found->local, cuda_device_count());
+    device_ = device_of_rank(device_, found->local,
+                             device_ == "auto" ? cuda_device_count() : torch_module("--device").cuda_devices());
   if (threads_ > 0) return;
   const Placement place = placement(*ranks_);
   threads_ = place.threads;
