@@ -117,7 +117,7 @@ void ConfigArguments::help_shows(Options& options, const Option& positional, con
     const std::string name = positional.name(), others = "; with a " + name + " before --help, its values";
     if (what.empty()) return "Below: the program's defaults" + others;
     try {
-      const bool of_run = name != "CONFIG" && (name == "RUN" || is_run_or_checkpoint(what));
+      const bool of_run = name == "RUN" || (name != "CONFIG" && is_run_or_checkpoint(what));
       show_defaults_of(of_run ? load_checkpoint(run_meant(what), "last").config
                               : load_config(config_or_run_meant(what)));
       return "Below: the values of " + what + (positional.given() ? "" : ", used if no " + name + " is given" + others);

@@ -59,7 +59,7 @@ ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
   ranks_ = join(*found, waiting);
   if (arguments.engine != "cpu" && device_ != "cpu")
     device_ = device_of_rank(device_, found->local,
-                             device_ == "auto" ? cuda_device_count() : torch_module("--device").cuda_devices());
+                             device_ == "cuda" ? torch_module("--device cuda").cuda_devices() : cuda_device_count());
   if (threads_ > 0) return;
   const Placement place = placement(*ranks_);
   threads_ = place.threads;
