@@ -184,7 +184,7 @@ PlanEvent Trainer::plan(bool measure) {
   }
   if (by_clock) {
     const double left = std::max(0.0, settings().train.max_seconds - clock_.seconds());
-    event.seconds = std::min(left, event.seconds.value_or(left));
+    event.seconds = event.by_clock ? left : std::min(left, event.seconds.value_or(left));
   }
   return event;
 }
