@@ -99,7 +99,7 @@ void add_scoring_arguments(Options& options, ScoringArguments& arguments, bool h
 }
 
 Prepared prepare(const ScoringArguments& arguments, std::int64_t most_searched) {
-  JoinedRuns runs = load_runs(arguments);
+  JoinedRuns runs(arguments);
   if (arguments.counts) refuse_counts(runs);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
@@ -114,6 +114,7 @@ Prepared prepare(const ScoringArguments& arguments, std::int64_t most_searched) 
   Scored& scored = prepared.scored = part_to_score(prepared.corpus, split, prepared.runs.first());
   const bool overlaps = arguments.whole || !arguments.adapt.empty();
   scored.stride = arguments.stride > 0 || !overlaps ? arguments.stride : half_window(prepared.runs.block_size());
+  scored.leaks = prepared.runs.leaks();
   if (prepared.runs.are_several()) scored.weights.clear();
   extend(prepared, arguments);
   return prepared;
