@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "network/window_scorer.h"
@@ -18,6 +19,13 @@ inline WindowBatch kept_windows(const std::vector<std::int64_t>& ids, std::int64
   const std::int64_t length = std::ssize(ids) / rows;
   for (std::int64_t row = 0; row < rows; ++row) starts.push_back(row * length);
   return {.tokens = TokenView(text.data(), 4, std::ssize(text)), .starts = starts, .T = length - 1};
+}
+
+/// The targets that count in a step of these micro-batches.
+inline std::int64_t counted(std::span<const WindowBatch> micro_batches) {
+  std::int64_t tokens = 0;
+  for (const WindowBatch& windows : micro_batches) tokens += windows.counted();
+  return tokens;
 }
 
 }  // namespace chargpt

@@ -55,7 +55,8 @@ struct ModelInTraining {
 
   Gradients step(std::int64_t number, const std::vector<WindowBatch>& batches, const SoftTargets& soft = {}) {
     Communicator alone;
-    return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches, .soft = soft},
+    return make_step(*engine, arena, train, 1,
+                     {.step = number, .seed = 5, .micro_batches = batches, .soft = soft, .tokens = counted(batches)},
                      alone);
   }
   TrainConfig train;

@@ -69,7 +69,7 @@ std::string overview() {
     constexpr std::size_t indent = 15;
     std::string name = "  " + std::string(command.name);
     name.resize(indent, ' ');
-    text += name + wrapped(std::string(command.summary), indent, help_width());
+    text += name + wrapped(std::string(command.summary), indent, help_width()) + "\n";
   }
   return text +
          "\nchargpt help COMMAND   every option of a command\nchargpt --version      version, and LibTorch's\n\n"
@@ -85,9 +85,8 @@ void run(std::vector<std::string> arguments) {
   const Command& command = find_command(arguments[0]);
   const std::unique_ptr<Options> options = options_of(command);
   if (options->parse({arguments.begin() + 1, arguments.end()})) return options->run();
-  const HelpText help{command.summary, command.example};
-  const bool in_short = std::ranges::count(arguments, "--help") == 0;
-  write_output(in_short ? short_help(*options, help) : full_help(*options, help));
+  const auto help = std::ranges::count(arguments, "--help") == 0 ? short_help : full_help;
+  write_output(help(*options, command.summary, command.example));
 }
 
 }  // namespace

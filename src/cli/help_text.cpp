@@ -31,15 +31,15 @@ std::string option_text(const OptionText& option, std::size_t width) {
   if (!option.range.empty()) text += " [" + option.range + "]";
   const bool says_default = text.find("(default") != std::string::npos;
   if (option.takes_value() && !says_default && !option.standard.empty()) text += " (default " + option.standard + ")";
-  return left_of(option) + wrapped(text, name_width, width);
+  return left_of(option) + wrapped(text, name_width, width) + "\n";
 }
 
 std::string brief_text(const OptionText& option, std::size_t width) {
-  return left_of(option) + wrapped(option.in_brief(), name_width, width);
+  return left_of(option) + wrapped(option.in_brief(), name_width, width) + "\n";
 }
 
-std::string usage(const Options& options, const HelpText& help) {
-  std::string text = std::string(help.summary) + "\n\nUsage: chargpt " + options.command();
+std::string usage(const Options& options, std::string_view summary) {
+  std::string text = std::string(summary) + "\n\nUsage: chargpt " + options.command();
   for (const auto& option : options.all()) {
     const OptionText& argument = option->text();
     if (!argument.positional()) continue;
@@ -67,11 +67,11 @@ std::size_t help_width() {
   return columns == 0 ? 100 : std::clamp<std::size_t>(columns, 60, 120);
 }
 
-std::string full_help(const Options& options, const HelpText& help) {
+std::string full_help(const Options& options, std::string_view summary, std::string_view example) {
   const std::size_t width = help_width();
-  std::string text = usage(options, help) + "\n";
+  std::string text = usage(options, summary) + "\n";
   if (const std::string defaults = options.help_defaults(); !defaults.empty())
-    text += wrapped(defaults, 0, width) + "\n";
+    text += wrapped(defaults, 0, width) + "\n\n";
   for (const auto& option : options.all())
     if (option->text().positional()) text += option_text(option->text(), width);
   for (const std::string& group : groups_of(options)) {
@@ -82,13 +82,13 @@ std::string full_help(const Options& options, const HelpText& help) {
     }
     if (!lines.empty()) text += "\n" + group + ":\n" + lines;
   }
-  return text + wrapped_lines("\nExample: " + std::string(help.example), width);
+  return text + wrapped_lines("\nExample: " + std::string(example), width);
 }
 
-std::string short_help(const Options& options, const HelpText& help) {
+std::string short_help(const Options& options, std::string_view summary, std::string_view example) {
   constexpr int most = 12;
   const std::size_t width = help_width();
-  std::string text = usage(options, help) + wrapped_lines("Example: " + std::string(help.example), width) + "\n";
+  std::string text = usage(options, summary) + wrapped_lines("Example: " + std::string(example), width) + "\n";
   for (const auto& option : options.all())
     if (option->text().positional()) text += brief_text(option->text(), width);
   int shown = 0, all = 0;
@@ -99,7 +99,8 @@ std::string short_help(const Options& options, const HelpText& help) {
       if (++all <= most && !group.starts_with(config_groups)) text += brief_text(one, width), ++shown;
     }
   const std::string what = shown < all ? "all " + std::to_string(all) + " options" : "the options";
-  return text + "\n" + wrapped(what + " with ranges and defaults: chargpt " + options.command() + " --help", 0, width);
+  const std::string more = what + " with ranges and defaults: chargpt " + options.command() + " --help";
+  return text + "\n" + wrapped(more, 0, width) + "\n";
 }
 
 }  // namespace chargpt

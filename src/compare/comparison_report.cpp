@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "report/format.h"
+#include "train/schedule.h"
 
 namespace chargpt {
 namespace {
@@ -33,7 +34,7 @@ Json interval_json(const std::optional<Interval>& ci95) {
 
 std::optional<double> tokens_of(const ConfigRuns& runs) {
   const auto steps = mean_over(runs.seeds, &SeedRun::steps);
-  return steps ? std::optional(*steps * static_cast<double>(runs.tokens_per_step)) : std::nullopt;
+  return steps ? std::optional(*steps * static_cast<double>(tokens_per_step(runs.options))) : std::nullopt;
 }
 
 Json seed_json(const SeedRun& run, bool has_target) {
@@ -72,7 +73,7 @@ Json result_json(const ConfigRuns& runs, const Comparison& comparison) {
   const auto passes = [&comparison](double trained) { return trained / static_cast<double>(comparison.train_tokens); };
   Json json = {{"config", runs.config},
                {"params", runs.params},
-               {"block_size", runs.block_size},
+               {"block_size", runs.options.model.block_size},
                {"steps", or_null(mean_over(runs.seeds, &SeedRun::steps))},
                {"trained_tokens", or_null(tokens)},
                {"passes", tokens && comparison.train_tokens > 0 ? Json(passes(*tokens)) : Json()},
@@ -85,7 +86,7 @@ Json result_json(const ConfigRuns& runs, const Comparison& comparison) {
                {"rank", runs.rank > 0 ? Json(runs.rank) : Json()},
                {"versus_best", difference_json(runs.versus_best)}};
   for (const SeedRun& run : runs.seeds) json["seeds"].push_back(seed_json(run, comparison.target.has_value()));
-  if (runs.leaks) json["leaks"] = true;
+  if (runs.leaks()) json["leaks"] = true;
   if (comparison.target) add_target(json, runs.seeds);
   return json;
 }
@@ -170,7 +171,7 @@ std::string training_remark(const Json& results) {
 /// Under max_seconds the config's first run sets the number of steps, and the others repeat it. Describes a difference
 /// in speed; empty if the speed was about the same.
 std::string clock_remark(const ConfigRuns& runs) {
-  if (!runs.by_clock || runs.seeds.size() < 2 || runs.seeds.front().failed()) return "";
+  if (!runs.by_clock() || runs.seeds.size() < 2 || runs.seeds.front().failed()) return "";
   const double first = runs.seeds.front().tokens_per_second;
   const double others = mean_over(std::span(runs.seeds).subspan(1), &SeedRun::tokens_per_second).value_or(first);
   if (std::abs(first / others - 1) <= speed_tolerance) return "";
@@ -189,7 +190,7 @@ double training_seconds(const ConfigRuns& runs) {
 /// Reports that max_seconds gave one config clearly more training than its speed explains; else empty.
 std::string unequal_time(const ConfigRuns& one, const ConfigRuns& other) {
   const double first = training_seconds(one), second = training_seconds(other);
-  if (!one.by_clock || !other.by_clock || first <= 0 || second <= 0) return "";
+  if (!one.by_clock() || !other.by_clock() || first <= 0 || second <= 0) return "";
   const double ratio = first / second;
   if (std::max(ratio, 1 / ratio) <= 1 + speed_tolerance) return "";
   return fmt::format("max_seconds gave {} {:.2f} times the training of {}, relative to their speeds", one.config, ratio,
@@ -266,8 +267,7 @@ Table ranks_table(const Json& results, const Comparison& comparison) {
                                  {"params", cell("params", format_short)},
                                  {"tokens/s", starred(cell("tokens_per_second", format_short))},
                                  {"seconds", starred(fixed("seconds", 1))}};
-  const auto by_clock = [](const ConfigRuns& result) { return result.by_clock; };
-  if (!trained_unalike(results) && std::ranges::none_of(comparison.results, by_clock))
+  if (!trained_unalike(results) && std::ranges::none_of(comparison.results, &ConfigRuns::by_clock))
     std::erase_if(columns,
                   [](const Column& column) { return column.heading == "steps" || column.heading == "tokens"; });
   Table table = table_of(results, columns);
@@ -350,7 +350,7 @@ std::vector<std::string> limits(const Comparison& comparison, const Json& rows) 
   for (const ConfigRuns& result : comparison.results) {
     for (const SeedRun& run : result.seeds) jobs = std::max(jobs, run.jobs);
     if (result.versus_best) differences.emplace_back(result.config, *result.versus_best);
-    if (result.leaks) lines.push_back(result.config + " " + leaks_label + "; its loss is not ranked");
+    if (result.leaks()) lines.push_back(result.config + " " + leaks_label + "; its loss is not ranked");
     lines.push_back(clock_remark(result));
     lines.push_back(patience_remark(result));
     add_run_remarks(lines, result);

@@ -31,12 +31,12 @@ LadderTable ladder_table(const Comparison& comparison, const std::vector<Counted
     std::optional<MeanEstimate> step;
     if (below != nullptr && can_be_ranked(*result))
       step = paired_difference(losses_of(*result), losses_of(*below), most_steps);
-    table.table.add({name + (result->leaks ? " (leaks)" : ""),
+    table.table.add({name + (result->leaks() ? " (leaks)" : ""),
                      std::isfinite(result->mean.mean) ? format_fixed(result->mean.mean, 4) : "failed",
                      step ? fmt::format("{:+.4f}", step->mean) : "", lesson});
     Json& row = table.json["rungs"].emplace_back(Json{{"config", rung.preset},
                                                       {"loss", result->mean.mean},
-                                                      {"leaks", result->leaks},
+                                                      {"leaks", result->leaks()},
                                                       {"versus_below", difference_json(step)},
                                                       {"lesson", lesson}});
     if (step) row["versus_below"]["below"] = below->config;

@@ -10,10 +10,8 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "config/describe.h"
-#include "network/model_types.h"
 #include "report/files/metrics.h"
 #include "train/conditions.h"
-#include "train/schedule.h"
 
 namespace chargpt {
 namespace {
@@ -143,15 +141,6 @@ std::vector<std::vector<LevelMean>> main_effects(const std::vector<ConfigRuns>& 
 
 }  // namespace
 
-ConfigRuns config_runs(const std::string& name, const Config& config, std::int64_t params) {
-  return {.config = name,
-          .params = params,
-          .block_size = config.model.block_size,
-          .tokens_per_step = tokens_per_step(config),
-          .leaks = leaks(config.model),
-          .by_clock = config.train.max_seconds > 0};
-}
-
 std::vector<double> losses_of(const ConfigRuns& runs) {
   std::vector<double> losses;
   for (const SeedRun& run : runs.seeds) losses.push_back(run.loss);
@@ -159,7 +148,7 @@ std::vector<double> losses_of(const ConfigRuns& runs) {
 }
 
 bool can_be_ranked(const ConfigRuns& runs) {
-  return !runs.leaks && std::isfinite(runs.mean.mean);
+  return !runs.leaks() && std::isfinite(runs.mean.mean);
 }
 
 Comparison rank_configs(std::vector<ConfigRuns> configs) {
@@ -200,7 +189,7 @@ std::vector<ConfigRuns> group_by_config(std::vector<TrainedRun> runs, std::vecto
   std::vector<ConfigRuns> configs;
   for (Group& group : groups) {
     const TrainedRun& first = group.front();
-    ConfigRuns config = config_runs(name_of(group, taken), first.config.config, first.params);
+    ConfigRuns config{.config = name_of(group, taken), .options = first.config.config, .params = first.params};
     if (group.size() > 1) remarks.push_back(members(config.config, group));
     for (TrainedRun& run : group) config.seeds.push_back(std::move(run.seed));
     configs.push_back(std::move(config));

@@ -11,6 +11,7 @@
 
 #include "config/load.h"
 #include "evaluate/paired.h"
+#include "network/model_types.h"
 #include "report/events.h"
 
 namespace chargpt {
@@ -44,10 +45,9 @@ struct SeedRun {
 
 /// One config with all its seeds, and their statistics.
 struct ConfigRuns {
-  std::string config;
-  std::int64_t params = 0, block_size = 0, tokens_per_step = 0;
-  bool leaks = false;                    ///< it sees its own targets: listed, not ranked
-  bool by_clock = false;                 ///< limited by train.max_seconds
+  std::string config;  ///< its name in the comparison
+  Config options = {};
+  std::int64_t params = 0;
   std::vector<std::string> levels = {};  ///< of each varied option: "n_head=2"
   std::vector<SeedRun> seeds = {};
 
@@ -56,10 +56,11 @@ struct ConfigRuns {
   std::int64_t rank = 0;                         ///< 1 is the lowest mean; 0: not ranked (leaks, or a seed failed)
   std::optional<MeanEstimate> versus_best = {};  ///< its loss minus that of rank 1, paired, with a joint 95 % interval
                                                  ///< over all pairs; absent for ranks 0 and 1
-};
 
-/// Makes a ConfigRuns without runs.
-ConfigRuns config_runs(const std::string& name, const Config& config, std::int64_t params);
+  /// It sees its own targets: listed, not ranked.
+  bool leaks() const { return chargpt::leaks(options.model); }
+  bool by_clock() const { return options.train.max_seconds > 0; }
+};
 
 /// False if the config leaks or one of its seeds failed.
 bool can_be_ranked(const ConfigRuns& runs);

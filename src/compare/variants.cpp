@@ -92,8 +92,6 @@ VariedOption parse_varied(const std::string& given) {
     throw Error(ExitCode::usage, said, " is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6");
   VariedOption option{given.substr(0, equals), values_in(given.substr(equals + 1))};
   const OptionInfo* named = find_option(option.key);
-  if (option.key == "name")
-    throw Error(ExitCode::usage, said, ": the name cannot vary; variants are named after their values");
   if (named != nullptr && named->key() == "train.seed")
     throw Error(ExitCode::usage, said, ": a seed is not a variant; --seeds ", option.values.size(),
                 " trains each config with that many seeds");

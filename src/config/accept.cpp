@@ -24,8 +24,6 @@ Words keys_of(const Schema& object) {
   return keys;
 }
 
-constexpr double largest_whole = 9.2e18;  // below 2^63
-
 /// What a schema accepts, in words: "a whole number from 1 to 1000".
 std::string words_of(const Schema& schema) {
   if (schema.contains("anyOf")) return "a string or " + words_of(schema["anyOf"][1]);
@@ -37,10 +35,8 @@ std::string words_of(const Schema& schema) {
     return line_of("a list of ", schema.value("minItems", 0) > 0 ? "one or more " : "",
                    schema["items"]["type"].get<std::string>(), "s");
   if (type == "object") return "an object with " + joined(keys_of(schema["properties"]), ", ");
-  if (type == "integer")
-    return in_range("a whole number",
-                    schema.contains("maximum") ? range : spelled(schema["minimum"]) + " to " + spelled(largest_whole));
-  return type == "boolean" ? "true or false" : in_range("a " + type, range);
+  if (type == "boolean") return "true or false";
+  return in_range(type == "integer" ? "a whole number" : "a " + type, range);
 }
 
 /// Whether type, range, choice and number of items fit the schema. Whole numbers may be written as 1000 or 1e3.
@@ -58,8 +54,7 @@ bool fits(const Json& value, const Schema& schema) {
   const double number = value, most = schema.value("maximum", number);
   const bool above_least = schema.contains("exclusiveMinimum") ? number > schema["exclusiveMinimum"]
                                                                : number >= schema.value("minimum", number);
-  return above_least && number <= most &&
-         (type == "number" || (number == std::floor(number) && std::abs(number) <= largest_whole));
+  return above_least && number <= most && (type == "number" || number == std::floor(number));
 }
 
 [[noreturn]] void reject(const Json& value, const std::string& key, const Source& source, const std::string& what) {

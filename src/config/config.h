@@ -71,27 +71,27 @@ CHARGPT_ENUM(UpdateRule, adamw, muon, muon_rows);
 
 using Places = std::vector<Place>;
 
-#define CHARGPT_DATA_OPTIONS(OPTION)                                                                             \
-  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, at_least(1),                                               \
-         "texts, concatenated in this order: UTF-8 files, folders of them, or - for standard input")             \
-  OPTION(Units, units, Units::characters, any(),                                                                 \
-         "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                       \
-  OPTION(Documents, documents, Documents::none, any(),                                                           \
-         "what counts as a document; the model learns where each starts and ends: each line, paragraph "         \
-         "(separated by blank lines) or file; none: the whole text",                                             \
-         "data.separator = \"\"")                                                                                \
-  OPTION(std::string, separator, "", any(),                                                                      \
-         "cut documents at this string, in which \\n is a newline, \\t a tab and \\\\ a backslash",              \
-         "data.documents = none")                                                                                \
-  OPTION(std::int64_t, split_seed, 1337, at_least(0.0), "seed that draws the documents held out for validation", \
-         "data.documents != none or data.separator != \"\"")                                                     \
-  OPTION(double, val_fraction, 0.1, above(0.0, 0.9),                                                             \
-         "fraction of the tokens held out for validation: the end of the text, or whole documents")              \
-  OPTION(double, test_fraction, 0.0, between(0.0, 0.9),                                                          \
-         "fraction held out as a test split, used only by eval --split test and compare --split test")           \
-  OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                                \
-         "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation")      \
-  OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112),                                                  \
+#define CHARGPT_DATA_OPTIONS(OPTION)                                                                           \
+  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, at_least(1),                                             \
+         "texts, concatenated in this order: UTF-8 files, folders of them, or - for standard input")           \
+  OPTION(Units, units, Units::characters, any(),                                                               \
+         "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                     \
+  OPTION(Documents, documents, Documents::none, any(),                                                         \
+         "what counts as a document; the model learns where each starts and ends: each line, paragraph "       \
+         "(separated by blank lines) or file; none: the whole text",                                           \
+         "data.separator = \"\"")                                                                              \
+  OPTION(std::string, separator, "", any(),                                                                    \
+         "cut documents at this string, in which \\n is a newline, \\t a tab and \\\\ a backslash",            \
+         "data.documents = none")                                                                              \
+  OPTION(std::int64_t, split_seed, 1337, between(0, 9007199254740991.0), "seed that draws held-out documents", \
+         "data.documents != none or data.separator != \"\"")                                                   \
+  OPTION(double, val_fraction, 0.1, above(0.0, 0.9),                                                           \
+         "fraction of the tokens held out for validation: the end of the text, or whole documents")            \
+  OPTION(double, test_fraction, 0.0, between(0.0, 0.9),                                                        \
+         "fraction held out as a test split, used only by eval --split test and compare --split test")         \
+  OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                              \
+         "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation")    \
+  OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112),                                                \
          "refuse a text with more distinct characters than this", "data.units = characters")
 CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
 

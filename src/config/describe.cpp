@@ -128,12 +128,9 @@ const OptionInfo* find_option(std::string key) {
   return found == option_table().end() ? nullptr : &*found;
 }
 
-const std::vector<std::string>& section_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    Config::visit([&](const char* name, const auto&) { all.emplace_back(name); });
-    return all;
-  }();
+std::vector<std::string> section_names() {
+  std::vector<std::string> names;
+  Config::visit([&names](const char* name, const auto&) { names.emplace_back(name); });
   return names;
 }
 

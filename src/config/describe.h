@@ -27,7 +27,7 @@ const std::vector<OptionInfo>& option_table();
 /// Finds an option by a key such as `n-head` or `model.n_head`; nullptr if there is none.
 const OptionInfo* find_option(std::string key);
 /// The sections in order: data, model, train, eval, sample.
-const std::vector<std::string>& section_names();
+std::vector<std::string> section_names();
 
 /// A config as JSON, with its name and every option, defaults included. parse_config() reads it back unchanged.
 nlohmann::ordered_json to_json(const Config& config);

@@ -81,10 +81,6 @@ std::string preset_meant(const std::string& name) {
   return std::ranges::count(preset_names(), rung) > 0 && !is_there(name) ? rung : "";
 }
 
-std::string_view expected_figures() {
-  return embedded_file("configs/expected.json");
-}
-
 ConfigText named_document(const std::string& name_or_path) {
   if (const std::string preset = preset_meant(name_or_path); !preset.empty()) return preset_document(preset);
   if (const fs::path kept = fs::path(name_or_path) / "config.json"; is_file(kept))  // a run

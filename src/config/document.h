@@ -20,11 +20,6 @@ std::string_view preset_text(const std::string& name);
 /// left out.
 std::string preset_meant(const std::string& name);
 
-/// The measured results of the presets: configs/expected.json, compiled into the program. scripts/measure/presets.py
-/// writes {"version","defaults","machines":{name:{…}},"rows":{preset:{"config","loss","ci95":[low,high],"seconds",
-/// "params","runs":[…],"date","machine"} or {"config","not_measured"}}}.
-std::string_view expected_figures();
-
 struct ConfigText {
   Source source;
   std::string text;

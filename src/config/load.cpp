@@ -87,7 +87,7 @@ Layer layer_of(const Json& root, const ConfigText& document) {
   Layer layer;
   for (const auto& [section, options] : root.items()) {
     if (section == "extends" || section == "name" || section == "origin" || section == "$schema") continue;
-    if (std::ranges::count(section_names(), section) == 0)
+    if (std::ranges::none_of(option_table(), [&](const OptionInfo& option) { return option.section == section; }))
       reject_unknown(document.source.place(printable(section)), section, options);
     check_object(options, section, document.source);
     for (const auto& [name, value] : options.items()) {
@@ -136,19 +136,15 @@ void add_overrides(std::span<const Override> overrides, ResolvedConfig& resolved
   for (const auto& [asked, given, spelled_flag] : overrides) {
     const Source source{spelled_flag.empty() ? "--set" : printable(spelled_flag), false};
     const OptionInfo* option = find_option(asked);
-    const bool is_name = option == nullptr && asked == "name";
-    nlohmann::ordered_json schema = {{"type", is_name ? "string" : "number"}};
-    if (option != nullptr) schema = option->schema();
+    if (option == nullptr) reject_unknown(source.label, asked, override_value(given, {{"type", "number"}}, source));
+    const nlohmann::ordered_json schema = option->schema();
     const Json value = override_value(given, schema, source);
-    if (option == nullptr && !is_name) reject_unknown(source.label, asked, value);
-    const std::string key = is_name ? asked : option->key();
+    const std::string key = option->key();
     if (const auto first = layer.find(key); first != layer.end())
       throw Error(ExitCode::usage, key, " is given twice, by ", first->second.origin.where, " (",
                   shown(first->second.value), ") and by ", source.label, " (", shown(value), "); give it once");
-    const Json read = is_name ? Json(accepted_name(value, source)) : accepted(value, schema, key, source);
-    layer[key] = {read, {Origin::By::option, source.label}};
+    layer[key] = {accepted(value, schema, key, source), {Origin::By::option, source.label}};
   }
-  if (const auto name = layer.extract("name")) resolved.config.name = name.mapped().value;
   apply(layer, /*states_all=*/false, resolved);
 }
 

@@ -19,7 +19,7 @@
 namespace chargpt {
 
 /// One `--set KEY=VALUE` or `--KEY VALUE`. Key: "train.learning_rate"; "learning_rate" if only one section has it (`-`
-/// equals `_`); or "name". Value: JSON if it starts with `"` or, for options other than strings, with `[` or `{`; any
+/// equals `_`). Value: JSON if it starts with `"` or, for options other than strings, with `[` or `{`; any
 /// other word is converted to the option's type (`.5` and `mlp,norm` work), so pass lists of file names as JSON.
 /// `flag`: the flag as the user typed it, for messages. Two overrides of one option are an Error usage that names both
 /// values.

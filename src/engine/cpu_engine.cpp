@@ -89,7 +89,7 @@ class CpuEngine : public Engine {
 
   void train_slice(std::int64_t thread, const GradientInput& input, const Heartbeat& heartbeat) {
     const std::span<const WindowBatch> batches = input.micro_batches;
-    const double weight = token_weight(input);
+    const double weight = 1.0 / static_cast<double>(input.tokens);
     Share& share = shares_[static_cast<std::size_t>(thread)];
     share.loss = 0;
     const float* soft = input.soft.q.empty() ? nullptr : input.soft.q.data();

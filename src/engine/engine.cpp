@@ -24,13 +24,6 @@ std::string chosen_engine(const std::string& name, Dtype dtype, const std::strin
   return name == "libtorch" || device != "cpu" ? "libtorch" : "cpu";
 }
 
-double token_weight(const GradientInput& input) {
-  std::int64_t tokens = input.tokens;
-  if (tokens == 0)
-    for (const WindowBatch& windows : input.micro_batches) tokens += windows.counted();
-  return 1.0 / static_cast<double>(tokens);
-}
-
 std::uint64_t dropout_seed(const GradientInput& input, std::size_t i) {
   return derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step),
                      static_cast<std::uint32_t>(i));

@@ -35,12 +35,10 @@ struct GradientInput {
   /// Number of windows of each micro-batch that earlier processes have. With several processes, loss and gradients are
   /// this process's part of the sums for the whole step.
   std::int64_t first_window = 0;
-  std::int64_t tokens = 0;   ///< targets that count in the whole step, all processes; 0: count those in micro_batches
+  std::int64_t tokens = 1;   ///< targets that count in the whole step, all processes
   Heartbeat heartbeat = {};  ///< called between micro-batches or more often, on the calling thread
 };
 
-/// 1 / number of targets that count in the whole step.
-double token_weight(const GradientInput& input);
 /// Seed of the dropout masks of micro-batch `i`: a resumed step, or a process with a part of it, uses the same masks.
 std::uint64_t dropout_seed(const GradientInput& input, std::size_t i);
 

@@ -18,14 +18,6 @@ namespace {
 
 constexpr const char* between_documents = "\xFF";  ///< a byte that UTF-8 does not use: one symbol, as for a model
 
-/// The bytes of each id.
-std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
-  std::vector<std::string> symbols;
-  for (std::int64_t id = 0; id < vocabulary.size(); ++id)
-    symbols.push_back(id == vocabulary.document() ? between_documents : vocabulary.symbol(id));
-  return symbols;
-}
-
 /// Calls take(bytes) for all texts, one run at a time.
 template <class Take>
 void each_run(const std::vector<TokenView>& texts, const std::vector<std::string>& symbols, const Take& take) {
@@ -86,7 +78,8 @@ class Ppmd {
 }  // namespace
 
 std::int64_t ppmd_bytes(const Vocabulary& vocabulary, const std::vector<TokenView>& parts, const Heartbeat& heartbeat) {
-  const std::vector<std::string> symbols = symbols_of(vocabulary);
+  std::vector<std::string> symbols = vocabulary.symbols();
+  if (vocabulary.document() >= 0) symbols.back() = between_documents;  // the last id
   std::int64_t bytes = 0, taken = 0;
   each_run(parts, symbols, [&bytes](const std::string& text) { bytes += std::ssize(text); });
   Ppmd compressor(bytes);

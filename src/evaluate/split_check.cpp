@@ -99,7 +99,7 @@ bool is_list(const Corpus& corpus) {
   constexpr std::int64_t looked_at = 100'000, fewest_lines = 100, most_symbols = 40, most_spaces = 2;
   constexpr double nearly_all = 0.97;
   const std::int64_t newline = corpus.vocabulary().id_of('\n'), space = corpus.vocabulary().id_of(' ');
-  if (corpus.documents() > 0 || newline < 0) return false;
+  if (corpus.is_divided() || newline < 0) return false;
   std::int64_t lines = 0, items = 0;
   std::set<Part> different;
   each_line(copied(corpus.train().slice(0, std::min(corpus.train().size(), looked_at))), newline, [&](auto line) {
@@ -121,7 +121,7 @@ bool SplitCheck::differs() const {
 
 std::optional<SplitCheck> check_split(const Corpus& corpus) {
   const TokenView train = corpus.train(), val = corpus.val();
-  if (corpus.documents() > 0) return std::nullopt;  // they are sampled from the whole text
+  if (corpus.is_divided()) return std::nullopt;  // they are sampled from the whole text
   if (train.size() < 5 * least_tokens || val.size() < least_tokens) return std::nullopt;
   const std::int64_t cut = train.size() / 5 * 4;
   const std::vector<Part> parts = {sampled(train.slice(0, cut), most_counted),

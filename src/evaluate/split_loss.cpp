@@ -23,17 +23,29 @@ void check_stride(std::int64_t stride, std::int64_t block_size, const std::strin
                 meaning_of_0);
 }
 
-/// Number of windows of this length to score per call.
-std::int64_t windows_at_once(const WindowScorer& scorer, std::int64_t length) {
-  return std::max<std::int64_t>(1, scorer.tokens_at_once() / length);
-}
-
-/// Losses (B, T) of windows of equal length.
-std::vector<float> losses_of(WindowScorer& scorer, TokenView split, std::span<const std::int64_t> begins,
-                             std::int64_t length) {
-  std::vector<float> losses(begins.size() * static_cast<std::size_t>(length));
-  scorer.score({.tokens = split, .starts = begins, .T = length}, losses);
-  return losses;
+/// Scores `count` windows, window_at(0) first, as many of equal length at once as the scorer takes. Calls take(window,
+/// losses) with the losses (T) of each, in order.
+template <class WindowAt, class Take>
+void score_windows(WindowScorer& scorer, TokenView split, std::int64_t count, const WindowAt& window_at,
+                   const Take& take, const Heartbeat& heartbeat) {
+  for (std::int64_t first = 0; first < count;) {
+    const std::int64_t length = window_at(first).length;
+    const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, scorer.tokens_at_once() / length));
+    std::vector<WindowCut::Window> windows;
+    std::vector<std::int64_t> begins;
+    for (; first < count && windows.size() < at_once && window_at(first).length == length; ++first) {
+      windows.push_back(window_at(first));
+      begins.push_back(windows.back().begin);
+    }
+    std::vector<float> losses(windows.size() * static_cast<std::size_t>(length));
+    scorer.score({.tokens = split, .starts = begins, .T = length}, losses);
+    std::span<const float> left = losses;
+    for (const WindowCut::Window& window : windows) {
+      take(window, left.first(static_cast<std::size_t>(length)));
+      left = left.subspan(static_cast<std::size_t>(length));
+    }
+    beat(heartbeat, first, count);
+  }
 }
 
 }  // namespace
@@ -69,28 +81,13 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
   check_split(split);
   check_stride(stride, block_size, "no overlap");
   const WindowCut windows(split, block_size, stride == 0 ? block_size : stride);
-  const std::int64_t at_once = windows_at_once(scorer, block_size);
   std::vector<float> losses;
   losses.reserve(static_cast<std::size_t>(split.size() - 1));
-  for (std::int64_t first = 0; first < windows.count();) {
-    const std::int64_t length = windows[first].length;
-    std::vector<std::int64_t> begins;
-    std::vector<WindowCut::Window> cut;
-    for (std::int64_t i = first; i < std::min(windows.count(), first + at_once); ++i) {
-      const WindowCut::Window window = windows[i];
-      if (window.length != length) break;
-      cut.push_back(window);
-      begins.push_back(window.begin);
-    }
-    const std::vector<float> rows = losses_of(scorer, split, begins, length);
-    auto row = rows.begin();
-    for (const WindowCut::Window& window : cut) {
-      losses.insert(losses.end(), row + window.from, row + window.to);
-      row += length;
-    }
-    first += std::ssize(cut);
-    beat(heartbeat, first, windows.count());
-  }
+  const auto take = [&losses](const WindowCut::Window& window, std::span<const float> row) {
+    losses.insert(losses.end(), row.begin() + window.from, row.begin() + window.to);
+  };
+  score_windows(
+      scorer, split, windows.count(), [&](std::int64_t i) { return windows[i]; }, take, heartbeat);
   return split_loss_of(std::move(losses));
 }
 
@@ -120,20 +117,17 @@ double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t cou
   const bool last_is_short = cut[cut.count() - 1].length < length;
   const std::int64_t places = anywhere ? split.size() - length : cut.count() - (last_is_short ? 1 : 0);
   count = std::min(count, places);
-  const std::int64_t at_once = windows_at_once(scorer, length);
+  const auto window_at = [&](std::int64_t i) {
+    const std::int64_t place = i * (places / count) + i * (places % count) / count;  // i places / count, no overflow
+    return WindowCut::Window{.begin = anywhere ? place : cut[place].begin, .length = length, .from = 0, .to = length};
+  };
   double sum = 0;
   std::int64_t counted = 0;
-  for (std::int64_t first = 0; first < count; first += at_once) {
-    std::vector<std::int64_t> begins;
-    for (std::int64_t i = first; i < std::min(count, first + at_once); ++i) {
-      const std::int64_t place = i * (places / count) + i * (places % count) / count;  // i places / count, no overflow
-      begins.push_back(anywhere ? place : cut[place].begin);
-      counted += counted_targets(split, begins.back(), length);
-    }
-    const std::vector<float> losses = losses_of(scorer, split, begins, length);  // 0 for targets that do not count
-    sum = std::accumulate(losses.begin(), losses.end(), sum);
-    beat(heartbeat, std::min(count, first + at_once), count);
-  }
+  const auto add = [&](const WindowCut::Window& window, std::span<const float> losses) {
+    sum = std::accumulate(losses.begin(), losses.end(), sum);  // 0 for targets that do not count
+    counted += counted_targets(split, window.begin, length);
+  };
+  score_windows(scorer, split, count, window_at, add, heartbeat);
   return sum / static_cast<double>(counted);
 }
 

@@ -142,30 +142,31 @@ Json at_places(const Json& ours, const Field& field) {
 }
 
 /// Base of the rotary angles; its field depends on the version of transformers.
-Json rope_base(const ForeignConfig& config, const Json& otherwise) {
+Json rope_base(const StrictObject& config, const Json& otherwise) {
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
-    const Json rope = config.value(name, Json::object());
-    if (!rope.is_object()) config.refuse(name, "it should be an object");
+    const Json rope = value_in(config, name, Json::object());
+    if (!rope.is_object()) config.refuse(name, "an object");
     for (const char* type : {"rope_type", "type"})
-      if (rope.value(type, Json("default")) != "default") config.refuse(name, "chargpt has no RoPE scaling");
-    if (rope.value("partial_rotary_factor", Json(1)) != 1) config.refuse(name, "chargpt rotates every feature pair");
+      if (rope.value(type, Json("default")) != "default")
+        config.refuse(name, "of the default type: chargpt has no RoPE scaling");
+    if (rope.value("partial_rotary_factor", Json(1)) != 1) config.refuse(name, "without partial rotation");
     if (rope.contains("rope_theta")) return rope["rope_theta"];
   }
-  return config.value("rope_theta", otherwise);
+  return value_in(config, "rope_theta", otherwise);
 }
 
 /// Converts the field's value to ours.
-Json value_as_ours(const ForeignConfig& config, const Field& field) {
+Json value_as_ours(const StrictObject& config, const Field& field) {
   if (field.theirs.empty()) return field.otherwise;
   if (field.theirs == "rope_theta") return rope_base(config, field.otherwise);
-  Json value = config.value(field.theirs, field.otherwise);
+  Json value = value_in(config, field.theirs, field.otherwise);
   if (field.values.empty()) return value;
   std::vector<std::string> known;
   for (const auto& [ours, theirs] : field.values) {
     if (theirs == value) return ours;
     known.push_back(theirs.dump());
   }
-  config.refuse(field.theirs, "chargpt supports " + joined(known, ", "));
+  config.refuse(field.theirs, "one of " + joined(known, ", "));
 }
 
 /// Adds rows that use the up matrix also as gate.
@@ -193,27 +194,15 @@ const ForeignModel& foreign_model(Architecture architecture) {
   return models[static_cast<std::size_t>(architecture)];
 }
 
-ForeignConfig::ForeignConfig(nlohmann::json json, std::string source)
-    : json_(std::move(json)), source_(std::move(source)) {
-  if (!json_.is_object()) throw Error(ExitCode::data, source_, " is not a JSON object");
+Json value_in(const StrictObject& config, const std::string& name, const Json& otherwise) {
+  return config.has(name) && !config.field(name).is_null() ? Json(config.field(name)) : otherwise;
 }
 
-Json ForeignConfig::value(const std::string& name, const Json& otherwise) const {
-  const auto found = json_.find(name);
-  return found == json_.end() || found->is_null() ? otherwise : Json(*found);
-}
-
-std::int64_t ForeignConfig::size(const std::string& name, std::int64_t most, const Json& otherwise) const {
-  const Json size = value(name, otherwise);
+std::int64_t size_in(const StrictObject& config, const std::string& name, std::int64_t most, const Json& otherwise) {
+  const Json size = value_in(config, name, otherwise);
   if (!size.is_number_integer() || size < 1 || size > most)
-    refuse(name, line_of("it should be a whole number from 1 to ", most));
+    config.refuse(name, line_of("a whole number from 1 to ", most));
   return size;
-}
-
-void ForeignConfig::refuse(const std::string& name, const std::string& why) const {
-  const std::string value =
-      json_.contains(name) ? json_[name].dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) : "absent";
-  throw Error(ExitCode::data, source_, ": ", name, " is ", printable(value, 40), "; ", why);
 }
 
 Json to_theirs(const ModelConfig& model, Architecture architecture) {
@@ -236,7 +225,7 @@ Json to_theirs(const ModelConfig& model, Architecture architecture) {
   return theirs;
 }
 
-Json to_ours(const ForeignConfig& config, Architecture architecture) {
+Json to_ours(const StrictObject& config, Architecture architecture) {
   Json ours = Json::object();
   for (const Field& field : foreign_model(architecture).fields) {
     const Json value = value_as_ours(config, field);

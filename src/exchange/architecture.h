@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "config/config.h"
 #include "exchange/layout.h"
+#include "run/strict_json.h"
 
 namespace chargpt {
 
@@ -38,30 +39,18 @@ struct ForeignModel {
 };
 const ForeignModel& foreign_model(Architecture architecture);
 
-/// config.json written by transformers. Untrusted input.
-class ForeignConfig {
- public:
-  /// Throws Error data unless `json` is an object.
-  ForeignConfig(nlohmann::json json, std::string source);
-
-  const std::string& source() const { return source_; }
-  /// Returns `otherwise` if the field is absent or null.
-  nlohmann::ordered_json value(const std::string& name, const nlohmann::ordered_json& otherwise = nullptr) const;
-  /// Returns a whole number from 1 to `most`; throws Error data for anything else.
-  std::int64_t size(const std::string& name, std::int64_t most,
-                    const nlohmann::ordered_json& otherwise = nullptr) const;
-  [[noreturn]] void refuse(const std::string& name, const std::string& why) const;
-
- private:
-  nlohmann::json json_;
-  std::string source_;
-};
+/// A field of config.json, which transformers wrote and which is untrusted input; `otherwise` if it is absent or null.
+nlohmann::ordered_json value_in(const StrictObject& config, const std::string& name,
+                                const nlohmann::ordered_json& otherwise = nullptr);
+/// Such a field that is a whole number from 1 to `most`. Throws Error data for anything else.
+std::int64_t size_in(const StrictObject& config, const std::string& name, std::int64_t most,
+                     const nlohmann::ordered_json& otherwise = nullptr);
 
 /// Converts model options to fields of config.json; leaves out options that the architecture lacks.
 nlohmann::ordered_json to_theirs(const ModelConfig& model, Architecture architecture);
 /// Converts config.json to options of section "model", with biases and gains wherever the architecture has them. Throws
 /// Error data for values that chargpt does not support.
-nlohmann::ordered_json to_ours(const ForeignConfig& config, Architecture architecture);
+nlohmann::ordered_json to_ours(const StrictObject& config, Architecture architecture);
 /// to_theirs(), then to_ours(): our model with a parameter wherever theirs has one.
 ModelConfig as_theirs(const ModelConfig& model, Architecture architecture);
 

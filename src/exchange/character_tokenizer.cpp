@@ -150,43 +150,37 @@ std::optional<std::vector<std::int64_t>> rows_of_bytes(const Tokens& tokens) {
 }
 
 /// One character for each id: the token itself, or a private-use one for a special or missing token.
-std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& source,
-                                    std::vector<std::string>& notices) {
+ImportedSymbols symbols_of(const Tokens& tokens, const std::string& source) {
   constexpr char32_t private_use = 0xF0000, private_end = 0xFFFFE;
-  std::vector<std::optional<char32_t>> own;
-  for (const auto& token : tokens.by_id) own.push_back(single_character(token.value_or("")));
-  const std::set<std::optional<char32_t>> taken(own.begin(), own.end());
-  std::vector<char32_t> characters;
+  std::map<char32_t, std::int64_t> rows;  // their ids, in the order of ours
+  std::vector<std::int64_t> others;
+  for (std::int64_t id = 0; id < std::ssize(tokens.by_id); ++id)
+    if (const auto own = single_character(tokens.by_id[static_cast<std::size_t>(id)].value_or("")))
+      rows.emplace(*own, id);
+    else
+      others.push_back(id);
   std::vector<std::string> replaced;
   char32_t next = private_use;
-  for (std::size_t id = 0; id < own.size(); ++id) {
-    if (own[id]) {
-      characters.push_back(*own[id]);
-      continue;
-    }
-    const auto& token = tokens.by_id[id];
+  for (const std::int64_t id : others) {
+    const auto& token = tokens.by_id[static_cast<std::size_t>(id)];
     if (token && !tokens.special.contains(*token))
       refuse(source, "token '" + printable(*token, 20) + "' (id " + std::to_string(id) + ") is not a single character");
-    while (taken.contains(next)) ++next;
+    while (rows.contains(next)) ++next;
     if (next >= private_end) refuse(source, "too many ids have no character");
     replaced.push_back((token ? "'" + printable(*token, 20) + "'" : "id " + std::to_string(id)) + " is " +
                        code_point_name(next));
-    characters.push_back(next++);
+    rows.emplace(next, id);
   }
+  ImportedSymbols imported;
+  std::vector<char32_t> characters;
+  for (const auto& [character, id] : rows) {
+    characters.push_back(character);
+    imported.rows.push_back(id);
+  }
+  imported.vocabulary = Vocabulary::of_characters(std::move(characters));
   if (!replaced.empty())
-    notices.push_back("tokens that are not characters became private-use characters: " + some_of(replaced));
-  return characters;
-}
-
-/// Makes a vocabulary of distinct characters, given by id.
-ImportedSymbols symbols_of(const std::vector<char32_t>& characters) {
-  std::vector<std::int64_t> rows(characters.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  const auto character = [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; };
-  std::ranges::sort(rows, {}, character);
-  std::vector<char32_t> sorted;
-  for (const std::int64_t id : rows) sorted.push_back(character(id));
-  return {Vocabulary::of_characters(std::move(sorted)), std::move(rows)};
+    imported.notices.push_back("tokens that are not characters became private-use characters: " + some_of(replaced));
+  return imported;
 }
 
 }  // namespace
@@ -245,10 +239,7 @@ ImportedSymbols read_tokenizer(const Json& json, std::int64_t ids, const std::st
     if (const auto rows = rows_of_bytes(tokens)) return {Vocabulary::of_bytes(), *rows, {}};
     refuse(source, "it reads bytes, but its tokens are not the 256 bytes");
   }
-  std::vector<std::string> notices;
-  ImportedSymbols imported = symbols_of(characters_of(tokens, source, notices));
-  imported.notices = std::move(notices);
-  return imported;
+  return symbols_of(tokens, source);
 }
 
 }  // namespace chargpt

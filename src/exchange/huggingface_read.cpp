@@ -32,18 +32,18 @@ nlohmann::json json_at(const fs::path& path, std::uint64_t most) {
 
 /// A config with these options of `model`, an unknown text and, if valid, the name of `folder`. Throws Error data if
 /// an option is out of range or options do not fit together.
-ResolvedConfig imported_config(const Json& model, const ForeignConfig& theirs, bool documents, const fs::path& folder) {
+ResolvedConfig imported_config(const Json& model, const StrictObject& theirs, bool documents, const fs::path& folder) {
   Json sections = {{"model", model}};
   const std::string name = name_of_path(folder);
   const bool usable = !name.empty() && name.size() <= max_name_bytes && printable(name, 4 * max_name_bytes) == name;
   sections["name"] = usable ? name : "imported";
   sections["data"] = {{"text", "unknown:imported"}};  // not a file, so commands that need a text ask for it
   if (documents)
-    for (const char* key : {"documents", "separator"}) sections["data"][key] = theirs.value(key);
+    for (const char* key : {"documents", "separator"}) sections["data"][key] = value_in(theirs, key);
   try {
     ResolvedConfig config = parse_config(sections.dump(), theirs.source());
     check_model_config(config.config.model);
-    if (documents != has_documents(config.config.data)) theirs.refuse("documents", "the tokenizer has documents");
+    if (documents != has_documents(config.config.data)) theirs.refuse("documents", "that of its tokenizer");
     return config;
   } catch (const Error& error) {
     const std::string line = error.what();
@@ -65,18 +65,17 @@ RunState state_of(const ImportedModel& model, const std::string& program_version
 
 // ---- the folder
 
-Architecture architecture_in(const ForeignConfig& config) {
-  const Json type = config.value("model_type");
+Architecture architecture_in(const StrictObject& config) {
+  const Json type = value_in(config, "model_type");
   const auto known = type.is_string() ? enum_value<Architecture>(type.get<std::string>()) : std::nullopt;
-  if (!known) config.refuse("model_type", "chargpt reads gpt2, llama, qwen3 and its own");
+  if (!known) config.refuse("model_type", "gpt2, llama, qwen3 or chargpt");
   return *known;
 }
 
 /// Number of key and value heads.
-std::int64_t read_shared_heads(const ForeignConfig& config, std::int64_t heads) {
-  const std::int64_t shared = config.size("num_key_value_heads", heads, heads);
-  if (heads % shared != 0)
-    config.refuse("num_key_value_heads", line_of("it should divide num_attention_heads = ", heads));
+std::int64_t read_shared_heads(const StrictObject& config, std::int64_t heads) {
+  const std::int64_t shared = size_in(config, "num_key_value_heads", heads, heads);
+  if (heads % shared != 0) config.refuse("num_key_value_heads", line_of("a divisor of num_attention_heads = ", heads));
   return shared;
 }
 
@@ -89,7 +88,7 @@ fs::path weights_of(const fs::path& folder) {
               "max_shard_size=\"100GB\")");
 }
 
-std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig& config, Architecture architecture,
+std::vector<OwnTensor> read_parameters(const fs::path& path, const StrictObject& config, Architecture architecture,
                                        const ModelConfig& theirs, const ImportedSymbols& tokenizer) {
   const ForeignModel& model = foreign_model(architecture);
   ForeignTensors tensors(path, model.prefix);
@@ -112,9 +111,10 @@ std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig
 
 ImportedModel read_huggingface(const fs::path& path) {
   const fs::path folder = without_final_slash(path), config_path = folder / "config.json";
-  const ForeignConfig config(json_at(config_path, max_config_file), printable_path(config_path));
+  const nlohmann::json json = json_at(config_path, max_config_file);
+  const StrictObject config(json, printable_path(config_path));
   const Architecture architecture = architecture_in(config);
-  const std::int64_t ids = config.size("vocab_size", most_ids);
+  const std::int64_t ids = size_in(config, "vocab_size", most_ids);
   const fs::path tokenizer_path = folder / "tokenizer.json", weights = weights_of(folder);
   const ImportedSymbols tokenizer =
       read_tokenizer(json_at(tokenizer_path, max_tokenizer_file), ids, printable_path(tokenizer_path));

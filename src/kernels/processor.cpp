@@ -108,14 +108,6 @@ FlushedDenormals::~FlushedDenormals() {
   set_float_control(before_);
 }
 
-std::string missing_instructions() {
-#if defined(__x86_64__)
-  if (cpu::processor_instruction_set() == cpu::InstructionSet::portable)
-    return "this processor has no AVX2, so training is several times slower than the figures in README.md";
-#endif
-  return "";
-}
-
 std::string settle_cpu_capability() {
 #if defined(__x86_64__)
   constexpr const char* variable = "ATEN_CPU_CAPABILITY";

@@ -32,9 +32,6 @@ class FlushedDenormals {
   std::uint64_t before_;
 };
 
-/// A one-line warning if this x86-64 processor lacks the instructions that help our kernels most; else "".
-std::string missing_instructions();
-
 /// Makes ATEN_CPU_CAPABILITY valid: removes an unknown value from the environment, and lowers a value beyond this
 /// processor, which would make LibTorch execute illegal instructions. Call it before LibTorch first computes. Returns a
 /// warning if it changed something; else "".

@@ -145,7 +145,7 @@ class LibtorchEngine : public DeviceEngine {
     ForwardPass pass{.first_window = input.first_window};
     std::span<const float> q = input.soft.q;
     loss_.zero_();
-    weight_.fill_(token_weight(input));
+    weight_.fill_(1.0 / static_cast<double>(input.tokens));
     for (std::size_t i = 0; i < input.micro_batches.size(); ++i) {
       const WindowBatch& windows = input.micro_batches[i];
       if (input.heartbeat) input.heartbeat(static_cast<double>(i) * share);

@@ -53,11 +53,7 @@ class ContextTable {
   /// Returns the index of the entry of a key, or -1. The key is a hash of context and decision, made by mixed_bits().
   std::int64_t find(std::uint64_t key) const;
   std::int64_t find_or_add(std::uint64_t key);
-  const Seen& operator[](std::int64_t place) const {
-    const auto at = static_cast<std::size_t>(place);
-    return groups()[at / stride].seen[at % stride];
-  }
-  Seen& operator[](std::int64_t place) {
+  Seen& operator[](std::int64_t place) const {
     const auto at = static_cast<std::size_t>(place);
     return groups()[at / stride].seen[at % stride];
   }
@@ -74,8 +70,7 @@ class ContextTable {
     return std::max<std::uint16_t>(1, static_cast<std::uint16_t>(key));
   }
   std::size_t group_of(std::uint64_t key) const { return static_cast<std::size_t>((key >> 32) * count_ >> 32); }
-  const Group* groups() const { return reinterpret_cast<const Group*>(memory_.data()); }
-  Group* groups() { return reinterpret_cast<Group*>(memory_.data()); }
+  Group* groups() const { return reinterpret_cast<Group*>(memory_.data()); }
 
   std::uint64_t count_;  ///< number of groups, less than 2^32
   cpu::AlignedFloats memory_;

@@ -59,8 +59,8 @@ void log_line(LogLine kind, std::string_view line) {
   static constexpr std::array<std::string_view, levels.size()> prefixes{"error: ", "warning: ", "", "→ ", ""};
   const spdlog::level::level_enum level = levels.at(static_cast<std::size_t>(kind));
   if (!logger()->should_log(level)) return;
-  const std::string text = fitted(std::string(prefixes.at(static_cast<std::size_t>(kind))) + printable(line, SIZE_MAX),
-                                  std::string_view("chargpt: ").size(), columns_of_terminal);
+  const std::string text = wrapped(std::string(prefixes.at(static_cast<std::size_t>(kind))) + printable(line, SIZE_MAX),
+                                   std::string_view("chargpt: ").size(), columns_of_terminal);
   if (std::exchange(line_is_unfinished, false)) std::fwrite(clear_line.data(), 1, clear_line.size(), stderr);
   logger()->log(level, spdlog::string_view_t(text.data(), text.size()));
 }

@@ -150,7 +150,7 @@ void ProgressPrinter::on(const SampleEvent& event) {
 
 void ProgressPrinter::on(const NoticeEvent& event) {
   const std::string prefix = "chargpt: ",
-                    lines = fitted(printable(event.line, SIZE_MAX), prefix.size(), options_.columns);
+                    lines = wrapped(printable(event.line, SIZE_MAX), prefix.size(), options_.columns);
   print(prefix + colored(lines, options_.color ? yellow : "") + "\n");
 }
 

@@ -158,7 +158,7 @@ std::string Table::text(std::size_t limit) const {
   std::string out = headings_.empty() ? "" : line(columns, 0);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     out += line(columns, i + 1);
-    if (!rows_[i].remark.empty()) out += std::string(indent, ' ') + wrapped(rows_[i].remark, indent, limit);
+    if (!rows_[i].remark.empty()) out += std::string(indent, ' ') + wrapped(rows_[i].remark, indent, limit) + "\n";
   }
   return out;
 }

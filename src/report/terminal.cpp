@@ -120,11 +120,12 @@ std::vector<std::string> cut_after(std::string_view text, std::string_view ends)
 }
 
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  if (width == 0 || indent + display_width(text) <= width) return text;
   std::string lines;
   std::size_t used = indent;
   const auto add = [&](const std::string& piece, std::string_view space) {
     const std::size_t columns = display_width(piece);
-    if (!lines.empty() && width > 0 && used + space.size() + columns > width) {
+    if (!lines.empty() && used + space.size() + columns > width) {
       lines += "\n" + std::string(used = indent, ' ');
     } else if (!lines.empty()) {
       lines += space;
@@ -135,18 +136,11 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
   };
   for (const std::string& word : unbroken_words(text)) {
     const bool is_command = word.find(' ') != std::string::npos;
-    const bool too_wide = !is_command && width > 0 && indent + display_width(word) > width;
+    const bool too_wide = !is_command && indent + display_width(word) > width;
     std::string_view space = " ";
     for (const std::string& piece : too_wide ? cut_after(word, "|,") : std::vector{word})
       add(piece, std::exchange(space, ""));
   }
-  return lines + "\n";
-}
-
-std::string fitted(const std::string& text, std::size_t indent, std::size_t width) {
-  if (width == 0 || indent + display_width(text) <= width) return text;
-  std::string lines = wrapped(text, indent, width);
-  lines.pop_back();
   return lines;
 }
 
@@ -155,7 +149,7 @@ std::string wrapped_lines(const std::string& text, std::size_t width) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    out += line.substr(0, indent) + fitted(line.substr(indent), indent, width) + "\n";
+    out += line.substr(0, indent) + wrapped(line.substr(indent), indent, width) + "\n";
   }
   return out;
 }

@@ -40,16 +40,12 @@ std::string without_end_spaces(std::string text);
 /// Cuts `text` after each character in `ends`: "[relu|gelu]" gives "[relu|" and "gelu]".
 std::vector<std::string> cut_after(std::string_view text, std::string_view ends);
 
-/// Wraps one paragraph into lines of at most `width` columns (0: one line). The first line starts at column `indent`,
-/// after other text; the others are indented. Ends with a newline. Never breaks a command (chargpt resume RUN --threads
-/// 2, or text in `...`); breaks other words wider than a line only after '|' and ','.
+/// Wraps one paragraph into lines of at most `width` columns; returns it unchanged if it fits (0: always). The first
+/// line starts at column `indent`, after other text; the others are indented. Never breaks a command (chargpt resume
+/// RUN --threads 2, or text in `...`); breaks other words wider than a line only after '|' and ','.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width);
 
-/// Returns `text` unchanged if it fits into `width` columns from column `indent` on (0: always), else wrapped() without
-/// the final newline.
-std::string fitted(const std::string& text, std::size_t indent, std::size_t width);
-
-/// Applies fitted() to each line of `text`, keeping its indentation and line end.
+/// Applies wrapped() to each line of `text`, keeping its indentation and line end.
 std::string wrapped_lines(const std::string& text, std::size_t width);
 
 }  // namespace chargpt

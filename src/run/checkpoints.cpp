@@ -35,42 +35,39 @@ bool is_damage(const Error& error) {
   return error.code() == ExitCode::data || error.code() == ExitCode::missing || error.code() == ExitCode::io;
 }
 
-/// The state of a checkpoint; nullopt if it is damaged or has been removed. Error io if the disk does not answer,
-/// because this may be the best one.
-std::optional<RunState> readable_state(const fs::path& file) {
-  try {
-    return read_state(file);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::io) throw;
-    return std::nullopt;
-  }
-}
-
-/// A checkpoint file and its state; nullopt as from readable_state().
+/// A checkpoint file and its state, or why there is none: it is damaged, has been removed, or the disk did not answer.
 struct Listed {
   fs::path file;
   std::optional<RunState> state;
+  std::optional<Error> fault;
 
   /// Infinite if not evaluated, or if the run has not improved on guessing, or on the weights it began with.
   double loss() const { return state && std::isfinite(best_loss(*state)) ? evaluated_loss(*state) : HUGE_VAL; }
 };
 
-std::vector<Listed> with_states(const Paths& files) {
+/// The checkpoints of a run by ascending step. Errors: io if they cannot be listed.
+std::vector<Listed> listed_in(const fs::path& run) {
   std::vector<Listed> listed;
-  for (const fs::path& file : files) listed.push_back({file, readable_state(file)});
+  for (const fs::path& file : list_checkpoints(run)) try {
+      listed.push_back({file, read_state(file), {}});
+    } catch (const Error& error) {
+      listed.push_back({file, {}, error});
+    }
   return listed;
 }
 
-/// The checkpoint with the least loss(), the first of equals; nullptr if all are infinite.
+/// The checkpoint with the least loss(), the first of equals; nullptr if all are infinite. Error io if the disk did not
+/// answer for one, which may be the best.
 const Listed* best_of(const std::vector<Listed>& listed) {
+  for (const Listed& one : listed)
+    if (one.fault && one.fault->code() == ExitCode::io) throw *one.fault;
   const auto rank = [](const Listed& one) { return std::pair(one.loss(), step_of_file(one.file)); };
   const auto best = std::ranges::min_element(listed, {}, rank);
   return best == listed.end() || std::isinf(best->loss()) ? nullptr : &*best;
 }
 
-/// The last and the best checkpoint of a run; unknown if there are none or the disk does not answer.
-Standing standing_in(const fs::path& run) try {
-  const std::vector<Listed> listed = with_states(list_checkpoints(run));
+/// The last and the best of these checkpoints; unknown if there are none or the disk did not answer.
+Standing standing_of(const std::vector<Listed>& listed) try {
   const Listed* const best = best_of(listed);
   return {listed.empty() ? RunProgress::no_step : step_of_file(listed.back().file),
           best == nullptr ? RunProgress::no_step : step_of_file(best->file)};
@@ -80,14 +77,13 @@ Standing standing_in(const fs::path& run) try {
 
 /// Removes all but the best and the newest `keep`.
 void prune(const fs::path& run, std::int64_t keep) {
-  Paths files = list_checkpoints(run);
-  const std::vector<Listed> listed = with_states(files);
+  const std::vector<Listed> listed = listed_in(run);
   const Listed* const best = best_of(listed);
-  files.resize(files.size() - std::min(files.size(), static_cast<std::size_t>(std::max<std::int64_t>(keep, 1))));
-  for (const fs::path& file : files) {
+  const std::size_t newest = std::min(listed.size(), static_cast<std::size_t>(std::max<std::int64_t>(keep, 1)));
+  for (const Listed& old : std::span(listed).first(listed.size() - newest)) {
     std::error_code failed;
-    if ((best == nullptr || file != best->file) && !fs::remove(file, failed) && failed)
-      throw Error(ExitCode::io, "cannot remove ", file, ": ", failed.message());
+    if (&old != best && !fs::remove(old.file, failed) && failed)
+      throw Error(ExitCode::io, "cannot remove ", old.file, ": ", failed.message());
   }
 }
 
@@ -100,42 +96,43 @@ std::optional<std::int64_t> asked_step(const std::string& which) {
   return step;
 }
 
-/// Checkpoint files in the order to try them, the newest first.
+/// Checkpoints in the order to try them, the newest first.
 struct Order {
-  Paths files;
+  std::vector<Listed> listed;
+  Standing standing{};
   std::string notice{};  ///< about the choice of the first
 };
 
 /// Moves the best to the front.
 void put_best_first(Order& order, const fs::path& run) {
-  const std::vector<Listed> listed = with_states(order.files);
-  const Listed* const best = best_of(listed);
+  const Listed* const best = best_of(order.listed);
   if (best == nullptr) {
     order.notice =
         line_of("no checkpoint of ", run, " has a loss below that of guessing or of its start; using the last");
     return;
   }
-  if (const auto& last = listed.front().state; last && last->best_val_loss < best->loss())
+  if (const auto& last = order.listed.front().state; last && last->best_val_loss < best->loss())
     order.notice =
         line_of("the best checkpoint of ", run, ", ", checkpoint_name(last->best_step), " with a validation loss of ",
                 format_nats(last->best_val_loss, last->exact), ", is missing or damaged; using ", name_of(best->file),
                 " with ", format_nats(best->loss(), best->state->exact));
-  std::stable_partition(order.files.begin(), order.files.end(),
-                        [&](const fs::path& file) { return file == best->file; });
+  const auto place = order.listed.begin() + (best - order.listed.data());
+  std::rotate(order.listed.begin(), place, place + 1);
 }
 
-/// The files to try for "best" or "last", or the one of a step. Error missing if there are none.
+/// The checkpoints to try for "best" or "last", or the one of a step. Error missing if there are none.
 Order order_for(const fs::path& run, const std::string& which) {
-  Order order{list_checkpoints(run)};
+  Order order{listed_in(run)};
+  order.standing = standing_of(order.listed);
   std::vector<std::string> names;
-  for (const fs::path& file : order.files) names.push_back(name_of(file));
+  for (const Listed& one : order.listed) names.push_back(name_of(one.file));
   if (names.empty())
     throw Error(ExitCode::missing, run, " has no checkpoint yet: none was saved in ", run / "checkpoints");
-  std::ranges::reverse(order.files);
+  std::ranges::reverse(order.listed);
   if (which == "best") put_best_first(order, run);
   if (const std::optional<std::int64_t> step = asked_step(which)) {
-    std::erase_if(order.files, [&](const fs::path& file) { return step_of_file(file) != *step; });
-    if (order.files.empty())
+    std::erase_if(order.listed, [&](const Listed& one) { return step_of_file(one.file) != *step; });
+    if (order.listed.empty())
       throw Error(ExitCode::missing, run, " has no checkpoint ", checkpoint_name(*step), "; there is ",
                   joined(names, ", "));
   }
@@ -158,17 +155,18 @@ Checkpoint load_from_run(const fs::path& run, const std::string& which, bool wit
   refuse_newer_run(run);
   Order order = order_for(run, which);
   std::optional<Error> damage;  // the first file's
-  for (std::size_t i = 0; i < order.files.size();) try {
-      Checkpoint checkpoint = read_checkpoint(order.files[i], with_optimizer);
+  for (std::size_t i = 0; i < order.listed.size();) try {
+      Checkpoint checkpoint = read_checkpoint(order.listed[i].file, with_optimizer);
+      checkpoint.standing = order.standing;
       if (!order.notice.empty()) checkpoint.notices.push_back(order.notice);
       if (damage)
-        checkpoint.notices.push_back(damage_notice + name_of(order.files[0]) + " cannot be used (" + damage->what() +
-                                     "); using " + name_of(order.files[i]) + " instead");
+        checkpoint.notices.push_back(damage_notice + name_of(order.listed[0].file) + " cannot be used (" +
+                                     damage->what() + "); using " + name_of(order.listed[i].file) + " instead");
       return checkpoint;
     } catch (const Error& error) {
       if (!is_damage(error) || asked_step(which)) throw;
       Order now = order_for(run, which);
-      if (i == 0 && now.files[0] != order.files[0])  // a training process has saved and pruned
+      if (i == 0 && now.listed[0].file != order.listed[0].file)  // a training process has saved and pruned
         order = std::move(now);
       else if (i++ == 0)
         damage = error;
@@ -207,7 +205,7 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
       is_folder(path) ? load_from_run(path, which, with_optimizer) : read_checkpoint(path, with_optimizer);
   if (const fs::path run = run_of(path); !run.empty()) {
     add_paths(run, checkpoint);
-    checkpoint.standing = standing_in(run);
+    if (!is_folder(path)) checkpoint.standing = standing_of(listed_in(run));
   }
   return checkpoint;
 }

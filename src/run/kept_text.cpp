@@ -97,9 +97,11 @@ TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary) {
   return tokens;
 }
 
-/// Whether the file begins with this header, which contains checksums of the whole file.
-bool begins_with(const fs::path& path, const std::string& header) {
+/// Whether the file begins with this header, which contains checksums of the whole file. False if it cannot be read.
+bool begins_with(const fs::path& path, const std::string& header) try {
   return type_at(path) == fs::file_type::regular && read_stretch(path, 0, header.size()).bytes == header;
+} catch (const Error&) {
+  return false;
 }
 
 /// Links to another run's file in the same folder. Returns false if there is none, or the file system has no hard
@@ -190,10 +192,6 @@ std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
   if (own_json(file, "split_by") != nlohmann::json(split_options(data))) return std::nullopt;
   const nlohmann::json splits = own_json(file, "splits");
   parts.splits = splits_in(StrictObject(splits, file.source + ": splits"), parts.tokens.size());
-  const std::vector<std::int64_t> ends = ends_of_documents(parts.tokens);
-  const IdRange val = parts.splits.val;
-  parts.documents = std::ssize(ends);
-  parts.held_out = std::ranges::count_if(ends, [&](std::int64_t end) { return end > val.begin && end < val.end; });
   return Corpus(std::move(parts), data);
 }
 

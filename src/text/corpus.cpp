@@ -103,23 +103,19 @@ Vocabulary vocabulary_of(std::span<const TextBytes> texts, const CharacterMarks&
 
 /// Error data if a text has characters that the vocabulary lacks, naming the first such text. With the policy skip or
 /// replace, returns a notice about them instead; "" if there are none.
-std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks, const DataConfig& data,
+std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks,
                                const Vocabulary& vocabulary, std::optional<UnknownPolicy> policy) {
   const auto is_unknown = [&](char32_t character) { return vocabulary.id_of(character) < 0; };
   if (vocabulary.units() == Units::bytes || std::ranges::none_of(marked(marks), is_unknown)) return "";
   const bool strict = !policy || policy == UnknownPolicy::error;
   UnknownCharacters unknown;
   for (const TextBytes& text : texts) {
-    const char* end = text.bytes.data();  // of the previous document
     std::int64_t position = 0;
-    for (const std::string_view document : documents_of(text.bytes, data)) {
-      position += static_cast<std::int64_t>(count_characters({end, document.data()}));
-      decode_utf8(document, [&](char32_t character) {
-        if (is_unknown(character)) unknown.try_emplace(character, strict || texts.size() == 1 ? position : no_place);
-        ++position;
-      });
-      end = document.data() + document.size();
-    }
+    decode_utf8(text.bytes, [&](char32_t character) {
+      if (marks[character] != 0 && is_unknown(character))  // not marked: it only separates documents
+        unknown.try_emplace(character, strict || texts.size() == 1 ? position : no_place);
+      ++position;
+    });
     if (strict && !unknown.empty())
       throw Error(ExitCode::data, message_about(unknown, vocabulary, text.name,
                                                 policy ? "leave them out, or --unknown skip"
@@ -182,7 +178,7 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, const Data
   CorpusParts parts{.vocabulary = known ? *known : vocabulary_of(texts, marks, data), .listing = std::move(listing)};
   const Vocabulary& vocabulary = parts.vocabulary;
   parts.notices = parts.listing.notices;
-  const std::string unknown = unknown_characters(texts, marks, data, vocabulary, policy);
+  const std::string unknown = unknown_characters(texts, marks, vocabulary, policy);
   const bool replace = policy == UnknownPolicy::replace;
   encode(arranged, has_documents(data) ? vocabulary.document() : -1, replace ? vocabulary.replacement() : -1, heartbeat,
          parts);
@@ -190,13 +186,11 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, const Data
   if (!has_documents(data)) {
     parts.splits = splits_by_position(parts.tokens.size(), data);
   } else {
-    parts.documents = std::ssize(arranged.documents);
-    parts.held_out = static_cast<std::int64_t>(arranged.first_test - arranged.first_val);
     parts.separator_missing = arranged.separator_missing;
-    const std::int64_t tests = parts.documents - static_cast<std::int64_t>(arranged.first_test);
-    if (holds_out(data) && parts.documents > 1)
-      parts.notices.push_back(line_of(parts.documents, " documents, ", parts.held_out, " of them held out",
-                                      tests > 0 ? line_of(", and ", tests, " for the test") : ""));
+    const std::size_t documents = arranged.documents.size(), tests = documents - arranged.first_test;
+    if (holds_out(data) && documents > 1)
+      parts.notices.push_back(line_of(documents, " documents, ", arranged.first_test - arranged.first_val,
+                                      " of them held out", tests > 0 ? line_of(", and ", tests, " for the test") : ""));
   }
   add_notices(texts, units, parts.notices);
   if (!unknown.empty()) parts.notices.push_back(unknown);
@@ -211,7 +205,7 @@ Corpus::Corpus(CorpusParts parts, const DataConfig& data)
 TokenView Corpus::scored_part(const IdRange& part) const {
   const TokenView most = all().slice(part.begin, std::min(part.size(), data_.max_val_tokens));
   std::int64_t size = most.size();
-  if (documents() > 0)
+  if (is_divided())
     while (size > 1 && most[size - 1] != most.document()) --size;
   return size > 1 ? most.slice(0, size) : most;  // the beginning of a document that exceeds the limit
 }
@@ -251,12 +245,11 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
   const std::int64_t needed = block_size + 1, train = corpus.train().size(), val = corpus.val().size(),
                      test = corpus.test().size(), shortest = std::min({train, val, tests ? test : val});
   if (shortest >= needed) return;
-  throw Error(
-      ExitCode::data, "the text has ", corpus.all().size(), " tokens, ", train, " to train on, ", val,
-      " to validate on", tests ? line_of(" and ", test, " to test on") : "",
-      ", but each needs at least model.block_size + 1 = ", needed, ": ",
-      corpus.documents() == 0 ? "use a longer text" : "add documents, or leave them undivided (--documents none)",
-      shortest < 2 ? "" : line_of(", or give --block_size ", shortest - 1, " or less"));
+  throw Error(ExitCode::data, "the text has ", corpus.all().size(), " tokens, ", train, " to train on, ", val,
+              " to validate on", tests ? line_of(" and ", test, " to test on") : "",
+              ", but each needs at least model.block_size + 1 = ", needed, ": ",
+              corpus.is_divided() ? "add documents, or leave them undivided (--documents none)" : "use a longer text",
+              shortest < 2 ? "" : line_of(", or give --block_size ", shortest - 1, " or less"));
 }
 
 }  // namespace chargpt

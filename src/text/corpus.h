@@ -42,8 +42,7 @@ struct CorpusParts {
   TokenView tokens = {};
   std::shared_ptr<const void> owner = {};  ///< owns the ids
   Splits splits = {};
-  std::int64_t documents = 0, held_out = 0;  ///< documents, and those held out for validation; 0: not divided
-  bool separator_missing = false;            ///< the text has no data.separator: it can be scored, but not trained on
+  bool separator_missing = false;  ///< the text has no data.separator: it can be scored, but not trained on
   std::vector<std::string> notices = {};
   TextListing listing = {};
 };
@@ -66,9 +65,8 @@ class Corpus {
   /// Tokens held out for validation, and for the test. data.max_val_tokens does not limit them.
   std::int64_t val_tokens() const { return parts_.splits.val.end - parts_.splits.train.end; }
   std::int64_t test_tokens() const { return parts_.splits.test.end - parts_.splits.val.end; }
-  /// The number of documents, 0 if the text is not divided; and how many are held out for validation.
-  std::int64_t documents() const { return parts_.documents; }
-  std::int64_t held_out_documents() const { return parts_.held_out; }
+  /// Whether the text is divided into documents.
+  bool is_divided() const { return all().document() != TokenView::no_document; }
   /// Everything that a run must store to restore the corpus without reading the text.
   const CorpusParts& parts() const { return parts_; }
   const DataConfig& data() const { return data_; }

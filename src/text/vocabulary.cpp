@@ -114,6 +114,12 @@ std::string Vocabulary::symbol(std::int64_t id) const {
   return units_ == Units::bytes ? std::string(1, static_cast<char>(id)) : utf8_of(code_point(id));
 }
 
+std::vector<std::string> Vocabulary::symbols() const {
+  std::vector<std::string> all;
+  for (std::int64_t id = 0; id < size(); ++id) all.push_back(symbol(id));
+  return all;
+}
+
 std::string Vocabulary::decode(const std::vector<std::int64_t>& ids) const {
   std::string text;
   text.reserve(ids.size());

@@ -37,6 +37,8 @@ class Vocabulary {
   Units units() const { return units_; }
   /// The symbol of an id in UTF-8 (a raw byte in units of bytes). Error data if id >= size().
   std::string symbol(std::int64_t id) const;
+  /// All symbols, by id.
+  std::vector<std::string> symbols() const;
   std::string decode(const std::vector<std::int64_t>& ids) const;
   /// Encodes a UTF-8 text. `what` names it in messages ("--prompt"). Unknown characters are skipped, replaced (see
   /// replacement()) or, without such a policy, Error data naming up to three of them with code point and position

@@ -84,19 +84,16 @@ std::string device_of_rank(const std::string& device, int local, std::int64_t gp
   return "cuda:" + std::to_string(local % gpus);
 }
 
-Placement placement(Communicator& ranks) {
+std::int64_t threads_of_rank(Communicator& ranks) {
   Place own;
   ::gethostname(own.machine.data(), own.machine.size() - 1);
   if (::sched_getaffinity(0, sizeof own.processors, &own.processors) != 0)
     std::memset(&own.processors, 0xFF, sizeof own.processors);  // the system does not tell: all
   const std::vector<Place> places = gathered(ranks, own);
   for (const char* variable : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"})
-    if (const int threads = number_of(variable); threads > 0) return {threads, variable};
+    if (const int threads = number_of(variable); threads > 0) return threads;
   const auto sharing = std::ranges::count_if(places, [&](const Place& other) { return overlap(own, other); });
-  const std::int64_t processors = physical_cores();
-  const std::string count = std::to_string(processors) + (processors == 1 ? " core" : " cores");
-  return {std::max<std::int64_t>(1, processors / sharing),
-          sharing == 1 ? count + " of its own" : count + " shared by " + std::to_string(sharing) + " ranks"};
+  return std::max<std::int64_t>(1, physical_cores() / sharing);
 }
 
 }  // namespace chargpt

@@ -26,12 +26,8 @@ std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& w
 /// The GPU of a rank: unless --device names one by number, the ranks of a machine take its GPUs in turn.
 std::string device_of_rank(const std::string& device, int local, std::int64_t gpus);
 
-/// Threads for each rank on this machine: OMP_NUM_THREADS or SLURM_CPUS_PER_TASK, else the cores that the launcher
-/// bound it to, divided among ranks bound to the same cores. All ranks must call placement().
-struct Placement {
-  std::int64_t threads = 1;
-  std::string reason;  ///< "OMP_NUM_THREADS", "2 cores shared by 2 ranks"
-};
-Placement placement(Communicator& ranks);
+/// Threads for this rank: OMP_NUM_THREADS or SLURM_CPUS_PER_TASK, else the cores that the launcher bound it to, divided
+/// among ranks bound to the same cores. All ranks must call it.
+std::int64_t threads_of_rank(Communicator& ranks);
 
 }  // namespace chargpt

@@ -11,17 +11,11 @@
 namespace chargpt {
 namespace {
 
-std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
-  std::vector<std::string> symbols;
-  for (std::int64_t id = 0; id < vocabulary.size(); ++id) symbols.push_back(vocabulary.symbol(id));
-  return symbols;
-}
-
 /// Draws the initial weights before the engine reads them.
 std::unique_ptr<Engine> begun(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                               const std::string& engine, const std::string& device) {
   draw_initial_weights(config.model, arena.parameters(), static_cast<std::uint64_t>(config.train.seed),
-                       symbols_of(vocabulary), arena.values.data());
+                       vocabulary.symbols(), arena.values.data());
   if (config.train.ema > 0) start_averages(arena);
   return make_engine(engine, {.model = config.model,
                               .vocab_size = vocabulary.size(),
@@ -62,7 +56,7 @@ void SharedScorer::score(const WindowBatch& windows, std::span<float> losses) {
 
 // ---- Learner
 
-Learner::Learner(const Config& config_in, const Corpus& corpus, const std::string& device_in,
+Learner::Learner(const Config& config_in, const Corpus& corpus, Teachers& teachers, const std::string& device_in,
                  const std::string& engine_name, Communicator& ranks_in)
     : model(config_in.model),
       config(config_in.train),
@@ -72,22 +66,7 @@ Learner::Learner(const Config& config_in, const Corpus& corpus, const std::strin
       engine(begun(arena, config_in, corpus.vocabulary(), engine_name, device)),
       ranks(ranks_in),
       scorer(*engine, ranks),
-      vocab_size_(corpus.vocabulary().size()) {}
-
-SoftTargets Learner::soft_targets(std::span<const WindowBatch> micro_batches, const Heartbeat& heartbeat) {
-  if (!teachers_) return {};
-  std::int64_t places = 0;
-  for (const WindowBatch& windows : micro_batches) places += windows.numel();
-  q_.resize(static_cast<std::size_t>(places * vocab_size_));
-  std::span<float> left = q_;
-  for (const WindowBatch& windows : micro_batches) {
-    if (heartbeat) heartbeat(0);
-    const auto numel = static_cast<std::size_t>(windows.numel() * vocab_size_);
-    teachers_(windows, left.first(numel));
-    left = left.subspan(numel);
-  }
-  return {.q = q_, .weight = static_cast<float>(config.teacher_weight)};
-}
+      teachers_(teachers) {}
 
 Gradients Learner::make_step(std::int64_t step, double lr_factor, const Heartbeat& heartbeat) {
   const std::vector<std::int64_t> starts = batches.starts(step);
@@ -96,15 +75,16 @@ Gradients Learner::make_step(std::int64_t step, double lr_factor, const Heartbea
   for (const WindowBatch& part : parts) tokens += part.counted();
   const Part own = part_of(config.batch_size, ranks.ranks(), ranks.rank());
   for (WindowBatch& part : parts) part = part.part(own.begin, own.size);
-  return chargpt::make_step(*engine, arena, config, lr_factor,
-                            {.step = step,
-                             .seed = static_cast<std::uint64_t>(config.seed),
-                             .micro_batches = parts,
-                             .soft = soft_targets(parts, heartbeat),
-                             .first_window = own.begin,
-                             .tokens = tokens,
-                             .heartbeat = heartbeat},
-                            ranks);
+  return chargpt::make_step(
+      *engine, arena, config, lr_factor,
+      {.step = step,
+       .seed = static_cast<std::uint64_t>(config.seed),
+       .micro_batches = parts,
+       .soft = {.q = teachers_.predict(parts, heartbeat), .weight = static_cast<float>(config.teacher_weight)},
+       .first_window = own.begin,
+       .tokens = tokens,
+       .heartbeat = heartbeat},
+      ranks);
 }
 
 ParameterArena& Learner::current() {

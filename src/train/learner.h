@@ -4,11 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -18,6 +16,7 @@
 #include "text/corpus.h"
 #include "train/batches.h"
 #include "train/communicator.h"
+#include "train/teachers.h"
 
 namespace chargpt {
 
@@ -42,18 +41,14 @@ class SharedScorer : public WindowScorer {
   Communicator& ranks_;
 };
 
-/// Fills `q` with the distribution of the next symbol at every position of the windows: (B, T, V), probabilities.
-using NextSymbols = std::function<void(const WindowBatch& windows, std::span<float> q)>;
-
 struct Learner {
-  /// Makes initial weights from (config, seed, symbols) on `device`, a result of choose_device(). `config` and `ranks`
-  /// (the processes that share each step) must outlive it. Errors: usage for options that contradict each other; as
+  /// Makes initial weights from (config, seed, symbols) on `device`, a result of choose_device(). Targets are mixed
+  /// with the predictions of `teachers`, weighted by train.teacher_weight. `config`, `teachers` and `ranks` (the
+  /// processes that share each step) must outlive it. Errors: usage for options that contradict each other; as
   /// make_engine.
-  Learner(const Config& config, const Corpus& corpus, const std::string& device, const std::string& engine,
-          Communicator& ranks);
+  Learner(const Config& config, const Corpus& corpus, Teachers& teachers, const std::string& device,
+          const std::string& engine, Communicator& ranks);
 
-  /// From now on, targets are mixed with the teachers' predictions, weighted by train.teacher_weight.
-  void learn_from(NextSymbols teachers) { teachers_ = std::move(teachers); }
   /// Makes step `step` (0-based) with `lr_factor` times the rates. It depends on weights, moments and these numbers
   /// only. Call follow_averages() afterwards.
   Gradients make_step(std::int64_t step, double lr_factor, const Heartbeat& heartbeat);
@@ -76,11 +71,7 @@ struct Learner {
   SharedScorer scorer;  ///< scores with the engine of each rank
 
  private:
-  SoftTargets soft_targets(std::span<const WindowBatch> micro_batches, const Heartbeat& heartbeat);
-
-  const std::int64_t vocab_size_;
-  NextSymbols teachers_;  ///< empty: none
-  std::vector<float> q_;  ///< their distributions for the windows of a step, (B, T, V)
+  Teachers& teachers_;
 };
 
 }  // namespace chargpt

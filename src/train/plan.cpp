@@ -25,7 +25,6 @@ void add_machine_notices(const TrainConfig& train, const Learner& learner, std::
     lines.push_back(line_of(threads, " threads on ", format_count(physical_cores(), "physical core"),
                             ": more threads than cores slow training down"));
   if (learner.device != "cpu") return;
-  if (const std::string missing = missing_instructions(); !missing.empty()) lines.push_back(missing);
   if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it means float32");
   if (train.dtype == Dtype::bfloat16 && learner.engine->name() == "cpu" && cpu::bf16_kernels() == nullptr)
     lines.push_back(line_of("train.dtype = bfloat16 ", lacks_bf16, ": it is computed in float32"));

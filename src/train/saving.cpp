@@ -23,19 +23,17 @@ void Saver::check() const {
                 "resume it under its new name");
 }
 
-void Saver::go_on_from(const Checkpoint& checkpoint) {
-  saved_step_ = checkpoint.state.step;
-  last_checkpoint_ = checkpoint.path;
+std::filesystem::path Saver::last_checkpoint() const {
+  if (run_.empty()) return {};
+  const std::vector<std::filesystem::path> saved = list_checkpoints(run_);
+  return saved.empty() ? std::filesystem::path() : saved.back();
 }
 
 void Saver::save(const RunState& state) {
-  if (!run_.empty()) {
-    const SavedCheckpoint saved = write(state);
-    last_checkpoint_ = saved.path;
-    emitter_.emit(CheckpointEvent{state.step, saved.path, state.best_step == state.step});
-    if (!saved.problem.empty()) emitter_.notice(saved.problem);
-  }
-  saved_step_ = state.step;
+  if (run_.empty()) return;
+  const SavedCheckpoint saved = write(state);
+  emitter_.emit(CheckpointEvent{state.step, saved.path, state.best_step == state.step});
+  if (!saved.problem.empty()) emitter_.notice(saved.problem);
 }
 
 /// Saves a checkpoint. Retries once, because disk errors can be transient.

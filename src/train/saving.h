@@ -2,7 +2,6 @@
 // save.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 
 #include "base/files.h"
@@ -26,13 +25,10 @@ class Saver {
   /// Error io if the folder was renamed or removed, so that the run does not continue in vain.
   void check() const;
 
-  /// Takes over the checkpoint from which the run continues.
-  void go_on_from(const Checkpoint& checkpoint);
   /// Saves a checkpoint of `state`, if there is a folder. Error io if two attempts failed.
   void save(const RunState& state);
-  bool has_saved(std::int64_t step) const { return saved_step_ == step; }
-  /// The newest checkpoint, or the one from which the run continues; empty if there is none.
-  const std::filesystem::path& last_checkpoint() const { return last_checkpoint_; }
+  /// The newest checkpoint in the folder; empty if there is none. Error io.
+  std::filesystem::path last_checkpoint() const;
 
  private:
   SavedCheckpoint write(const RunState& state);
@@ -43,8 +39,6 @@ class Saver {
   const Vocabulary& vocabulary_;
   Learner& learner_;
   const EventEmitter& emitter_;
-  std::int64_t saved_step_ = RunProgress::no_step;
-  std::filesystem::path last_checkpoint_;
 };
 
 }  // namespace chargpt

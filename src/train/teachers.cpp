@@ -97,6 +97,9 @@ Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::in
         *teachers_.emplace_back(std::make_shared<Teacher>(name, loaded(name, same ? known : nullptr), threads));
     std::ranges::copy(teacher.checkpoint.notices, std::back_inserter(notices_));
     teacher.check(config, corpus);
+    if (same && weights_digest(teacher.model) != known->crc64)
+      throw Error(ExitCode::data, "train.teacher: ", teacher.shown, " has other weights than when the run learned ",
+                  "from it; put those back, or name another teacher with --teacher");
     if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty()) {
       notices_.push_back("the teacher " + teacher.shown + " " + line);
       caution = "a teacher " + line;  // goes into exports, so it has no path
@@ -119,25 +122,21 @@ std::vector<TeacherWeights> Teachers::weights() const {
   return all;
 }
 
-void Teachers::predict(const WindowBatch& windows, std::span<float> q) {
-  logits_.resize(q.size());
-  std::ranges::fill(q, 0.0F);
-  const auto V = static_cast<long>(teachers_.front()->model.vocab_size());
-  for (const auto& teacher : teachers_) {
-    teacher->network.logits(windows, logits_);
-    cpu::kernels().add_softmax(static_cast<long>(windows.numel()), V, logits_.data(),
-                               1.0F / static_cast<float>(teachers_.size()), q.data());
+std::span<const float> Teachers::predict(std::span<const WindowBatch> micro_batches, const Heartbeat& heartbeat) {
+  q_.clear();
+  if (teachers_.empty()) return q_;
+  const std::int64_t V = teachers_.front()->model.vocab_size();
+  for (const WindowBatch& windows : micro_batches) {
+    if (heartbeat) heartbeat(0);
+    logits_.resize(static_cast<std::size_t>(windows.numel() * V));
+    q_.resize(q_.size() + logits_.size());  // with zeros
+    for (const auto& teacher : teachers_) {
+      teacher->network.logits(windows, logits_);
+      cpu::kernels().add_softmax(static_cast<long>(windows.numel()), static_cast<long>(V), logits_.data(),
+                                 1.0F / static_cast<float>(teachers_.size()), q_.data() + q_.size() - logits_.size());
+    }
   }
-}
-
-void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& now) {
-  const std::vector<TeacherWeights>& before = checkpoint.state.teachers;
-  for (std::size_t i = 0; i < std::min(before.size(), now.teachers.size()); ++i)
-    if (const TeacherWeights& then = before[i], &here = now.teachers[i];
-        here.name == then.name && here.crc64 != then.crc64)
-      throw Error(ExitCode::data, "train.teacher: ", printable_path(then.name), " has other weights than when ",
-                  printable_path(checkpoint.path),
-                  " learned from it; put those back, or name another teacher with --teacher");
+  return q_;
 }
 
 }  // namespace chargpt

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/heartbeat.h"
 #include "config/load.h"
 #include "network/window_scorer.h"
 #include "run/checkpoint.h"
@@ -20,8 +21,8 @@ class Teachers {
  public:
   /// Loads the checkpoints that train.teacher names, for a run that trains on `corpus`. From a run it takes the best
   /// checkpoint or, for a name in `then`, the step given there. Errors: usage for a teacher that sees its own
-  /// targets or has shorter windows than this run; data for a teacher with another vocabulary; as
-  /// load_checkpoint and InferenceModel. `caution` is set if a teacher may have seen the validation split.
+  /// targets or has shorter windows than this run; data for a teacher with another vocabulary, or with other weights
+  /// than in `then`; as load_checkpoint and InferenceModel. `caution` is set if a teacher may know held-out text.
   Teachers(const ResolvedConfig& config, const Corpus& corpus, std::int64_t threads,
            const std::vector<TeacherWeights>& then, std::string& caution);
 
@@ -38,19 +39,15 @@ class Teachers {
   // 260 MB of float32 for each MB of text) and no more time: `quick` sees a fifth of its 1 MB, `default` three times
   // all of it, and one pass over the split would need overlapping windows, which double the cost. Above all, a teacher
   // then has the same context as the student at each position.
-  /// Fills `q` with the mean of the teachers' distributions of the next symbol at every position of the windows: (B, T,
-  /// V), probabilities.
-  void predict(const WindowBatch& windows, std::span<float> q);
+  /// The mean of the teachers' distributions of the next symbol at every position: (B, T, V) of each micro-batch in
+  /// order, probabilities. Empty without teachers; valid until the next call.
+  std::span<const float> predict(std::span<const WindowBatch> micro_batches, const Heartbeat& heartbeat = {});
 
  private:
   struct Teacher;
   std::vector<std::shared_ptr<Teacher>> teachers_;
   std::vector<std::string> notices_;
-  std::vector<float> logits_;
+  std::vector<float> q_, logits_;
 };
-
-/// Error data if the weights of a teacher have changed since `checkpoint` learned from it. Teachers that an option has
-/// replaced are not compared.
-void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& now);
 
 }  // namespace chargpt

@@ -31,7 +31,7 @@ Corpus checked(Corpus corpus, const Config& config, const std::string& engine, c
                std::int64_t threads) {
   check_model_config(config.model);
   check_splits(corpus, config.model.block_size);
-  if (corpus.documents() > 0 && leaks(config.model))
+  if (corpus.is_divided() && leaks(config.model))
     throw Error(ExitCode::usage,
                 "model.causal = false sees the whole window, and with it other documents; leave it out, or "
                 "data.documents and data.separator");
@@ -61,7 +61,7 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       stop_(options.stop),
       last_step_(options.last_step),
       emitter_(clock_, state_, ranks_.alone() ? stop_ : nullptr),  // several ranks end a step together
-      learner_(settings(), corpus_, device_, options.engine, ranks_),
+      learner_(settings(), corpus_, teachers_, device_, options.engine, ranks_),
       evaluator_(settings(), corpus_, learner_, emitter_),
       saver_(config_, corpus_.vocabulary(), learner_, emitter_) {
   state_ = {{.max_iters = schedule_.steps()}, conditions_here(learner_, corpus_, threads_, options.program_version)};
@@ -70,7 +70,6 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
   if (!options.run.empty()) save_in(options.run);
   if (teachers_.empty()) return;
   state_.teachers = teachers_.weights();
-  learner_.learn_from([this](const WindowBatch& windows, std::span<float> q) { teachers_.predict(windows, q); });
   notices_ = teachers_.notices();
 }
 
@@ -78,19 +77,15 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
 void Trainer::resume_from(const Checkpoint& checkpoint) {
   const std::string source = checkpoint.path.string();
   const Config &asked = settings(), &earlier = checkpoint.config.config;
-  refuse_changed_teachers(checkpoint, state_);
   RunProgress& progress = state_;
   progress = checkpoint.state;
   saved_as_ = std::exchange(progress.ended, Ending::unknown);
   clock_.count_on_from(progress.seconds);
-  saver_.go_on_from(checkpoint);
   if (!learner_.load(checkpoint))
     notices_.push_back(source + " has no averaged weights: averaging starts from its trained ones");
   for (const std::string& line : differing_conditions(checkpoint.state, state_)) notices_.push_back(line);
   for (const std::string& line : changed_options(earlier, asked)) notices_.push_back("changed: " + line);
-  if (asked.train.patience != earlier.train.patience) begin_patience_anew();
-  if (schedule_.by_clock() ? asked.train.max_seconds > earlier.train.max_seconds : schedule_.steps() > state_.max_iters)
-    begin_patience_anew();  // more steps may improve the loss again
+  if (!changed_training(earlier, asked).empty()) begin_patience_anew();  // the loss may improve again
   state_.max_iters = schedule_.steps();
   state_.val_windows = std::min(state_.val_windows, evaluator_.all_windows());
   if (const std::int64_t before = state_.val_windows; before == 0 || asked.eval.eval_iters != earlier.eval.eval_iters) {
@@ -98,7 +93,6 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
     if (before > 0 && state_.val_windows != before) {  // losses on other windows do not compare
       state_.best_val_loss = infinite;
       state_.best_step = RunProgress::no_step;
-      begin_patience_anew();
     }
   }
   schedule_.resume();
@@ -146,31 +140,25 @@ std::int64_t Trainer::estimated_steps() {
   return most > 0 ? std::min(most, planned) : planned;
 }
 
-/// Estimated seconds for the remaining steps, evaluations included; nullopt if none remain or a stop was requested. The
-/// first step warms up, so it is not counted.
+/// Estimated seconds for the remaining steps, evaluations included; nullopt if none remain. The first step warms up, so
+/// it is not counted. Throws Interrupted if a stop was requested.
 std::optional<double> Trainer::measured_seconds(std::int64_t to_come) {
   if (to_come <= 0) return std::nullopt;
   constexpr double enough = 0.3;
-  const auto steps = static_cast<double>(to_come);
-  const double evaluations =
-      schedule_.by_clock()
-          ? 0
-          : std::floor(steps / static_cast<double>(evaluation_interval(settings(), state_.max_iters))) + 2;
+  const std::int64_t interval = settings().eval.eval_interval;
+  const auto evaluations =
+      static_cast<double>(2 + (interval > 0 ? to_come / interval : std::min(to_come, evaluations_of_run)));
   double spent = 0, timed = 1;
-  try {
-    for (std::int64_t made = 0; made < to_come && spent < enough; ++made) {
-      if (made == 1) spent = 0;
-      const double begun = clock_.now();
-      learner_.make_step(state_.step + made, /*lr_factor=*/0, emitter_.heartbeat("measuring"));
-      learner_.engine->synchronize();
-      spent += clock_.agreed(clock_.now() - begun);
-      timed = std::max(1.0, static_cast<double>(made));
-    }
-    return steps * spent / timed +
-           evaluations * seconds_per_window() * static_cast<double>(evaluator_.windows_scored(state_.val_windows));
-  } catch (const Interrupted&) {
-    return std::nullopt;
+  for (std::int64_t made = 0; made < to_come && spent < enough; ++made) {
+    if (made == 1) spent = 0;
+    const double begun = clock_.now();
+    learner_.make_step(state_.step + made, /*lr_factor=*/0, emitter_.heartbeat("measuring"));
+    learner_.engine->synchronize();
+    spent += clock_.agreed(clock_.now() - begun);
+    timed = std::max(1.0, static_cast<double>(made));
   }
+  return static_cast<double>(to_come) * spent / timed +
+         evaluations * seconds_per_window() * static_cast<double>(evaluator_.windows_scored(state_.val_windows));
 }
 
 PlanEvent Trainer::plan(bool measure) {
@@ -202,37 +190,27 @@ void Trainer::check_same_start() {
         " starts from another step or other weights than rank 0, or has other teachers; give all the same files");
 }
 
-/// The loop of run(). Interrupted work is dropped, and the run is saved without it.
-Ending Trainer::run_to_end() {
+/// Interrupted work is dropped, and the run is saved without it.
+Ending Trainer::run() {
   if (!ranks_.alone()) check_same_start();
   const PlanEvent event = plan(/*measure=*/false);
   emitter_.emit(event);
   for (const std::string& line : event.notices) emitter_.notice(line);
   saved_at_ = clock_.seconds();
   std::optional<Ending> ending;
-  bool must_save = false;  // even if this step has been saved
   try {
     if (schedule_.evaluation_due() && !evaluated()) evaluate_and_save();
-    if (state_.step == 0 && schedule_.by_clock() && schedule_.replays() == 0 &&
-        clock_.agreed(schedule_.seconds_left()) <= 0)
-      emitter_.notice(line_of("train.max_seconds = ", settings().train.max_seconds,
-                              " leaves no time to train: start-up took ", clock_.seconds(),
-                              " s, and the last evaluation and save need some more"));
     schedule_.look();
     while (!(ending = reason_to_end())) {
       make_step();
       schedule_.evaluation_due() ? evaluate_and_save() : save_on_the_way();
     }
-    if (!evaluated() && *ending != Ending::stopped) {
-      evaluate();
-      must_save = true;
-    }
+    if (!evaluated() && *ending != Ending::stopped) evaluate();
   } catch (const Interrupted&) {
     ending = Ending::stopped;
   }
-  if (*ending == Ending::seconds && saved_as_ != Ending::seconds) must_save = true;  // time was up after the save
   state_.ended = *ending;
-  if (clock_.agreed(must_save || !saver_.has_saved(state_.step))) save();
+  if (clock_.agreed(saved_as_ != ending)) save();
   emitter_.emit(ended());
   return state_.ended;
 }
@@ -247,9 +225,9 @@ StepEvent Trainer::make_step() {
   stop_agreed_ = std::ranges::count(stops, 1) > 0;  // on any rank
   if (!gradients.finite()) {
     learner_.engine->give_gradients();
-    throw diverged(line_of("step ", state_.step + 1, " has loss ", std::abs(gradients.loss), " and gradient norm ",
-                           std::abs(gradients.norm), " (",
-                           diagnosis(learner_.batches.starts(state_.step), learner_.arena), ")"));
+    diverge(line_of("step ", state_.step + 1, " has loss ", std::abs(gradients.loss), " and gradient norm ",
+                    std::abs(gradients.norm), " (", diagnosis(learner_.batches.starts(state_.step), learner_.arena),
+                    ")"));
   }
   learner_.follow_averages();
   ++state_.step;
@@ -257,6 +235,7 @@ StepEvent Trainer::make_step() {
   state_.training_seconds += spent;
   state_.seconds = clock_.seconds();
   state_.val_loss = state_.averaged_val_loss = infinite;  // this step is not evaluated
+  saved_as_.reset();
   schedule_.follow_update(spent);
   schedule_.look();
   const StepEvent event{.step = state_.step,
@@ -287,8 +266,7 @@ void Trainer::evaluate() {
   const EvaluationLosses losses = evaluator_.evaluate(windows);
   state_.exact = windows == evaluator_.all_windows();
   if (!std::isfinite(losses.val))
-    throw diverged(
-        line_of("the validation loss after ", format_count(state_.step, "step"), " is ", std::abs(losses.val)));
+    diverge(line_of("the validation loss after ", format_count(state_.step, "step"), " is ", std::abs(losses.val)));
   std::optional<SampleEvent> text;
   if (settings().eval.sample_tokens > 0 && ranks_.first())
     text = {state_.step, evaluator_.sample_text(state_.start_symbol)};
@@ -297,6 +275,7 @@ void Trainer::evaluate() {
     state_.best_val_loss = std::min(losses.val, losses.averaged_val.value_or(infinite));
   if (state_.best_step == state_.step && device_ == "cpu") best_losses_ = losses.of_tokens;
   train_loss_ = losses.train;
+  saved_as_.reset();
   emitter_.emit(EvalEvent{.step = state_.step,
                           .train_loss = losses.train,
                           .val_loss = losses.val,
@@ -340,7 +319,7 @@ void Trainer::save_on_the_way(double soonest) {
 
 void Trainer::save() {
   if (!learner_.current().is_finite())
-    throw diverged(line_of("after ", format_count(state_.step, "step"), " some weights are not finite"));
+    diverge(line_of("after ", format_count(state_.step, "step"), " some weights are not finite"));
   const double begun = clock_.now();
   emitter_.work("saving", saving_seconds_ > 0.5 ? WorkEvent::no_parts : 0);
   state_.seconds = saved_at_ = clock_.seconds();
@@ -355,13 +334,15 @@ void Trainer::save() {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// The Error diverged. Losses and norms in `what` are positive: the sign of a NaN means nothing.
-Error Trainer::diverged(const std::string& what) const {
+/// Ends the run with Error diverged. Losses and norms in `what` are positive: the sign of a NaN means nothing.
+void Trainer::diverge(const std::string& what) {
+  state_.ended = Ending::diverged;
+  emitter_.emit(ended());
   const std::filesystem::path last = saver_.last_checkpoint();
   const TrainConfig& train = settings().train;
-  return Error(ExitCode::diverged, "training diverged; lower train.learning_rate = ", train.learning_rate,
-               train.grad_clip > 0 ? "" : ", or set train.grad_clip = 1", ": ", what, "; ",
-               last.empty() ? "no checkpoint had been saved yet" : "the last good checkpoint is " + last.string());
+  throw Error(ExitCode::diverged, "training diverged; lower train.learning_rate = ", train.learning_rate,
+              train.grad_clip > 0 ? "" : ", or set train.grad_clip = 1", ": ", what, "; ",
+              last.empty() ? "no checkpoint had been saved yet" : "the last good checkpoint is " + last.string());
 }
 
 EndEvent Trainer::ended() const {
@@ -378,17 +359,6 @@ void Trainer::init_from(const Checkpoint& checkpoint) {
     notices_.push_back(caution_ = "the run that the weights come from " + line);
   inherited_ = true;
   learner_.start_from_weights();
-}
-
-Ending Trainer::run() {
-  try {
-    return run_to_end();
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::diverged) throw;
-    state_.ended = Ending::diverged;
-    emitter_.emit(ended());
-    throw;
-  }
 }
 
 StepEvent Trainer::step() {

@@ -117,13 +117,12 @@ class Trainer {
   std::optional<double> measured_seconds(std::int64_t steps);
   void check_same_start();
 
-  Ending run_to_end();
   StepEvent make_step();
   void evaluate();
   void evaluate_and_save();
   void save_on_the_way(double soonest = 600);
   void save();
-  Error diverged(const std::string& what) const;
+  [[noreturn]] void diverge(const std::string& what);
 
   // Each member may use those before it.
   Communicator alone_;
@@ -148,9 +147,9 @@ class Trainer {
   bool stop_agreed_ = false;  ///< by all ranks
   bool inherited_ = false;    ///< started from the weights of another run
   std::vector<float> best_losses_;
-  double saving_seconds_ = 0;  ///< duration of the last save
-  double saved_at_ = 0;        ///< when the last save began, in seconds of the run
-  Ending saved_as_ = Ending::unknown;
+  double saving_seconds_ = 0;       ///< duration of the last save
+  double saved_at_ = 0;             ///< when the last save began, in seconds of the run
+  std::optional<Ending> saved_as_;  ///< as what this state is saved; nullopt: it has changed since
 };
 
 }  // namespace chargpt

@@ -126,7 +126,7 @@ TEST_CASE("a number with leading zeros is decimal") {
 TEST_CASE("help is made of what was declared") {
   Declared declared;
   CHECK_FALSE(declared.options.parse({"--help"}));
-  const std::string help = full_help(declared.options, {"plays", "chargpt play r"});
+  const std::string help = full_help(declared.options, "plays", "chargpt play r");
   CHECK(help.starts_with(
       "plays\n\nUsage: chargpt play RUN [CONFIG...] [OPTIONS]\n\n  RUN                       a run\n"));
   CHECK(help.find("  --color {auto,always,never}\n                            colours (default auto)\n") !=
@@ -142,7 +142,7 @@ TEST_CASE("short help has a line for each of the first dozen options, cut at its
   for (int i = 0; i < 10; ++i)
     declared.options.flag("--flag-" + std::to_string(i), several[i],
                           i == 5 ? "with --json: two words; and more" : "short words: and what else is to be said");
-  const std::string brief = short_help(declared.options, {"plays", "chargpt play r"});
+  const std::string brief = short_help(declared.options, "plays", "chargpt play r");
   CHECK(brief.starts_with("plays\n\nUsage: chargpt play RUN [CONFIG...] [OPTIONS]\nExample: chargpt play r\n"));
   CHECK(brief.find("--top-k") == std::string::npos);
   CHECK(brief.find("  --flag-5                  with --json: two words\n") != std::string::npos);

@@ -189,8 +189,8 @@ class HostileTest(ExchangeTest):
         sizes = {"n_embd": 1 << 16, "n_layer": 1000, "n_head": 3, "n_positions": 1 << 20, "vocab_size": 1 << 40, "n_inner": 1 << 20}
         self.check_changes("config.json", *(({key: value},) for key, value in sizes.items()),
                            *(({"vocab_size": value}, "vocab_size") for value in (-1, 0, 1.5, "4", [4], 1 << 62, 1e300, None)),
-                           ({"model_type": "bert"}, "model_type is \"bert\"", "gpt2, llama, qwen3 and its own"),
-                           ({"activation_function": "mish"}, "activation_function is \"mish\""))
+                           ({"model_type": "bert"}, "'model_type' is \"bert\", not gpt2, llama, qwen3 or chargpt"),
+                           ({"activation_function": "mish"}, "'activation_function' is \"mish\""))
         self.write("out/config.json", "[" * 100000)
         self.refused("config.json")
 
@@ -210,7 +210,7 @@ class HostileTest(ExchangeTest):
         self.export("documents", "out")
         self.good = self.contents("out")
         self.check_changes("config.json", ({"documents": None}, "documents = null"), ({"documents": "pages"}, "pages"),
-                           ({"documents": "none"}, "documents is \"none\"; the tokenizer has documents"))
+                           ({"documents": "none"}, "'documents' is \"none\", not that of its tokenizer"))
 
     def test_weights_that_are_no_numbers_overlap_or_are_cut(self):
         weights = self.good["model.safetensors"]

@@ -13,7 +13,8 @@ namespace chargpt {
 namespace {
 
 ConfigRuns runs_of(const std::string& config, const std::vector<double>& losses, bool leaks = false) {
-  ConfigRuns runs{.config = config, .params = 5, .block_size = 8, .leaks = leaks};
+  ConfigRuns runs{.config = config, .params = 5};
+  runs.options.model = {.type = leaks ? "average" : "gpt", .block_size = 8, .causal = !leaks};
   for (const double loss : losses) {
     SeedRun run{.seed = std::ssize(runs.seeds), .loss = loss};
     if (std::isnan(loss)) run.failure = "training diverged";

@@ -7,7 +7,9 @@ namespace chargpt {
 namespace {
 
 ConfigRuns config_of(const std::string& name, const std::vector<double>& losses) {
-  ConfigRuns runs{.config = name, .params = 1234, .block_size = 8};
+  ConfigRuns runs{.config = name, .params = 1234};
+  runs.options.train.batch_size = 5;
+  runs.options.model.block_size = 2;
   for (const double loss : losses) {
     SeedRun run{.seed = 1337 + std::ssize(runs.seeds),
                 .loss = loss,
@@ -56,7 +58,7 @@ TEST_CASE("the lowest mean is ranked first and the others are measured against i
 
 TEST_CASE("a leaking model is listed after the others without a rank, whatever its loss") {
   ConfigRuns leaking = config_of("leaking", {0.5, 0.5});
-  leaking.leaks = true;
+  leaking.options.model = {.type = "average", .causal = false};
   const Comparison comparison = rank_configs({leaking, config_of("honest", {2.0, 2.0})});
   CHECK(names(comparison) == std::vector<std::string>{"honest", "leaking"});
   CHECK(comparison.results[0].rank == 1);
@@ -131,7 +133,7 @@ TEST_CASE("the verdict says who is ahead, at which level, or that it may be chan
   CHECK(verdict_of({config_of("a", {1.2, 1.3, 2.7, 1.8}), config_of("b", {1.8, 2.7, 1.3, 1.2})}) ==
         "a and b are equal (within 0.0001)");  // the mean difference is -6e-17
   ConfigRuns leaking = config_of("leaking", {0.5});
-  leaking.leaks = true;
+  leaking.options.model = {.type = "average", .causal = false};
   CHECK(verdict_of({leaking, config_of("honest", {2.0})}).empty());
 }
 
@@ -156,7 +158,7 @@ TEST_CASE("from five seeds on the verdict says how many more would decide") {
 
 TEST_CASE("a clock that was disturbed withholds the verdict") {
   ConfigRuns a = config_of("a", {1.0, 1.0, 1.0}), b = config_of("b", {1.5, 1.51, 1.52});
-  a.by_clock = b.by_clock = true;
+  a.options.train.max_seconds = b.options.train.max_seconds = 5;
   for (std::size_t k : {1, 2}) b.seeds[k].tokens_per_second = 5400;
   CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));  // within 10 %
   for (std::size_t k : {1, 2}) b.seeds[k].tokens_per_second = 5700;
@@ -165,7 +167,6 @@ TEST_CASE("a clock that was disturbed withholds the verdict") {
                 "b: its first run, which set the number of steps, trained 5.00k tokens/s "
                 "and the others 5.70k"));
   for (std::size_t k : {1, 2}) b.seeds[k].tokens_per_second = 5000;
-  for (ConfigRuns* runs : {&a, &b}) runs->tokens_per_step = 10;
   for (SeedRun& run : b.seeds) run.steps = run.step = 95;  // within 10 %
   CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));
   for (SeedRun& run : b.seeds) run.steps = run.step = 80;
@@ -173,7 +174,7 @@ TEST_CASE("a clock that was disturbed withholds the verdict") {
   CHECK(any_has(remarks(rank_configs({a, b})), "max_seconds gave a 1.25 times the training of b"));
   for (SeedRun& run : b.seeds) run.tokens_per_second = 4000;  // its steps are slower
   CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));
-  b.by_clock = false;  // steps are given
+  b.options.train.max_seconds = 0;  // steps are given
   CHECK_THAT(verdict_of({a, b}), Catch::Contains("a is ahead of b"));
 }
 
@@ -232,7 +233,6 @@ TEST_CASE("a run is said to have overfitted, to have lost patience, or to be sco
 TEST_CASE("unequal training is a remark, a column and a figure; a failed seed counts in no mean") {
   ConfigRuns fast = config_of("fast", {1.0, 1.1}), slow = config_of("slow", {2.0, 2.1}),
              failed = config_of("failed", {3.0, 3.1});
-  for (ConfigRuns* runs : {&fast, &slow, &failed}) runs->tokens_per_step = 10;
   for (SeedRun& run : fast.seeds) run.steps = 1200;
   slow.seeds[0].steps = 950;
   slow.seeds[1].steps = 900;

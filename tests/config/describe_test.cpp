@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/embedded.h"
 #include "base/files.h"
 #include "config/accept.h"
 #include "config/describe.h"
@@ -102,7 +103,7 @@ TEST_CASE("the program holds exactly the presets of configs/, in order of name")
 }
 
 TEST_CASE("the program holds what to expect of the presets") {
-  CHECK(expected_figures() == read_file(source_path("/configs/expected.json")));
+  CHECK(embedded_file("configs/expected.json") == read_file(source_path("/configs/expected.json")));
 }
 
 TEST_CASE("nanogpt-cpu is nanoGPT's recipe for a CPU") {

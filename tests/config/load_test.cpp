@@ -109,7 +109,7 @@ TEST_CASE("a value that an option does not take is named with what the option ta
       {R"(model": {"n_layer": "4")", "model.n_layer = \"4\" must be a whole number from 1 to 1000"},
       {R"(model": {"n_layer": 0)", "model.n_layer = 0 must be a whole number from 1 to 1000"},
       {R"(model": {"n_layer": 2.5)", "model.n_layer = 2.5 must be a whole number from 1 to 1000"},
-      {R"(data": {"split_seed": 1e19)", "data.split_seed = 1e19 must be a whole number from 0 to 9.2e18"},
+      {R"(data": {"split_seed": 1e19)", "data.split_seed = 1e19 must be a whole number from 0 to 9007199254740991"},
       {R"(model": {"dropout": null)", "model.dropout = null must be a number from 0 to 0.99"},
       {R"(model": {"rope_base": 1)", "model.rope_base = 1 must be a number above 1"},
       {R"(model": {"bias": 1)", "model.bias = 1 is not true or false"},
@@ -239,8 +239,6 @@ TEST_CASE("a flag takes a word of its option's type, or JSON") {
   CHECK(set("bias_places", "mlp,norm").config.model.bias_places == Places{Place::mlp, Place::norm});
   CHECK(set("bias_places", "[]").config.model.bias_places.empty());
   CHECK(set("groups", R"([{"match": "wte"}])").config.train.groups.size() == 1);
-  CHECK(set("name", "trial").config.name == "trial");
-  CHECK(set("name", "5").config.name == "5");
   CHECK(set("separator", "[SEP]").config.data.separator == "[SEP]");
   CHECK(set("separator", R"("{\n")").config.data.separator == "{\n");
   CHECK(set_complaint("bias_places", "mlp,") ==

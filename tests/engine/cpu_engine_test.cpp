@@ -159,7 +159,7 @@ TEST_CASE_METHOD(TwoThreads,
   for (const std::string engine : {"libtorch", "cpu"}) {
     INFO(engine);
     Subject whole(config, engine, {}, /*disturbed=*/true), parts(config, engine, {}, /*disturbed=*/true);
-    const Gradients expected = whole.engine->gradients({.step = 3, .seed = 5, .micro_batches = batches});
+    const Gradients expected = whole.engine->gradients({.step = 3, .seed = 5, .micro_batches = batches, .tokens = 80});
     torch::Tensor sum = torch::zeros_like(tensor_of(parts.arena.gradients));
     double loss = 0;
     for (const auto& [first, size] : {std::pair{0, 2}, std::pair{2, 1}, std::pair{3, 2}}) {
@@ -299,8 +299,10 @@ TEST_CASE_METHOD(TwoThreads,
       CHECK(largest_difference(losses, at::cat(expected)) < 1e-5);
 
       const std::vector<WindowBatch> batch{packed()}, batches = one_by_one();
-      const Gradients whole = together.engine->gradients({.step = 1, .seed = 1, .micro_batches = batch});
-      const Gradients parts = apart.engine->gradients({.step = 1, .seed = 1, .micro_batches = batches});
+      const Gradients whole =
+          together.engine->gradients({.step = 1, .seed = 1, .micro_batches = batch, .tokens = counted(batch)});
+      const Gradients parts =
+          apart.engine->gradients({.step = 1, .seed = 1, .micro_batches = batches, .tokens = counted(batches)});
       CHECK(whole.loss == Approx(parts.loss).epsilon(1e-5));
       CHECK(worst_gradient(apart.arena, together.arena).error <= 1e-4);
       ++compared;

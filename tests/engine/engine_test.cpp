@@ -59,7 +59,7 @@ TEST_CASE("ids are read as they are stored: 1, 2 or 4 bytes, without a sign") {
   const ModelConfig config{.n_layer = 1, .n_head = 1, .n_embd = 4, .block_size = 3};
   const ModelInTraining subject(make_model(config, 65536, 1), "libtorch", {});
   const auto loss = [&](const WindowBatch& windows) {
-    return subject.engine->gradients({.micro_batches = {&windows, 1}}).loss;
+    return subject.engine->gradients({.micro_batches = {&windows, 1}, .tokens = windows.counted()}).loss;
   };
   const double expected = loss({TokenView(wide.data(), 4, 7), starts, 3});
   CHECK(loss({TokenView(narrow.data(), 1, 7), starts, 3}) == expected);

@@ -6,26 +6,26 @@
 using namespace chargpt;
 
 TEST_CASE("a paragraph breaks between words, later lines under the first") {
-  CHECK(wrapped("one two three", 0, 8) == "one two\nthree\n");
-  CHECK(wrapped("one two three", 2, 9) == "one two\n  three\n");
-  CHECK(wrapped("one two three", 0, 0) == "one two three\n");
+  CHECK(wrapped("one two three", 0, 8) == "one two\nthree");
+  CHECK(wrapped("one two three", 2, 9) == "one two\n  three");
+  CHECK(wrapped("one two three", 0, 0) == "one two three");
 }
 
 TEST_CASE("a word wider than the line has a line of its own, a list is broken between its items") {
-  CHECK(wrapped("a looooong b", 0, 4) == "a\nlooooong\nb\n");
-  CHECK(wrapped("one of [gelu|relu|silu] (relu)", 1, 11) == "one of\n [gelu|\n relu|silu]\n (relu)\n");
-  CHECK(wrapped("one of [gelu|relu]", 0, 18) == "one of [gelu|relu]\n");
+  CHECK(wrapped("a looooong b", 0, 4) == "a\nlooooong\nb");
+  CHECK(wrapped("one of [gelu|relu|silu] (relu)", 1, 11) == "one of\n [gelu|\n relu|silu]\n (relu)");
+  CHECK(wrapped("one of [gelu|relu]", 0, 18) == "one of [gelu|relu]");
 }
 
 TEST_CASE("a command is never broken, nor what stands in backticks") {
   CHECK(wrapped("go on: chargpt resume r --threads 2 goes on", 0, 20) ==
-        "go on:\nchargpt resume r --threads 2\ngoes on\n");
+        "go on:\nchargpt resume r --threads 2\ngoes on");
   CHECK(wrapped("stopped; chargpt resume 'my own run' --max_iters N goes on", 0, 12) ==
-        "stopped;\nchargpt resume 'my own run' --max_iters N\ngoes on\n");
+        "stopped;\nchargpt resume 'my own run' --max_iters N\ngoes on");
   CHECK(wrapped("chargpt train default --seed=2 and then more", 0, 20) ==
-        "chargpt train default --seed=2\nand then more\n");
-  CHECK(wrapped("say `a b c` twice", 0, 8) == "say\n`a b c`\ntwice\n");
-  CHECK(wrapped("chargpt train; then chargpt runs", 0, 18) == "chargpt train;\nthen chargpt runs\n");
+        "chargpt train default --seed=2\nand then more");
+  CHECK(wrapped("say `a b c` twice", 0, 8) == "say\n`a b c`\ntwice");
+  CHECK(wrapped("chargpt train; then chargpt runs", 0, 18) == "chargpt train;\nthen chargpt runs");
 }
 
 TEST_CASE("each line of a text is broken by itself, under its own indentation") {
@@ -34,7 +34,6 @@ TEST_CASE("each line of a text is broken by itself, under its own indentation") 
 }
 
 TEST_CASE("what fits keeps its spaces, and what does not goes on under its beginning") {
-  CHECK(fitted("two  spaces", 9, 20) == "two  spaces");
-  CHECK(fitted("two  spaces", 9, 18) == "two\n         spaces");
-  CHECK(fitted("two  spaces", 9, 0) == "two  spaces");
+  CHECK(wrapped("two  spaces", 9, 20) == "two  spaces");
+  CHECK(wrapped("two  spaces", 9, 18) == "two\n         spaces");
 }

@@ -239,14 +239,13 @@ TEST_CASE_METHOD(TestFolder, "more seconds than a run had let it go on, at a hig
   check_used(*more, more->trainer.seconds());
 }
 
-TEST_CASE_METHOD(TestFolder, "where max_seconds end before the first update one is made, and that is said") {
+TEST_CASE_METHOD(TestFolder, "where max_seconds end before the first update one is made") {
   const auto clock = std::make_shared<FakeClock>();
   TrainerOptions options = in_folder(path());
   options.process_started = clock->seconds - 20;
   const auto run = timed_run(timed_config(10), clock, options);
   run->trainer.run();
   CHECK(run->trainer.state().step == 1);
-  CHECK(run->recorder->noticed("train.max_seconds = 10 leaves no time to train"));
   CHECK(run->recorder->noticed("train.warmup_iters = 2 is not below the run's 1 step"));
 }
 

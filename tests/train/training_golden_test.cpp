@@ -71,8 +71,9 @@ TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch'
           learning_rate_at(config.train, step, part_of_decay(config.train, step, config.train.max_iters));
       CHECK(rate == Approx(run.at("learning_rates")[i].get<double>()).epsilon(1e-12));
       const std::vector<WindowBatch> batches = windows_by_formula(run, config, step);
-      const Gradients result = make_step(*engine, arena, config.train, rate / config.train.learning_rate,
-                                         {.step = step, .seed = 1, .micro_batches = batches}, alone);
+      const Gradients result =
+          make_step(*engine, arena, config.train, rate / config.train.learning_rate,
+                    {.step = step, .seed = 1, .micro_batches = batches, .tokens = counted(batches)}, alone);
       CHECK(result.loss == Approx(run.at("losses")[i].get<double>()).margin(1e-4));
       CHECK(result.norm == Approx(run.at("grad_norms")[i].get<double>()).epsilon(2e-3));
     }

@@ -225,9 +225,10 @@ class Collector {
         jobs_(std::min(arguments.jobs, arguments.seeds * std::ssize(variants))) {
     for (const Variant& variant : variants) {
       const Config& config = variant.options.config;
-      results_.push_back(
-          config_runs(variant.name(), config, count_parameters(config.model, corpus.vocabulary().size())));
-      results_.back().levels = variant.levels;
+      results_.push_back({.config = config.name,
+                          .options = config,
+                          .params = count_parameters(config.model, corpus.vocabulary().size()),
+                          .levels = variant.levels});
     }
   }
 

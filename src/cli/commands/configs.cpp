@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -32,9 +33,12 @@ Json schema_with_model_types() {
   return schema;
 }
 
-/// The row of a preset in expected.json without its single runs; null if it has none.
+/// The row of a preset in configs/expected.json without its single runs; null if it has none. Written by
+/// scripts/measure/presets.py:
+/// {"version","defaults","machines":{name:{…}},"rows":{preset:{"config","loss","ci95":[low,high],"seconds",
+/// "params","runs":[…],"date","machine"} or {"config","not_measured"}}}.
 Json expected_of(const std::string& preset) {
-  static const auto all = Json::parse(expected_figures());
+  static const auto all = Json::parse(embedded_file("configs/expected.json"));
   const auto row = all["rows"].find(preset);
   if (row == all["rows"].end()) return nullptr;
   Json expected = *row;

@@ -29,13 +29,6 @@ std::int64_t free_disk_bytes() {
   return statvfs(".", &disk) == 0 ? static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) : 0;
 }
 
-/// Why missing instructions make training slower; empty if they do not.
-std::string slower_for_lack_of() {
-  if (cpu::instruction_set() < cpu::processor_instruction_set())
-    return "ATEN_CPU_CAPABILITY disables instructions this processor has; unset it to train faster";
-  return missing_instructions();
-}
-
 /// Why a GPU of this machine cannot be used; empty if it can or there is none.
 std::string problem_of_gpu() {
   if (!may_have_gpu()) return "";
@@ -54,7 +47,8 @@ Json findings(std::int64_t threads, const std::string& folder) {
   if (const std::string problem = problem_of_gpu(); !problem.empty()) advice.push_back(problem);
   if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
     advice.push_back("more threads than processors make training slower: leave --threads out");
-  if (const std::string slower = slower_for_lack_of(); !slower.empty()) advice.push_back(slower);
+  if (cpu::instruction_set() < cpu::processor_instruction_set())
+    advice.push_back("ATEN_CPU_CAPABILITY disables instructions this processor has; unset it to train faster");
   return advice;
 }
 

@@ -69,7 +69,7 @@ std::string scores_text(const Operation& operation, const PromptWindow& window) 
 /// Wraps a text to the terminal, 80 columns at most, and indents it by `indent` columns.
 std::string narrow(const std::string& text, std::size_t indent) {
   const std::size_t columns = terminal_columns(STDOUT_FILENO), widest = 80;
-  return std::string(indent, ' ') + wrapped(text, indent, columns == 0 ? widest : std::min(columns, widest));
+  return std::string(indent, ' ') + wrapped(text, indent, columns == 0 ? widest : std::min(columns, widest)) + "\n";
 }
 
 /// The first number of the last token's weighted sums as a sum of products: the weights of head 1 times the first

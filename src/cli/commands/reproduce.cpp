@@ -19,7 +19,6 @@
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "train/conditions.h"
-#include "train/teachers.h"
 
 namespace chargpt {
 
@@ -33,7 +32,7 @@ struct Arguments : TrainingArguments {
 /// Loads the last checkpoint and verifies all others. Throws Error missing if there are none, data naming a damaged
 /// file.
 Checkpoint last_of_whole_run(const fs::path& run) {
-  for (const fs::path& checkpoint : list_checkpoints(run)) load_checkpoint(checkpoint, "last", /*with_optimizer=*/true);
+  for (const fs::path& checkpoint : list_checkpoints(run)) read_checkpoint(checkpoint, /*with_optimizer=*/true);
   Checkpoint last = loaded_checkpoint(run, "last", /*with_optimizer=*/true);
   if (last.state.data == Fingerprint{})
     throw Error(ExitCode::data, run, " was imported without its text, so its training cannot be repeated");
@@ -83,7 +82,6 @@ Report reproduce(const Arguments& arguments) {
   options.last_step = last.state.step;
   options.replayed_shares = last.state.shares;
   Trainer trainer(last.config, std::move(corpus), options);
-  refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
   const OwnFolder again =
       new_run(arguments.again, last.config.config.name + "-again", /*overwrite=*/false, program_version());

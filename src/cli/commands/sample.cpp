@@ -269,7 +269,7 @@ void write_new_documents(const Arguments& arguments, JoinedRuns& runs, SampleCon
 void run_sample(const Arguments& arguments) {
   const std::vector<std::string> stop = stop_strings(arguments);
   refuse_words(arguments.runs);
-  JoinedRuns runs = load_runs(arguments);
+  JoinedRuns runs(arguments);
   const SampleConfig sample = sample_options(arguments, runs);
   check_new(arguments, runs);
   if (arguments.counts) {

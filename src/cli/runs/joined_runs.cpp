@@ -15,7 +15,13 @@
 
 namespace chargpt {
 
-JoinedRuns::JoinedRuns(std::vector<LoadedRun> runs) : runs_(std::move(runs)) {
+JoinedRuns::JoinedRuns(const JoinedArguments& arguments) {
+  for (const std::string& name : arguments.runs) {
+    runs_.push_back(load_run(name, arguments.checkpoint, arguments.use));
+    if (first().checkpoint.vocabulary != runs_.back().checkpoint.vocabulary)
+      throw Error(ExitCode::data, first().name, " and ", name,
+                  " have different vocabularies; runs of one vocabulary can be averaged: train them on one text");
+  }
   std::vector<Predictor*> networks;
   for (const LoadedRun& run : runs_) networks.push_back(run.network.get());
   trained_ = networks_ = mean_of(networks);
@@ -51,17 +57,6 @@ void JoinedRuns::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbea
   if (const std::int64_t counted = mixture_->learning().counted; counted < corpus.train().size())
     log_note("counted the last ", format_count(counted), " of ", tokens_text(corpus.train().size(), vocabulary.units()),
              " of the training text");
-}
-
-JoinedRuns load_runs(const JoinedArguments& arguments) {
-  std::vector<LoadedRun> runs;
-  for (const std::string& name : arguments.runs) {
-    runs.push_back(load_run(name, arguments.checkpoint, arguments.use));
-    if (runs.front().checkpoint.vocabulary != runs.back().checkpoint.vocabulary)
-      throw Error(ExitCode::data, runs.front().name, " and ", name,
-                  " have different vocabularies; runs of one vocabulary can be averaged: train them on one text");
-  }
-  return JoinedRuns(std::move(runs));
 }
 
 void refuse_twice(const std::vector<std::string>& runs) {

@@ -25,8 +25,8 @@ struct JoinedArguments : ModelArguments {
 
 class JoinedRuns {
  public:
-  /// Needs at least one run; all must have the same vocabulary.
-  explicit JoinedRuns(std::vector<LoadedRun> runs);
+  /// Loads all of arguments.runs, at least one. Errors: as load_run(); data if their vocabularies differ.
+  explicit JoinedRuns(const JoinedArguments& arguments);
 
   const std::vector<LoadedRun>& all() const { return runs_; }
   /// The run whose settings apply where the runs differ.
@@ -58,9 +58,6 @@ class JoinedRuns {
   Predictor *trained_ = nullptr, *networks_ = nullptr;
   std::unique_ptr<Mixture> mixture_;
 };
-
-/// Loads all of arguments.runs. Errors: as load_run(); data if their vocabularies differ.
-JoinedRuns load_runs(const JoinedArguments& arguments);
 
 /// Throws Error usage if two arguments name the same run.
 void refuse_twice(const std::vector<std::string>& runs);

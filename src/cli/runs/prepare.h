@@ -39,7 +39,7 @@ struct Prepared {
 };
 
 /// Loads all parts. Searches for the training text if --counts or --adapt=auto needs it, else only if it has at most
-/// `most_searched` tokens. Errors: as load_runs() and load_corpus(); usage if only some of several runs were trained on
+/// `most_searched` tokens. Errors: as JoinedRuns and load_corpus(); usage if only some of several runs were trained on
 /// the text, data if the split has fewer than two tokens.
 Prepared prepare(const ScoringArguments& arguments,
                  std::int64_t most_searched = std::numeric_limits<std::int64_t>::max());

@@ -60,10 +60,7 @@ ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
   if (arguments.engine != "cpu" && device_ != "cpu")
     device_ = device_of_rank(device_, found->local,
                              device_ == "cuda" ? torch_module("--device cuda").cuda_devices() : cuda_device_count());
-  if (threads_ > 0) return;
-  const Placement place = placement(*ranks_);
-  threads_ = place.threads;
-  placement_ = place.reason;
+  if (threads_ == 0) threads_ = threads_of_rank(*ranks_);
 }
 
 void ProcessGroup::refuse_standard_input(const Config& config) const {
@@ -93,8 +90,7 @@ std::string ProcessGroup::notice(const Config& config) const {
   if (alone()) return "";
   const std::int64_t windows = config.train.batch_size, count = ranks_->ranks(), each = windows / count;
   return line_of(count, " ranks, each with ", each, windows % count == 0 ? "" : line_of(" or ", each + 1), " of the ",
-                 windows, " windows and ", format_count(threads_, "thread"),
-                 placement_.empty() ? "" : " (" + placement_ + ")");
+                 windows, " windows and ", format_count(threads_, "thread"));
 }
 
 std::string ProcessGroup::go_on_from(const std::filesystem::path& run) {

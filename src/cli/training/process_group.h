@@ -24,7 +24,7 @@ class ProcessGroup {
   Communicator& ranks() const { return *ranks_; }
   bool alone() const { return ranks_->alone(); }
   bool first() const { return ranks_->first(); }
-  /// Threads of each rank: as given, or chosen by placement().
+  /// Threads of each rank: as given, or chosen by threads_of_rank().
   std::int64_t threads() const { return threads_; }
   const std::string& device() const { return device_; }  ///< as given, or the GPU of this rank
   /// Throws Error usage if a text is standard input, which only one rank can read.
@@ -34,7 +34,7 @@ class ProcessGroup {
   void check(const Config& config, const Corpus& corpus) const;
   /// Failures after this call report how to continue this run.
   void trains(const std::filesystem::path& run) { *run_ = run; }
-  /// "2 ranks, each with 4 of the 8 windows and 1 thread (…)"; empty for one rank.
+  /// "2 ranks, each with 4 of the 8 windows and 1 thread"; empty for one rank.
   std::string notice(const Config& config) const;
 
   /// Runs `work` on every rank. A failure on one rank ends all, with its message and exit code.
@@ -47,7 +47,7 @@ class ProcessGroup {
   std::shared_ptr<std::filesystem::path> run_ = std::make_shared<std::filesystem::path>();
   std::unique_ptr<Communicator> ranks_;
   std::int64_t threads_ = 0;
-  std::string placement_, device_;
+  std::string device_;
 };
 
 }  // namespace chargpt
