@@ -101,7 +101,8 @@ std::string folder_name(std::string config_name) {
 fs::path run_of(const fs::path& run_or_checkpoint) {
   const fs::path path = without_final_slash(run_or_checkpoint);
   fs::path folder = path.parent_path();
-  if (folder.empty() || folder == ".") folder = fs::current_path();
+  std::error_code gone;
+  if (folder.empty() || folder == ".") folder = fs::current_path(gone);
   if (step_of(path.filename().string(), checkpoint_extension) && folder.filename() == "checkpoints" &&
       is_run(folder_of(folder)))
     return folder_of(folder);

@@ -103,19 +103,23 @@ Vocabulary vocabulary_of(std::span<const TextBytes> texts, const CharacterMarks&
 
 /// Error data if a text has characters that the vocabulary lacks, naming the first such text. With the policy skip or
 /// replace, returns a notice about them instead; "" if there are none.
-std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks,
+std::string unknown_characters(std::span<const TextBytes> texts, const CharacterMarks& marks, const DataConfig& data,
                                const Vocabulary& vocabulary, std::optional<UnknownPolicy> policy) {
   const auto is_unknown = [&](char32_t character) { return vocabulary.id_of(character) < 0; };
   if (vocabulary.units() == Units::bytes || std::ranges::none_of(marked(marks), is_unknown)) return "";
   const bool strict = !policy || policy == UnknownPolicy::error;
   UnknownCharacters unknown;
   for (const TextBytes& text : texts) {
+    const char* end = text.bytes.data();  // of the previous document
     std::int64_t position = 0;
-    decode_utf8(text.bytes, [&](char32_t character) {
-      if (marks[character] != 0 && is_unknown(character))  // not marked: it only separates documents
-        unknown.try_emplace(character, strict || texts.size() == 1 ? position : no_place);
-      ++position;
-    });
+    for (const std::string_view document : documents_of(text.bytes, data)) {
+      position += static_cast<std::int64_t>(count_characters({end, document.data()}));
+      decode_utf8(document, [&](char32_t character) {
+        if (is_unknown(character)) unknown.try_emplace(character, strict || texts.size() == 1 ? position : no_place);
+        ++position;
+      });
+      end = document.data() + document.size();
+    }
     if (strict && !unknown.empty())
       throw Error(ExitCode::data, message_about(unknown, vocabulary, text.name,
                                                 policy ? "leave them out, or --unknown skip"
@@ -178,7 +182,7 @@ Corpus encoded(std::span<const TextBytes> texts, TextListing listing, const Data
   CorpusParts parts{.vocabulary = known ? *known : vocabulary_of(texts, marks, data), .listing = std::move(listing)};
   const Vocabulary& vocabulary = parts.vocabulary;
   parts.notices = parts.listing.notices;
-  const std::string unknown = unknown_characters(texts, marks, vocabulary, policy);
+  const std::string unknown = unknown_characters(texts, marks, data, vocabulary, policy);
   const bool replace = policy == UnknownPolicy::replace;
   encode(arranged, has_documents(data) ? vocabulary.document() : -1, replace ? vocabulary.replacement() : -1, heartbeat,
          parts);

@@ -19,8 +19,7 @@ struct Hash {
   void add(std::uint64_t one) { value = (value ^ one) * 0x100000001b3; }
 };
 
-/// Calls visit(document) for each non-empty document of a file, in order. A line excludes its line end, a paragraph the
-/// blank lines around it.
+/// Calls visit(document) for each non-empty document of a file.
 template <class Visit>
 void cut(std::string_view file, const DataConfig& data, const Visit& visit) {
   const auto add = [&](std::string_view document) {
@@ -73,6 +72,12 @@ std::string between_documents(const DataConfig& data) {
   if (!data.separator.empty()) return unescaped(data.separator, "data.separator ");
   if (data.documents == Documents::lines) return "\n";
   return data.documents == Documents::paragraphs ? "\n\n" : "";
+}
+
+std::vector<std::string_view> documents_of(std::string_view file, const DataConfig& data) {
+  std::vector<std::string_view> documents;
+  cut(file, data, [&](std::string_view document) { documents.push_back(document); });
+  return documents;
 }
 
 ArrangedDocuments arrange_documents(std::span<const std::string_view> files, const DataConfig& data, Units units,

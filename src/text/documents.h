@@ -21,6 +21,9 @@ inline bool holds_out(const DataConfig& data) {
 bool has_documents(const DataConfig& data);
 /// What separates two documents in a text: "\n", "\n\n", data.separator, or "" between files.
 std::string between_documents(const DataConfig& data);
+/// The non-empty documents of one file, in order; the whole file if nothing divides it. A line excludes its line end, a
+/// paragraph the blank lines around it.
+std::vector<std::string_view> documents_of(std::string_view file, const DataConfig& data);
 
 struct Document {
   std::string_view text;

@@ -23,15 +23,10 @@ void Saver::check() const {
                 "resume it under its new name");
 }
 
-std::filesystem::path Saver::last_checkpoint() const {
-  if (run_.empty()) return {};
-  const std::vector<std::filesystem::path> saved = list_checkpoints(run_);
-  return saved.empty() ? std::filesystem::path() : saved.back();
-}
-
 void Saver::save(const RunState& state) {
   if (run_.empty()) return;
   const SavedCheckpoint saved = write(state);
+  last_checkpoint = saved.path;
   emitter_.emit(CheckpointEvent{state.step, saved.path, state.best_step == state.step});
   if (!saved.problem.empty()) emitter_.notice(saved.problem);
 }

@@ -27,8 +27,8 @@ class Saver {
 
   /// Saves a checkpoint of `state`, if there is a folder. Error io if two attempts failed.
   void save(const RunState& state);
-  /// The newest checkpoint in the folder; empty if there is none. Error io.
-  std::filesystem::path last_checkpoint() const;
+
+  std::filesystem::path last_checkpoint;  ///< the newest, or the one from which the run continues; empty: none
 
  private:
   SavedCheckpoint write(const RunState& state);

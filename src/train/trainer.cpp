@@ -81,11 +81,14 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   progress = checkpoint.state;
   saved_as_ = std::exchange(progress.ended, Ending::unknown);
   clock_.count_on_from(progress.seconds);
+  saver_.last_checkpoint = checkpoint.path;
   if (!learner_.load(checkpoint))
     notices_.push_back(source + " has no averaged weights: averaging starts from its trained ones");
   for (const std::string& line : differing_conditions(checkpoint.state, state_)) notices_.push_back(line);
   for (const std::string& line : changed_options(earlier, asked)) notices_.push_back("changed: " + line);
-  if (!changed_training(earlier, asked).empty()) begin_patience_anew();  // the loss may improve again
+  if (asked.train.patience != earlier.train.patience) begin_patience_anew();
+  if (schedule_.by_clock() ? asked.train.max_seconds > earlier.train.max_seconds : schedule_.steps() > state_.max_iters)
+    begin_patience_anew();  // more steps may improve the loss again
   state_.max_iters = schedule_.steps();
   state_.val_windows = std::min(state_.val_windows, evaluator_.all_windows());
   if (const std::int64_t before = state_.val_windows; before == 0 || asked.eval.eval_iters != earlier.eval.eval_iters) {
@@ -93,6 +96,7 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
     if (before > 0 && state_.val_windows != before) {  // losses on other windows do not compare
       state_.best_val_loss = infinite;
       state_.best_step = RunProgress::no_step;
+      begin_patience_anew();
     }
   }
   schedule_.resume();
@@ -210,7 +214,9 @@ Ending Trainer::run() {
     ending = Ending::stopped;
   }
   state_.ended = *ending;
-  if (clock_.agreed(saved_as_ != ending)) save();
+  // A stop is no reason to write a state again that is saved whole.
+  const bool saved = saved_as_ && (*ending == Ending::stopped || saved_as_ == ending);
+  if (clock_.agreed(!saved)) save();
   emitter_.emit(ended());
   return state_.ended;
 }
@@ -338,7 +344,7 @@ void Trainer::save() {
 void Trainer::diverge(const std::string& what) {
   state_.ended = Ending::diverged;
   emitter_.emit(ended());
-  const std::filesystem::path last = saver_.last_checkpoint();
+  const std::filesystem::path& last = saver_.last_checkpoint;
   const TrainConfig& train = settings().train;
   throw Error(ExitCode::diverged, "training diverged; lower train.learning_rate = ", train.learning_rate,
               train.grad_clip > 0 ? "" : ", or set train.grad_clip = 1", ": ", what, "; ",

@@ -99,10 +99,11 @@ void refuse_changes_without_effect(const Checkpoint& from, const Config& config,
   const std::optional<Ending> ending = trainer.reason_to_end();
   const bool had_ended = from.state.ended != Ending::unknown && from.state.ended != Ending::stopped;
   if (had_ended && ending && *ending != Ending::stopped)
-    throw Error(
-        ExitCode::usage, from.path.string(), " has finished its training, so changed options have no effect: ", changes,
-        "; to continue, add ",
-        *ending == Ending::seconds ? std::string("--minutes M") : line_of("--max_iters N, above ", from.state.step));
+    throw Error(ExitCode::usage, from.path.string(),
+                " has finished its training, so changed options have no effect: ", changes, "; to continue, add ",
+                *ending == Ending::seconds    ? std::string("--minutes M")
+                : *ending == Ending::patience ? "--patience 0"
+                                              : line_of("--max_iters N, above ", from.state.step));
   const std::int64_t steps = trainer.state().max_iters;
   if (steps < from.state.step && config.train.max_seconds == 0)
     throw Error(ExitCode::usage, from.path.string(), " has been trained for ", from.state.step, " steps, more than ",
