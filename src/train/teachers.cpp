@@ -52,9 +52,9 @@ Checkpoint loaded(const std::string& teacher, const TeacherWeights* then) {
 
 struct Teachers::Teacher {
   Teacher(const std::string& name_in, Checkpoint loaded, std::int64_t threads)
-      : name(name_of_path(name_in)),
-        checkpoint(std::move(loaded)),
+      : checkpoint(std::move(loaded)),
         model(checkpoint, Weights::better),
+        weights{name_of_path(name_in), checkpoint.state.step, weights_digest(model)},
         network(model, static_cast<int>(threads)),
         shown(printable_path(checkpoint.path)) {}
 
@@ -73,9 +73,9 @@ struct Teachers::Teacher {
                   "; a teacher's must be at least as large: give --block_size ", own.block_size, " or another teacher");
   }
 
-  const std::string name;
   const Checkpoint checkpoint;
   const InferenceModel model;
+  const TeacherWeights weights;
   NetworkPredictor network;
   const std::string shown;
 };
@@ -97,7 +97,7 @@ Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::in
         *teachers_.emplace_back(std::make_shared<Teacher>(name, loaded(name, same ? known : nullptr), threads));
     std::ranges::copy(teacher.checkpoint.notices, std::back_inserter(notices_));
     teacher.check(config, corpus);
-    if (same && weights_digest(teacher.model) != known->crc64)
+    if (same && teacher.weights.crc64 != known->crc64)
       throw Error(ExitCode::data, "train.teacher: ", teacher.shown, " has other weights than when the run learned ",
                   "from it; put those back, or name another teacher with --teacher");
     if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty()) {
@@ -117,8 +117,7 @@ Teachers::Teachers(const ResolvedConfig& resolved, const Corpus& corpus, std::in
 
 std::vector<TeacherWeights> Teachers::weights() const {
   std::vector<TeacherWeights> all;
-  for (const auto& teacher : teachers_)
-    all.push_back({teacher->name, teacher->checkpoint.state.step, weights_digest(teacher->model)});
+  for (const auto& teacher : teachers_) all.push_back(teacher->weights);
   return all;
 }
 

@@ -8,7 +8,7 @@ using namespace chargpt;
 TEST_CASE("a paragraph breaks between words, later lines under the first") {
   CHECK(wrapped("one two three", 0, 8) == "one two\nthree");
   CHECK(wrapped("one two three", 2, 9) == "one two\n  three");
-  CHECK(wrapped("one two three", 0, 0) == "one two three");
+  CHECK(wrapped("one  two three", 9, 0) == "one  two three");
 }
 
 TEST_CASE("a word wider than the line has a line of its own, a list is broken between its items") {
