@@ -1,6 +1,7 @@
 // Progress and cancellation of long work. Independent of signals, clocks and the work itself.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 
@@ -23,5 +24,18 @@ inline Heartbeat part_heartbeat(const Heartbeat& whole, double from, double to) 
 /// Thrown to cancel work from outside. Nothing failed, and the work leaves no result. It is not a std::exception, so
 /// that no handler takes it for a failure.
 struct Interrupted {};
+
+/// For work on several threads, which share `interrupted`: only thread 0 calls the heartbeat. If that throws, the next
+/// call on each other thread throws Interrupted.
+inline void beat_on(std::int64_t thread, const Heartbeat& heartbeat, double part, std::atomic<bool>& interrupted) {
+  if (interrupted) throw Interrupted{};
+  if (thread > 0 || !heartbeat) return;
+  try {
+    heartbeat(part);
+  } catch (...) {
+    interrupted = true;
+    throw;
+  }
+}
 
 }  // namespace chargpt

@@ -18,8 +18,7 @@ DecodedCharacter decode_character(std::string_view bytes) {
     value = value << 6 | (byte & 0x3Fu);
   }
   constexpr char32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (length == 1 || !is_scalar_value(value)) return {lead, 1, Fault::invalid};
-  if (value < smallest[length]) return {lead, 1, Fault::overlong};
+  if (length == 1 || value < smallest[length] || !is_scalar_value(value)) return {lead, 1, Fault::invalid};
   return {value, length};
 }
 

@@ -23,8 +23,8 @@ constexpr bool is_scalar_value(char32_t code_point) {
 /// "U+0020" for a space.
 std::string code_point_name(char32_t code_point);
 
-/// cut_off: the text ends inside a character, which more bytes could complete. overlong: a shorter form exists.
-enum class Fault : std::uint8_t { none, cut_off, overlong, invalid };
+/// cut_off: the text ends inside a character, which more bytes could complete.
+enum class Fault : std::uint8_t { none, cut_off, invalid };
 
 struct DecodedCharacter {
   char32_t code_point = 0;  ///< with a fault, the first byte

@@ -251,6 +251,65 @@ std::string advice(const Comparison& comparison, const MeanEstimate& difference,
       format_count(*further - seeds, "further seed"), later, format_count(fresh.value_or(*further), "fresh one"));
 }
 
+/// Compares the two best configs: "a is ahead of b by 0.0123 (p = 0.002, level 0.04)", or why neither is ahead. Empty
+/// if fewer than two configs are ranked.
+std::string verdict(const Comparison& comparison) {
+  const std::vector<ConfigRuns>& results = comparison.results;
+  if (results.size() < 2 || results[1].rank == 0) return "";
+  const ConfigRuns &best = results[0], &next = results[1];
+  const MeanEstimate& difference = *next.versus_best;
+  const std::size_t beginning = common_beginning(results);
+  const std::string name = best.config.substr(beginning), other = next.config.substr(beginning);
+  const std::string by = format_fixed(difference.mean, 4), lower = name + " has a lower loss than " + other;
+  if (by == "0.0000") return name + " and " + other + " are equal (within 0.0001)";
+  if (!difference.p)
+    return fmt::format("{}, by {}; one seed cannot rule out chance: train several of each (--seeds)", lower, by);
+  const std::string test =
+      fmt::format("p {}{}, level {}", *difference.p < 0.0001 ? "" : "= ", p_text(*difference.p), comparison.level());
+  if (*difference.p > comparison.level())
+    return fmt::format("{} in {} of {} seeds, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next),
+                       best.seeds.size(), by, test, advice(comparison, difference, std::ssize(best.seeds)));
+  if (!clock_remark(best).empty() || !clock_remark(next).empty() || !unequal_time(best, next).empty())
+    return fmt::format(
+        "{}, by {} ({}), but max_seconds did not give both equal conditions (below), so neither is called "
+        "ahead",
+        lower, by, test);
+  return fmt::format("{} is ahead of {} by {} ({})", name, other, by, test);
+}
+
+/// Limits of the verdict: unequal training, unequal speed, overfitting, shared text, earlier looks, failures; what ±
+/// means.
+std::vector<std::string> limits(const Comparison& comparison, const Json& rows) {
+  std::vector<std::string> lines = comparison.notes;
+  if (comparison.results.empty()) return lines;
+  lines.push_back(training_remark(rows));
+  if (comparison.pairs > 0) lines.push_back(unequal_time(comparison.results[0], comparison.results[1]));
+  std::int64_t jobs = 1;
+  std::vector<NamedDifference> differences;
+  for (const ConfigRuns& result : comparison.results) {
+    for (const SeedRun& run : result.seeds) jobs = std::max(jobs, run.jobs);
+    if (result.versus_best) differences.emplace_back(result.config, *result.versus_best);
+    if (result.leaks()) lines.push_back(result.config + " " + leaks_label + "; its loss is not ranked");
+    lines.push_back(clock_remark(result));
+    lines.push_back(patience_remark(result));
+    add_run_remarks(lines, result);
+  }
+  const std::string undecided = undecided_text(differences, comparison.level());
+  if (!undecided.empty() && undecided != comparison.results[1].config)  // in the verdict already
+    lines.push_back("not distinguishable from " + comparison.results[0].config + ": " + undecided);
+  if (jobs > 1)
+    lines.push_back(
+        fmt::format("times with a *: up to {} runs trained at once; do not compare them with others", jobs));
+  if (comparison.results[0].seeds.size() > 1) {
+    lines.push_back(look_remark(comparison));
+    if (comparison.pairs > 0)
+      lines.push_back("±: 95 % interval over seeds on this text, corrected for " +
+                      format_count(comparison.pairs, "pair") + " of configs");
+  }
+  std::erase(lines, "");
+  return lines;
+}
+
 Table ranks_table(const Json& results, const Comparison& comparison) {
   const std::size_t beginning = common_beginning(comparison.results);
   const std::string config =
@@ -311,67 +370,6 @@ std::string undecided_text(const std::vector<NamedDifference>& differences, doub
     if (difference.p && *difference.p > level) each.push_back(name);
   return joined(each, ", ");
 }
-
-std::string verdict(const Comparison& comparison) {
-  const std::vector<ConfigRuns>& results = comparison.results;
-  if (results.size() < 2 || results[1].rank == 0) return "";
-  const ConfigRuns &best = results[0], &next = results[1];
-  const MeanEstimate& difference = *next.versus_best;
-  const std::size_t beginning = common_beginning(results);
-  const std::string name = best.config.substr(beginning), other = next.config.substr(beginning);
-  const std::string by = format_fixed(difference.mean, 4), lower = name + " has a lower loss than " + other;
-  if (by == "0.0000") return name + " and " + other + " are equal (within 0.0001)";
-  if (!difference.p)
-    return fmt::format("{}, by {}; one seed cannot rule out chance: train several of each (--seeds)", lower, by);
-  const std::string test =
-      fmt::format("p {}{}, level {}", *difference.p < 0.0001 ? "" : "= ", p_text(*difference.p), comparison.level());
-  if (*difference.p > comparison.level())
-    return fmt::format("{} in {} of {} seeds, by {}, which may be chance ({}){}", lower, seeds_ahead(best, next),
-                       best.seeds.size(), by, test, advice(comparison, difference, std::ssize(best.seeds)));
-  if (!clock_remark(best).empty() || !clock_remark(next).empty() || !unequal_time(best, next).empty())
-    return fmt::format(
-        "{}, by {} ({}), but max_seconds did not give both equal conditions (below), so neither is called "
-        "ahead",
-        lower, by, test);
-  return fmt::format("{} is ahead of {} by {} ({})", name, other, by, test);
-}
-
-namespace {
-
-/// Limits of the verdict: unequal training, unequal speed, overfitting, shared text, earlier looks, failures; what ±
-/// means.
-std::vector<std::string> limits(const Comparison& comparison, const Json& rows) {
-  std::vector<std::string> lines = comparison.notes;
-  if (comparison.results.empty()) return lines;
-  lines.push_back(training_remark(rows));
-  if (comparison.pairs > 0) lines.push_back(unequal_time(comparison.results[0], comparison.results[1]));
-  std::int64_t jobs = 1;
-  std::vector<NamedDifference> differences;
-  for (const ConfigRuns& result : comparison.results) {
-    for (const SeedRun& run : result.seeds) jobs = std::max(jobs, run.jobs);
-    if (result.versus_best) differences.emplace_back(result.config, *result.versus_best);
-    if (result.leaks()) lines.push_back(result.config + " " + leaks_label + "; its loss is not ranked");
-    lines.push_back(clock_remark(result));
-    lines.push_back(patience_remark(result));
-    add_run_remarks(lines, result);
-  }
-  const std::string undecided = undecided_text(differences, comparison.level());
-  if (!undecided.empty() && undecided != comparison.results[1].config)  // in the verdict already
-    lines.push_back("not distinguishable from " + comparison.results[0].config + ": " + undecided);
-  if (jobs > 1)
-    lines.push_back(
-        fmt::format("times with a *: up to {} runs trained at once; do not compare them with others", jobs));
-  if (comparison.results[0].seeds.size() > 1) {
-    lines.push_back(look_remark(comparison));
-    if (comparison.pairs > 0)
-      lines.push_back("±: 95 % interval over seeds on this text, corrected for " +
-                      format_count(comparison.pairs, "pair") + " of configs");
-  }
-  std::erase(lines, "");
-  return lines;
-}
-
-}  // namespace
 
 Report report_of(const Comparison& comparison, const std::optional<LadderTable>& ladder) {
   Report report(Json{{"results", Json::array()}});

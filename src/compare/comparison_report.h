@@ -18,10 +18,6 @@ using NamedDifference = std::pair<std::string, MeanEstimate>;
 /// Names of the differences, of several seeds, whose p is above `level`: "a, b".
 std::string undecided_text(const std::vector<NamedDifference>& differences, double level);
 
-/// Compares the two best configs: "a is ahead of b by 0.0123 (p = 0.002, level 0.04)", or why neither is ahead. Empty
-/// if fewer than two configs are ranked.
-std::string verdict(const Comparison& comparison);
-
 /// The table of `compare ladder`, shown instead of the ranks (ladder.h).
 struct LadderTable {
   Table table;
@@ -31,9 +27,9 @@ struct LadderTable {
 
 /// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}…],"mean","ci95","rank",
 /// "versus_best":{"difference","ci95","p"}}…],"verdict","remarks",…}. "ci95" and "p" are over seeds on this text,
-/// corrected for all pairs, null with one seed. "level": the largest p that counts as "is ahead". "remarks": limits of
-/// the verdict. For people: a row per config, the verdict with its limits, and the main effects and the target, if
-/// any.
+/// corrected for all pairs, null with one seed. "level": the largest p that counts as "is ahead". "verdict": "" if
+/// fewer than two configs are ranked. "remarks": limits of the verdict. For people: a row per config, the verdict with
+/// its limits, and the main effects and the target, if any.
 Report report_of(const Comparison& comparison, const std::optional<LadderTable>& ladder = {});
 
 }  // namespace chargpt

@@ -17,18 +17,9 @@
 #include "train/schedule.h"
 
 namespace chargpt {
-namespace {
 
-/// Number of runs that trained at once; 1 if it was not recorded.
-std::int64_t jobs_of(const fs::path& run) {
-  const nlohmann::ordered_json jobs = run.empty() ? nlohmann::ordered_json() : run_fact(run, "jobs");
-  return jobs.is_number_integer() ? jobs.get<std::int64_t>() : 1;
-}
-
-}  // namespace
-
-TrainedRun score_run(const std::string& name, const fs::path& place, const Corpus& corpus,
-                     const ScoringOptions& options) {
+TrainedRun score_run(const std::string& name, const fs::path& place, const Corpus& corpus, bool test,
+                     std::int64_t threads, const Heartbeat& heartbeat) {
   const fs::path run = run_of(place);
   const bool is_one = run.empty() || is_file(place);  // a checkpoint
   const std::vector<fs::path> all = is_one ? std::vector<fs::path>() : list_checkpoints(run);
@@ -36,11 +27,12 @@ TrainedRun score_run(const std::string& name, const fs::path& place, const Corpu
   const RunState last = run.empty() || !is_one ? scored.state : load_checkpoint(run, "last").state;
   const Config& config = scored.config.config;
   const InferenceModel model(scored, scored.averaged.empty() ? Weights::trained : Weights::averaged);
-  NetworkPredictor network(model, thread_count(options.threads));
+  NetworkPredictor network(model, thread_count(threads));
   const SplitLoss loss =
-      split_loss(network, options.test ? corpus.test() : corpus.val(), config.model.block_size, 0, options.heartbeat);
+      split_loss(network, test ? corpus.test() : corpus.val(), config.model.block_size, 0, heartbeat);
   if (!std::isfinite(loss.mean))
     throw Error(ExitCode::diverged, scored.path.string(), " has no finite loss: its weights have diverged");
+  const nlohmann::ordered_json jobs = run_fact(run, "jobs");
   TrainedRun trained{.name = name,
                      .config = scored.config,
                      .params = scored.state.parameters,
@@ -51,10 +43,10 @@ TrainedRun score_run(const std::string& name, const fs::path& place, const Corpu
                               .step = scored.state.step,
                               .steps = last.step,
                               .ended = last.ended,
-                              .jobs = jobs_of(run),
-                              .caution = run.empty() ? "" : kept_caution(run),
+                              .jobs = jobs.is_number_integer() ? jobs.get<std::int64_t>() : 1,  // 1: not recorded
+                              .caution = kept_caution(place),
                               .run = run.empty() ? place : run}};
-  if (!options.test && last.best_step >= 0 && last.exact)
+  if (!test && last.best_step >= 0 && last.exact)
     std::tie(trained.seed.lowest_loss, trained.seed.lowest_step) = std::tie(last.best_val_loss, last.best_step);
   return trained;
 }

@@ -68,23 +68,11 @@ class CpuEngine : public Engine {
     for (const WindowBatch& windows : input.micro_batches) check_windows(windows, plan_.vocab_size, plan_.block_size);
     std::atomic<bool> interrupted = false;
     on_threads(threads(), [&](int thread) {
-      train_slice(thread, input, [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
+      train_slice(thread, input, [&, thread](double part) { beat_on(thread, input.heartbeat, part, interrupted); });
     });
     double loss = 0;
     for (const Share& share : shares_) loss += share.loss;
     return loss;
-  }
-
-  /// Called on every thread; only thread 0 calls the heartbeat. If that throws, the other threads stop too.
-  static void beat(const Heartbeat& heartbeat, std::int64_t thread, double part, std::atomic<bool>& interrupted) {
-    if (interrupted) throw Interrupted{};
-    if (thread > 0 || !heartbeat) return;
-    try {
-      heartbeat(part);
-    } catch (...) {
-      interrupted = true;
-      throw;
-    }
   }
 
   void train_slice(std::int64_t thread, const GradientInput& input, const Heartbeat& heartbeat) {

@@ -46,10 +46,6 @@ bool is_device_here(const std::string& name) {
   return name == "cpu" || name == "auto" || (cuda_index(name) >= 0 && cuda_index(name) < cuda_device_count());
 }
 
-std::optional<std::int64_t> device_memory(const std::string& device) {
-  return device == "cpu" ? std::nullopt : torch_module("--device " + device).device_memory(device);
-}
-
 std::int64_t set_threads(std::int64_t threads) {
   flush_denormals();
   cpu::set_threads_in_force(thread_count(threads));

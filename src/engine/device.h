@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "kernels/processor.h"
@@ -22,9 +21,6 @@ bool may_have_gpu();
 
 /// Number of CUDA devices that `auto` can choose; 0 without LibTorch or without a device file.
 std::int64_t cuda_device_count();
-
-/// Total memory of a GPU in bytes, used or free. Returns nullopt if LibTorch does not report it.
-std::optional<std::int64_t> device_memory(const std::string& device);
 
 /// Sets the number of threads of this process (0: physical cores) and flushes denormals. Returns the number. Throws
 /// Error usage if `threads` is negative or above the limit of thread_count().

@@ -32,7 +32,7 @@ std::uint64_t dropout_seed(const GradientInput& input, std::size_t i) {
 void Engine::score(const WindowBatch& windows, std::span<float> losses) {
   const int threads = cpu::threads_in_force();
   if (!team_ || team_->threads() != threads) {
-    scoring_plan_ = plan_in(arena_, model_, vocab_size_, train_, cpu::Packing::forward);
+    scoring_plan_ = plan_in(arena_, request_.model, request_.vocab_size, request_.train, cpu::Packing::forward);
     team_ = std::make_unique<cpu::ForwardTeam>(scoring_plan_, arena_.values.data(), threads);
   }
   team_->score(windows, losses.data(), /*logits=*/nullptr);

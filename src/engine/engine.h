@@ -67,8 +67,7 @@ struct EngineRequest {
 /// weights once after each change of them.
 class Engine : public WindowScorer {
  public:
-  explicit Engine(const EngineRequest& request)
-      : arena_(request.arena), model_(request.model), train_(request.train), vocab_size_(request.vocab_size) {}
+  explicit Engine(const EngineRequest& request) : arena_(request.arena), request_(request) {}
 
   virtual std::string_view name() const = 0;
   /// Returns and clears the pending notice, or "" if there is none.
@@ -108,9 +107,7 @@ class Engine : public WindowScorer {
     if (team_) team_->take_weights();
   }
 
-  const ModelConfig& model_;
-  const TrainConfig& train_;
-  std::int64_t vocab_size_;
+  EngineRequest request_;
   cpu::Plan scoring_plan_;
   std::unique_ptr<cpu::ForwardTeam> team_;  ///< created by the first score()
 };

@@ -59,11 +59,6 @@ class SquareMatrices {
   void scale(float* x, float factor) const {
     for (long i = 0; i < n * n; ++i) x[i] *= factor;
   }
-  double trace(const float* x) const {
-    double sum = 0;
-    for (long i = 0; i < n; ++i) sum += x[i * n + i];
-    return sum;
-  }
   /// p = a + b g + c g g
   void polynomial() {
     matmul(g, g, p);
@@ -127,7 +122,8 @@ void add_orthogonalised(const Kernels& kernels, long rows, long columns, const f
                         std::vector<float>& scratch) {
   SquareMatrices s(kernels, std::min(rows, columns), std::max(rows, columns), scratch);
   s.gram(rows, columns, u);
-  const double square = s.trace(s.g);  // |u|^2
+  double square = 0;  // |u|^2, the trace of g
+  for (long i = 0; i < s.n; ++i) square += s.g[i * s.n + i];
   if (!(square > 0)) return;
   const double inverse = 1 / (std::sqrt(square) + eps);
   s.scale(s.g, static_cast<float>(inverse * inverse));

@@ -61,21 +61,13 @@ void update(ParameterArena& arena, const UpdateContext& context) {
   }
 }
 
-double clipping_factor(double gradient_norm, double grad_clip) {
-  return grad_clip > 0 ? std::min(1.0, grad_clip / (gradient_norm + 1e-6)) : 1.0;
-}
-
 UpdateContext update_context(const TrainConfig& train, double gradient_norm, double lr_factor) {
   constexpr double least_eps = 1e-18;  // squares of smaller gradients are 0 in float32, and x / 0 is not finite
   return {.lr_factor = lr_factor,
-          .gradient_scale = clipping_factor(gradient_norm, train.grad_clip),
+          .gradient_scale = train.grad_clip > 0 ? std::min(1.0, train.grad_clip / (gradient_norm + 1e-6)) : 1.0,
           .beta1 = train.beta1,
           .beta2 = train.beta2,
           .eps = std::max(least_eps, train.adam_eps)};
-}
-
-void start_averages(ParameterArena& arena) {
-  arena.averages = arena.values.copy();
 }
 
 double fresh_part(const ParameterArena& arena, double decay) {

@@ -15,17 +15,12 @@ struct UpdateContext {
 };
 
 /// Returns the context for finite gradients of this norm, with the options of `train`, at `lr_factor` times its rates.
+/// Its gradient_scale limits the norm to train.grad_clip (0: never clips). Source: torch.nn.utils.clip_grad_norm_.
 UpdateContext update_context(const TrainConfig& train, double gradient_norm, double lr_factor);
 
 /// Updates every group by its own rule, and increments the arena's number of updates.
 void update(ParameterArena& arena, const UpdateContext& context);
 
-/// Returns the factor that limits the gradient norm to `grad_clip` (0: never clips). Source:
-/// torch.nn.utils.clip_grad_norm_.
-double clipping_factor(double gradient_norm, double grad_clip);
-
-/// Starts averaging the arena's weights, from their current values.
-void start_averages(ParameterArena& arena);
 /// Weight of the current weights w in the average a after the arena's last update t: 1 - d in  a = d a + (1 - d) w
 /// with d = min(decay, (1 + t) / (10 + t)), which discards the untrained first weights soon for any decay. (The same
 /// ramp as TensorFlow's ExponentialMovingAverage with num_updates.)

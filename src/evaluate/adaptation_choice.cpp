@@ -31,14 +31,8 @@ AdaptationChoice choose_adaptation(const InferenceModel& model, TokenView train,
       AdaptationTrial& trial = choice.trials[static_cast<std::size_t>(i)];
       AdaptiveNetwork network(model, 1, {.rate = trial.rate / 2});
       trial.loss = adaptive_loss(network, end, model.block_size(), 0, [&](double part) {
-                     if (interrupted) throw Interrupted{};
-                     if (thread > 0 || !heartbeat) return;
-                     try {
-                       heartbeat((i + part * std::min(at_once, count - i)) / count);
-                     } catch (...) {
-                       interrupted = true;
-                       throw;
-                     }
+                     const double done = i + part * std::min(at_once, count - i);
+                     beat_on(thread, heartbeat, done / count, interrupted);
                    }).mean;
     }
   });

@@ -5,6 +5,9 @@
 #include <future>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "evaluate/compression.h"
 #include "evaluate/ngram.h"
@@ -20,14 +23,26 @@ TokenView beginning(TokenView text) {
   return text.slice(0, std::min(text.size(), most_tokens));
 }
 
+/// The text of `ids`. A document boundary is a byte that UTF-8 does not use: one symbol, as for a model.
+std::string text_of(const Vocabulary& vocabulary, TokenView ids) {
+  std::vector<std::string> symbols = vocabulary.symbols();
+  if (vocabulary.document() >= 0) symbols.back() = "\xFF";  // the last id
+  std::string text;
+  ids.each_run([&](std::span<const std::int64_t> run) {
+    for (const std::int64_t id : run) text += symbols[static_cast<std::size_t>(id)];
+  });
+  return text;
+}
+
 /// The bytes that `split` adds to the compressed size of `train`, in nats per token. Both sizes are computed at once.
 double ppmd_loss(const Vocabulary& vocabulary, TokenView train, TokenView split, const Heartbeat& heartbeat) {
   const std::int64_t document = split.document();  // if `train` ends with the id that starts `split`, omit one of them
   if (document != TokenView::no_document && split.size() > 1 && split[0] == document &&
       train[train.size() - 1] == document)
     split = split.slice(1, split.size() - 1);
-  std::future<std::int64_t> alone = std::async(std::launch::async, [&] { return ppmd_bytes(vocabulary, {train}); });
-  const std::int64_t both = ppmd_bytes(vocabulary, {train, split}, heartbeat);
+  const std::string counted = text_of(vocabulary, train), whole = counted + text_of(vocabulary, split);
+  std::future<std::int64_t> alone = std::async(std::launch::async, [&] { return ppmd_bytes(counted); });
+  const std::int64_t both = ppmd_bytes(whole, heartbeat);
   return static_cast<double>(both - alone.get()) * 8 * std::numbers::ln2 / static_cast<double>(split.size());
 }
 

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <memory>
 #include <new>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,20 +14,6 @@
 
 namespace chargpt {
 namespace {
-
-constexpr const char* between_documents = "\xFF";  ///< a byte that UTF-8 does not use: one symbol, as for a model
-
-/// Calls take(bytes) for all texts, one run at a time.
-template <class Take>
-void each_run(const std::vector<TokenView>& texts, const std::vector<std::string>& symbols, const Take& take) {
-  std::string bytes;
-  for (const TokenView ids : texts)
-    ids.each_run([&](std::span<const std::int64_t> run) {
-      bytes.clear();
-      for (const std::int64_t id : run) bytes += symbols[static_cast<std::size_t>(id)];
-      take(bytes);
-    });
-}
 
 /// libarchive's 7-Zip writer. It stores the compressed data in a temporary file, and writes it out at the end.
 class Ppmd {
@@ -44,7 +29,7 @@ class Ppmd {
     check(archive_write_open(archive_.get(), &written_, nullptr, keep, nullptr));
     check(archive_write_header(archive_.get(), entry.get()));
   }
-  void take(const std::string& text) {
+  void take(std::string_view text) {
     check(archive_write_data(archive_.get(), text.data(), text.size()) < 0 ? ARCHIVE_FATAL : ARCHIVE_OK);
   }
   /// Byte 12 of the first header contains the distance to the last header: the size of the compressed text.
@@ -77,17 +62,14 @@ class Ppmd {
 };
 }  // namespace
 
-std::int64_t ppmd_bytes(const Vocabulary& vocabulary, const std::vector<TokenView>& parts, const Heartbeat& heartbeat) {
-  std::vector<std::string> symbols = vocabulary.symbols();
-  if (vocabulary.document() >= 0) symbols.back() = between_documents;  // the last id
-  std::int64_t bytes = 0, taken = 0;
-  each_run(parts, symbols, [&bytes](const std::string& text) { bytes += std::ssize(text); });
-  Ppmd compressor(bytes);
-  each_run(parts, symbols, [&](const std::string& text) {
-    compressor.take(text);
-    taken += std::ssize(text);
-    beat(heartbeat, taken, bytes);
-  });
+std::int64_t ppmd_bytes(std::string_view text, const Heartbeat& heartbeat) {
+  constexpr std::int64_t most = 1 << 16;
+  Ppmd compressor(std::ssize(text));
+  for (std::int64_t taken = 0; taken < std::ssize(text); beat(heartbeat, taken, std::ssize(text))) {
+    const std::string_view piece = text.substr(static_cast<std::size_t>(taken), most);
+    compressor.take(piece);
+    taken += std::ssize(piece);
+  }
   return compressor.finish();
 }
 

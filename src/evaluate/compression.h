@@ -2,22 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <string_view>
 
 #include "base/heartbeat.h"
-#include "base/token_view.h"
-#include "text/vocabulary.h"
 
 namespace chargpt {
 
 constexpr int ppmd_order = 6;
 constexpr std::int64_t ppmd_memory_bytes = 16 << 20;
 
-/// Size in bytes of the concatenated texts `parts` after compression by PPMd variant H with this order and memory (as
-/// `7z -m0=PPMd:o=6:mem=16m`), without headers. If the memory is full, PPMd restarts its model. A document boundary is
-/// one byte that UTF-8 does not use. 0.2 s per megabyte. Source: Shkarin, PPM: one step to practicality (2002). Throws
-/// Error io if a temporary file cannot be written, and std::bad_alloc.
-std::int64_t ppmd_bytes(const Vocabulary& vocabulary, const std::vector<TokenView>& parts,
-                        const Heartbeat& heartbeat = {});
+/// Size in bytes of a text after compression by PPMd variant H with this order and memory (as
+/// `7z -m0=PPMd:o=6:mem=16m`), without headers. If the memory is full, PPMd restarts its model. 0.2 s per megabyte.
+/// Source: Shkarin, PPM: one step to practicality (2002). Throws Error io if a temporary file cannot be written, and
+/// std::bad_alloc.
+std::int64_t ppmd_bytes(std::string_view text, const Heartbeat& heartbeat = {});
 
 }  // namespace chargpt

@@ -2,47 +2,46 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 #include "evaluate/shared_text.h"
 
 namespace chargpt {
+namespace {
 
-CopiedText::CopiedText(std::span<const std::vector<std::int64_t>> texts, TokenView source) : source_(source) {
-  for (const std::vector<std::int64_t>& text : texts) {
-    joined_.insert(joined_.end(), text.begin(), text.end());
-    joined_.push_back(std::numeric_limits<std::uint32_t>::max());
-    sizes_.push_back(std::ssize(text));
-  }
-}
-
-double CopiedText::copied_share(std::int64_t length) const {
-  const auto all = std::reduce(sizes_.begin(), sizes_.end());
-  const auto copied = std::ranges::count(tokens_in_copies(text(), source_, length), true);
-  return all == 0 ? 0 : static_cast<double>(copied) / static_cast<double>(all);
-}
-
-CopiedText::Copy CopiedText::first_copy(std::int64_t length) const {
-  Copy copy;
-  find_stretches(text(), source_, length, [&](std::int64_t begin, std::int64_t found) {
-    if (found < 0 || !copy.ids.empty()) return;
-    copy = {.ids = {joined_.begin() + begin, joined_.begin() + begin + length}, .source_begin = found};
+/// Sets `longest` and `source_begin` to the first stretch of `length` tokens that occurs. Returns false if none does.
+bool find_first(TokenView text, TokenView source, std::int64_t length, CopiedText& copied) {
+  bool occurs = false;
+  find_stretches(text, source, length, [&](std::int64_t begin, std::int64_t found) {
+    if (found < 0 || std::exchange(occurs, true)) return;
+    copied.longest.resize(static_cast<std::size_t>(length));
+    text.copy(begin, length, copied.longest.data());
+    copied.source_begin = found;
   });
-  return copy;
+  return occurs;
 }
 
-/// A stretch that occurs contains shorter ones that do, so the length is found by halving.
-CopiedText::Copy CopiedText::longest() const {
-  Copy longest;
-  std::int64_t most = sizes_.empty() ? 0 : std::ranges::max(sizes_);
-  while (longest.length() < most) {
-    const std::int64_t length = (longest.length() + most + 1) / 2;
-    if (Copy copy = first_copy(length); copy.length() > 0)
-      longest = std::move(copy);
-    else
-      most = length - 1;
+}  // namespace
+
+CopiedText copied_text(std::span<const std::vector<std::int64_t>> texts, TokenView source, std::int64_t length) {
+  std::vector<std::uint32_t> joined;  // the texts, each followed by an id that the source cannot have
+  std::int64_t tokens = 0, most = 0;
+  for (const std::vector<std::int64_t>& text : texts) {
+    joined.insert(joined.end(), text.begin(), text.end());
+    joined.push_back(std::numeric_limits<std::uint32_t>::max());
+    tokens += std::ssize(text);
+    most = std::max(most, std::ssize(text));
   }
-  return longest;
+  const TokenView all(joined.data(), sizeof joined[0], std::ssize(joined));
+  CopiedText copied;
+  const auto in_copies = std::ranges::count(tokens_in_copies(all, source, length), true);
+  if (tokens > 0) copied.share = static_cast<double>(in_copies) / static_cast<double>(tokens);
+  // A stretch that occurs contains shorter ones that do, so the length is found by halving.
+  while (std::ssize(copied.longest) < most) {
+    const std::int64_t middle = (std::ssize(copied.longest) + most + 1) / 2;
+    if (!find_first(all, source, middle, copied)) most = middle - 1;
+  }
+  return copied;
 }
 
 }  // namespace chargpt

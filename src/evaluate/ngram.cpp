@@ -13,7 +13,28 @@
 namespace chargpt {
 namespace {
 
-constexpr std::int32_t unseen = NgramLevel::unseen;
+constexpr std::int32_t unseen = -1;
+
+/// The numbered n-grams of one order. Those with the same context, an (n - 1)-gram, are consecutive and sorted by their
+/// last token. Contexts are exact, not hashed.
+struct NgramLevel {
+  std::vector<std::int32_t> first{0};  ///< by context: its n-grams are first[c] to first[c + 1] - 1
+  std::vector<std::int32_t> totals;    ///< by context: c(h)
+  std::vector<std::int32_t> ids;       ///< last token of each n-gram
+  std::vector<std::int32_t> counts;    ///< c(hw)
+
+  /// Returns the number of the n-gram with this context and last token, or `unseen`.
+  std::int32_t find(std::int32_t context, std::int32_t id) const {
+    const auto begin = ids.begin() + first[static_cast<std::size_t>(context)],
+               end = ids.begin() + first[static_cast<std::size_t>(context) + 1];
+    const auto found = std::lower_bound(begin, end, id);
+    return found == end || *found != id ? unseen : static_cast<std::int32_t>(found - ids.begin());
+  }
+  /// T(h)
+  std::int32_t distinct(std::int32_t context) const {
+    return first[static_cast<std::size_t>(context) + 1] - first[static_cast<std::size_t>(context)];
+  }
+};
 
 std::vector<std::int32_t> ids_of(TokenView text) {
   std::vector<std::int32_t> ids;
@@ -80,6 +101,53 @@ std::vector<std::int32_t> sorted_by(const std::vector<std::int32_t>& keys, const
   return sorted;
 }
 
+/// Counts a text. Memory: 20 bytes per token, and 8 to 16 per different n-gram of the level.
+class NgramCounter {
+ public:
+  explicit NgramCounter(TokenView text)
+      : tokens_(ids_of(text)), by_token_(tokens_.size()), contexts_(tokens_.size(), 0), document_(text.document()) {
+    std::iota(by_token_.begin(), by_token_.end(), 0);
+    if (!tokens_.empty()) by_token_ = sorted_by(tokens_, by_token_, std::ranges::max(tokens_) + 1);
+  }
+
+  /// Returns the next level; the first call returns order 1.
+  NgramLevel next_order() {
+    ++order_;
+    NgramLevel level;
+    level.first.assign(static_cast<std::size_t>(contexts_of_level_) + 1, 0);
+    level.totals.assign(static_cast<std::size_t>(contexts_of_level_), 0);
+    std::vector<std::int32_t> next_contexts(tokens_.size(), unseen);
+    std::int32_t last_context = unseen;
+    for (const std::int32_t at : sorted_by(contexts_, by_token_, contexts_of_level_)) {
+      const auto place = static_cast<std::size_t>(at);
+      const std::int32_t token = tokens_[place], context = contexts_[place];
+      ++level.totals[static_cast<std::size_t>(context)];
+      if (context != std::exchange(last_context, context) || level.ids.back() != token) {
+        ++level.first[static_cast<std::size_t>(context) + 1];
+        level.ids.push_back(token);
+        level.counts.push_back(0);
+      }
+      ++level.counts.back();
+      // The first context of a document is the id that starts it, alone.
+      const bool reaches_back = order_ > 1 && token == document_;
+      if (place + 1 < tokens_.size() && !reaches_back)
+        next_contexts[place + 1] = static_cast<std::int32_t>(level.ids.size()) - 1;
+    }
+    std::partial_sum(level.first.begin(), level.first.end(), level.first.begin());
+    contexts_ = std::move(next_contexts);
+    contexts_of_level_ = static_cast<std::int32_t>(level.ids.size());
+    return level;
+  }
+
+ private:
+  std::vector<std::int32_t> tokens_;    ///< (N)
+  std::vector<std::int32_t> by_token_;  ///< (N) positions, sorted by token
+  std::vector<std::int32_t> contexts_;  ///< (N) number of the n-gram that ends before token i; the first n are unseen
+  std::int32_t contexts_of_level_ = 1;
+  std::int64_t document_;
+  std::int64_t order_ = 0;
+};
+
 void check_countable(TokenView train, TokenView split) {
   if (split.size() < 2)
     throw Error(ExitCode::data, "a split of ", split.size(), " tokens is too short; at least 2 tokens are needed");
@@ -88,48 +156,6 @@ void check_countable(TokenView train, TokenView split) {
 }
 
 }  // namespace
-
-std::int32_t NgramLevel::find(std::int32_t context, std::int32_t id) const {
-  const auto begin = ids.begin() + first[static_cast<std::size_t>(context)],
-             end = ids.begin() + first[static_cast<std::size_t>(context) + 1];
-  const auto found = std::lower_bound(begin, end, id);
-  return found == end || *found != id ? unseen : static_cast<std::int32_t>(found - ids.begin());
-}
-
-NgramCounter::NgramCounter(TokenView text)
-    : tokens_(ids_of(text)), contexts_(tokens_.size(), 0), document_(text.document()) {
-  by_token_.resize(tokens_.size());
-  std::iota(by_token_.begin(), by_token_.end(), 0);
-  if (!tokens_.empty()) by_token_ = sorted_by(tokens_, by_token_, std::ranges::max(tokens_) + 1);
-}
-
-NgramLevel NgramCounter::next_order() {
-  ++order_;
-  NgramLevel level;
-  level.first.assign(static_cast<std::size_t>(contexts_of_level_) + 1, 0);
-  level.totals.assign(static_cast<std::size_t>(contexts_of_level_), 0);
-  std::vector<std::int32_t> next_contexts(tokens_.size(), unseen);
-  std::int32_t last_context = unseen;
-  for (const std::int32_t at : sorted_by(contexts_, by_token_, contexts_of_level_)) {
-    const auto place = static_cast<std::size_t>(at);
-    const std::int32_t token = tokens_[place], context = contexts_[place];
-    ++level.totals[static_cast<std::size_t>(context)];
-    if (context != std::exchange(last_context, context) || level.ids.back() != token) {
-      ++level.first[static_cast<std::size_t>(context) + 1];
-      level.ids.push_back(token);
-      level.counts.push_back(0);
-    }
-    ++level.counts.back();
-    // The first context of a document is the id that starts it, alone.
-    const bool reaches_back = order_ > 1 && token == document_;
-    if (place + 1 < tokens_.size() && !reaches_back)
-      next_contexts[place + 1] = static_cast<std::int32_t>(level.ids.size()) - 1;
-  }
-  std::partial_sum(level.first.begin(), level.first.end(), level.first.begin());
-  contexts_ = std::move(next_contexts);
-  contexts_of_level_ = static_cast<std::int32_t>(level.ids.size());
-  return level;
-}
 
 std::vector<std::vector<double>> ngram_losses(TokenView train, std::int64_t vocab_size,
                                               const std::vector<WindowCut>& scored, int max_order,

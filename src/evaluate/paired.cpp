@@ -12,13 +12,6 @@
 namespace chargpt {
 namespace {
 
-std::optional<double> deviation_of(std::span<const double> means, double mean) {
-  if (means.size() < 2) return std::nullopt;
-  double squares = 0;
-  for (const double seed_mean : means) squares += (seed_mean - mean) * (seed_mean - mean);
-  return std::sqrt(squares / static_cast<double>(means.size() - 1));
-}
-
 /// Continued fraction of the incomplete beta function, from the front (modified Lentz). Source: DLMF 8.17.22.
 double beta_fraction(double x, double a, double b) {
   constexpr double tiny = 1e-300;
@@ -54,9 +47,10 @@ MeanEstimate mean_of_seeds(std::span<const double> means, std::int64_t compariso
   if (means.empty()) throw Error(ExitCode::internal, "statistics need at least one seed");
   const auto K = static_cast<double>(means.size()), pairs = static_cast<double>(comparisons);
   MeanEstimate result{.mean = std::accumulate(means.begin(), means.end(), 0.0) / K};
-  if (!std::isfinite(result.mean)) return result;
-  result.deviation = deviation_of(means, result.mean);
-  if (!result.deviation) return result;
+  if (!std::isfinite(result.mean) || means.size() < 2) return result;
+  double squares = 0;
+  for (const double mean : means) squares += (mean - result.mean) * (mean - result.mean);
+  result.deviation = std::sqrt(squares / (K - 1));
   const double error = *result.deviation / std::sqrt(K);
   const double half = error == 0 ? 0 : student_critical(0.05 / pairs, K - 1) * error;
   result.ci95 = {result.mean - half, result.mean + half};

@@ -4,18 +4,12 @@
 #include <bit>
 
 #include "base/quote.h"
+#include "predict/context_table.h"
 #include "report/format.h"
 #include "text/documents.h"
 
 namespace chargpt {
 namespace {
-
-/// Spreads every input bit over all others: the finalizer of SplitMix64 (Steele et al., 2014).
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
 
 /// Calls visit(hash) for each stretch of `length` tokens, in order.
 template <class Visit>
@@ -32,7 +26,7 @@ void each_stretch(TokenView tokens, std::int64_t length, const Visit& visit) {
       hash = hash * base + enters - last[place] * leaving;
       last[place] = enters;
       place = place + 1 == last.size() ? 0 : place + 1;
-      if (++seen >= length) visit(mix(hash));
+      if (++seen >= length) visit(mixed_bits(hash));
     }
   });
 }

@@ -150,10 +150,7 @@ OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::i
   if (found->dtype == "F32") std::ranges::copy(found->bytes, std::as_writable_bytes(std::span(tensor.values)).begin());
   if (found->dtype == "F16") convert(found->bytes, tensor.values, from_half);
   if (found->dtype == "BF16") convert(found->bytes, tensor.values, from_bfloat16);
-  if (const auto bad = std::ranges::find_if(tensor.values, [](float value) { return !std::isfinite(value); });
-      bad != tensor.values.end())
-    throw Error(ExitCode::diverged, source(), ": tensor ", name, " contains ", std::isnan(*bad) ? "NaN" : "infinity",
-                ", so the model cannot be used");
+  expect_finite(tensor.values, source(), name);
   return tensor;
 }
 
@@ -163,10 +160,6 @@ void ForeignTensors::ignore(const std::string& name) {
 
 void ForeignTensors::expect_no_more() const {
   chargpt::expect_no_more(file_.tensors, source(), asked_);
-}
-
-bool all_equal(const OwnTensor& tensor, float value) {
-  return std::ranges::all_of(tensor.values, [value](float one) { return one == value; });
 }
 
 std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, std::int64_t symbols) {
@@ -184,9 +177,8 @@ std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, 
   }
   for (std::int64_t block = 0; block < theirs.n_layer; ++block)
     for (const std::string_view gain : layout.head_gains)
-      if (!gain.empty())
-        rows.push_back({.theirs = line_of(layout.block, block, ".", gain, ".weight"),
-                        .ours = {.name = "", .shape = {head_width(theirs)}, .role = ParameterRole::gain}});
+      rows.push_back({.theirs = line_of(layout.block, block, ".", gain, ".weight"),
+                      .ours = {.name = "", .shape = {head_width(theirs)}, .role = ParameterRole::gain}});
   return rows;
 }
 
@@ -203,7 +195,7 @@ std::vector<OwnTensor> tensors_as_ours(ForeignTensors& tensors, const std::vecto
     OwnTensor tensor = as_ours(tensors, row, order);
     const auto known = std::ranges::find(all, row.ours.name, &OwnTensor::name);
     if (row.ours.name.empty()) {
-      if (!all_equal(tensor, 1))
+      if (std::ranges::count(tensor.values, 1.F) < std::ssize(tensor.values))
         throw Error(ExitCode::data, tensors.source(), ": ", row.theirs,
                     " is not all ones; chargpt has no gain there, so it cannot represent this model");
     } else if (row.part > 0) {

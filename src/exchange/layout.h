@@ -33,11 +33,11 @@ struct LayerNames {
 };
 
 struct Layout {
-  std::string_view block{};                      ///< "model.layers.": the prefix of the number of a block
-  std::span<const LayerNames> layers{};          ///< empty: all names are the same as ours
-  std::vector<std::string_view> buffers{};       ///< per block, in files of older versions; not parameters
-  bool turned = false;                           ///< linear layers have weights (in, out)
-  std::array<std::string_view, 2> head_gains{};  ///< per block, over the features of a head; ours are 1
+  std::string_view block{};                    ///< "model.layers.": the prefix of the number of a block
+  std::span<const LayerNames> layers{};        ///< empty: all names are the same as ours
+  std::vector<std::string_view> buffers{};     ///< per block, in files of older versions; not parameters
+  bool turned = false;                         ///< linear layers have weights (in, out)
+  std::vector<std::string_view> head_gains{};  ///< per block, over the features of a head; ours are 1
 };
 
 /// A tensor of theirs and the parameter of ours that contains it.
@@ -75,9 +75,6 @@ class ForeignTensors {
   std::string prefix_;
   std::set<std::string> asked_;
 };
-
-/// Whether every number is `value`.
-bool all_equal(const OwnTensor& tensor, float value);
 
 /// Our symbol `id` is their row `symbols[id]`; `heads` query heads share `shared_heads` heads of keys and values.
 struct ReadingOrder {

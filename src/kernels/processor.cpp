@@ -22,13 +22,6 @@ namespace {
 
 constexpr std::int64_t most_threads = 1024;
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 /// The numbers of the processors that this process may run on; all processors if the system does not provide the mask.
 std::vector<int> affinity() {
   cpu_set_t mask;
@@ -73,9 +66,9 @@ void set_float_control([[maybe_unused]] std::uint64_t control) {
 std::int64_t physical_cores() {
   std::set<std::string> cores;  // threads of one core have the same list of siblings
   for (const int cpu : affinity()) {
-    const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
-    const std::string siblings = first_line(topology + "thread_siblings_list");
-    cores.insert(siblings.empty() ? "cpu" + std::to_string(cpu) : siblings);
+    std::string siblings = "cpu" + std::to_string(cpu);  // stays if the system does not provide the list
+    std::ifstream("/sys/devices/system/cpu/" + siblings + "/topology/thread_siblings_list") >> siblings;
+    cores.insert(siblings);
   }
   return within_quota(std::ssize(cores));
 }

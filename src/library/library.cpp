@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/quote.h"
 #include "config/describe.h"
 #include "config/load.h"
@@ -31,19 +32,22 @@ using namespace chargpt;
 
 /// Immutable for callers while it is open, so threads may share it.
 struct chargpt_model {
-  chargpt_model(Checkpoint loaded, Weights weights, int threads_, std::string notices_)
-      : checkpoint(std::move(loaded)),
-        inference(checkpoint, weights),
+  chargpt_model(const Checkpoint& from, Weights weights, int threads_)
+      : state(from.state),
+        vocabulary(from.vocabulary),
+        sample(from.config.config.sample),
+        inference(from, weights),
         threads(threads_),
-        path(checkpoint.path.string()),
-        config(to_json(checkpoint.config.config).dump(2)),
-        notices(std::move(notices_)) {}
+        path(from.path.string()),
+        config(to_json(from.config.config).dump(2)),
+        notices(joined(from.notices, "\n")) {}
 
-  const Checkpoint checkpoint;
-  const InferenceModel inference;
+  const RunState state;
+  const Vocabulary vocabulary;
+  const SampleConfig sample;
+  const InferenceModel inference;  ///< has its own copy of the weights
   const int threads;
   const std::string path, config, notices;
-  std::unique_ptr<const std::vector<std::byte>> bytes = {};  ///< of a checkpoint opened from memory
 
   /// A predictor for one call; concurrent calls get different ones. It returns to the pool for later calls.
   auto predictor() const {
@@ -142,13 +146,12 @@ std::vector<std::int64_t> ids_of(const chargpt_model& model, const char* text, s
     throw bad_argument("chargpt_unknown has no value ", static_cast<int>(unknown));
   std::optional<UnknownPolicy> policy;
   if (unknown != CHARGPT_UNKNOWN_ERROR) policy = static_cast<UnknownPolicy>(unknown);  // equal numbers in both
-  return model.checkpoint.vocabulary.encode(text_of(text, length), what, policy);
+  return model.vocabulary.encode(text_of(text, length), what, policy);
 }
 
 /// Adds the start symbol to an empty prompt, and to every prompt of a model trained on documents.
 std::vector<std::int64_t> prompt_of(const chargpt_model& model, std::vector<std::int64_t> ids) {
-  const Checkpoint& checkpoint = model.checkpoint;
-  if (ids.empty() || checkpoint.vocabulary.document() >= 0) ids.insert(ids.begin(), checkpoint.state.start_symbol);
+  if (ids.empty() || model.vocabulary.document() >= 0) ids.insert(ids.begin(), model.state.start_symbol);
   return ids;
 }
 
@@ -175,49 +178,35 @@ Weights weights_named(const char* name) {
 
 chargpt_model* open_model(const char* path, const chargpt_open_options& options) {
   if (path == nullptr) throw bad_argument("the path is NULL; pass a run folder");
-  Checkpoint checkpoint = load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint);
-  std::string lines;
-  for (const std::string& notice : checkpoint.notices) lines += notice + "\n";
-  return new chargpt_model(std::move(checkpoint), weights_named(options.weights), thread_count(options.threads),
-                           std::move(lines));
+  return new chargpt_model(load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint),
+                           weights_named(options.weights), thread_count(options.threads));
 }
 
 chargpt_model* open_bytes(const void* bytes, std::size_t size, const chargpt_open_options& options) {
   if (bytes == nullptr) throw bad_argument("the bytes are NULL; pass those of a checkpoint file");
-  const auto* const first = static_cast<const std::byte*>(bytes);
-  auto own = std::make_unique<const std::vector<std::byte>>(first, first + size);
-  auto model = std::make_unique<chargpt_model>(read_checkpoint(*own, "memory"), weights_named(options.weights),
-                                               thread_count(options.threads), "");
-  model->bytes = std::move(own);
-  return model.release();
+  return new chargpt_model(read_checkpoint(std::span(static_cast<const std::byte*>(bytes), size), "memory"),
+                           weights_named(options.weights), thread_count(options.threads));
 }
 
-chargpt_open_options open_defaults() {
-  chargpt_open_options options{};
-  options.size = sizeof options;
-  options.threads = 1;
-  return options;
-}
+constexpr chargpt_open_options open_defaults = {
+    .size = sizeof(chargpt_open_options), .checkpoint = nullptr, .weights = nullptr, .threads = 1};
 
 chargpt_generate_options generate_defaults(const chargpt_model& model) {
-  const SampleConfig& sample = model.checkpoint.config.config.sample;
   chargpt_generate_options options{};
   options.size = sizeof options;
-  options.tokens = sample.tokens;
-  options.temperature = sample.temperature;
-  options.top_k = sample.top_k;
-  options.top_p = sample.top_p;
-  options.min_p = sample.min_p;
+  options.tokens = model.sample.tokens;
+  options.temperature = model.sample.temperature;
+  options.top_k = model.sample.top_k;
+  options.top_p = model.sample.top_p;
+  options.min_p = model.sample.min_p;
   options.seed = 1337;
   return options;
 }
 
 template <class Number>
 void check_range(const char* name, Number value, Number least, Number most) {
-  if (value >= least && value <= most) return;
-  const nlohmann::json lowest = least, highest = most;
-  const std::string given = std::isfinite(value) ? nlohmann::json(value).dump() : line_of(value);  // JSON has no inf
-  throw bad_argument(name, " = ", given, " is not between ", lowest.dump(), " and ", highest.dump());
+  if (!(value >= least && value <= most))
+    throw bad_argument(name, " = ", value, " is not between ", least, " and ", most);
 }
 
 SampleConfig sample_of(const chargpt_generate_options& options) {
@@ -245,10 +234,8 @@ void generate_text(const chargpt_model& model, const chargpt_generate_options& o
                    void* context) {
   if (on_text == nullptr) throw bad_argument("on_text is NULL; give a function");
   const SampleConfig sample = sample_of(options);
-  const Vocabulary& vocabulary = model.checkpoint.vocabulary;
   const std::vector<std::int64_t> prompt =
       prompt_of(model, ids_of(model, options.prompt, options.prompt_length, options.unknown, "the prompt"));
-  Utf8Assembler characters;
   StopMatcher stops(stops_of(options));
   bool wanted = true;
   const auto give_text = [&](const std::string& piece) {
@@ -258,12 +245,11 @@ void generate_text(const chargpt_model& model, const chargpt_generate_options& o
   generate(
       *predictor, prompt, sample, options.seed,
       [&](std::int64_t /*index*/, std::int64_t id) {
-        if (id == vocabulary.document()) return false;
-        give_text(stops.add(characters.add(vocabulary.symbol(id))));
+        if (id == model.vocabulary.document()) return false;
+        give_text(stops.add(model.vocabulary.symbol(id)));
         return wanted && !stops.stopped();
       },
       options.sample);
-  give_text(stops.add(characters.finish()));
   give_text(stops.finish());
 }
 
@@ -282,20 +268,20 @@ const char* chargpt_last_error() {
 }
 
 int chargpt_open_defaults(chargpt_open_options* options) {
-  return guarded([&] { give(open_defaults(), options); });
+  return guarded([&] { give(open_defaults, options); });
 }
 
 int chargpt_open(const char* path, const chargpt_open_options* options, chargpt_model** model) {
   return guarded([&] {
     if (model == nullptr) throw bad_argument("model is NULL; give an address");
-    *model = open_model(path, known(options, open_defaults()));
+    *model = open_model(path, known(options, open_defaults));
   });
 }
 
 int chargpt_open_memory(const void* bytes, size_t size, const chargpt_open_options* options, chargpt_model** model) {
   return guarded([&] {
     if (model == nullptr) throw bad_argument("model is NULL; give an address");
-    *model = open_bytes(bytes, size, known(options, open_defaults()));
+    *model = open_bytes(bytes, size, known(options, open_defaults));
   });
 }
 
@@ -316,11 +302,11 @@ const char* chargpt_notices(const chargpt_model* model) {
 }
 
 std::int64_t chargpt_step(const chargpt_model* model) {
-  return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.checkpoint.state.step; });
+  return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.state.step; });
 }
 
 std::int64_t chargpt_parameters(const chargpt_model* model) {
-  return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.checkpoint.state.parameters; });
+  return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.state.parameters; });
 }
 
 std::int64_t chargpt_block_size(const chargpt_model* model) {
@@ -332,8 +318,7 @@ std::int64_t chargpt_vocabulary_size(const chargpt_model* model) {
 }
 
 std::int64_t chargpt_start_symbol(const chargpt_model* model) {
-  return fact_of(model, std::int64_t{0},
-                 [](const chargpt_model& whole) { return whole.checkpoint.state.start_symbol; });
+  return fact_of(model, std::int64_t{0}, [](const chargpt_model& whole) { return whole.state.start_symbol; });
 }
 
 int chargpt_symbol(const chargpt_model* model, std::int64_t id, char text[4], std::size_t* length) {
@@ -341,7 +326,7 @@ int chargpt_symbol(const chargpt_model* model, std::int64_t id, char text[4], st
     const std::int64_t size = opened(model).inference.vocab_size();
     if (id < 0 || id >= size) throw bad_argument("id ", id, " is not between 0 and ", size - 1);
     if (text == nullptr || length == nullptr) throw bad_argument("text or length is NULL; give addresses");
-    const std::string symbol = model->checkpoint.vocabulary.symbol(id);
+    const std::string symbol = model->vocabulary.symbol(id);
     std::ranges::copy(symbol, text);
     *length = symbol.size();
   });
@@ -413,9 +398,8 @@ int chargpt_logits_of_ids(const chargpt_model* model, const std::int64_t* ids, s
     tokens.push_back(0);  // the last target, which no logit depends on
     const std::int64_t first = 0, T = std::ssize(tokens) - 1;
     const auto predictor = model->predictor();
-    predictor->logits(
-        {{tokens.data(), sizeof tokens[0], T + 1, model->checkpoint.vocabulary.document()}, {&first, 1}, T},
-        {logits, count * static_cast<std::size_t>(V)});
+    predictor->logits({{tokens.data(), sizeof tokens[0], T + 1, model->vocabulary.document()}, {&first, 1}, T},
+                      {logits, count * static_cast<std::size_t>(V)});
   });
 }
 

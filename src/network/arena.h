@@ -49,7 +49,7 @@ class ParameterArena {
 
   cpu::AlignedFloats values, gradients;
   cpu::AlignedFloats moment1, moment2;  ///< empty until the first update; moment2 only if the rule of a group uses it
-  cpu::AlignedFloats averages;          ///< of the values; empty unless train.ema is on
+  cpu::AlignedFloats averages;          ///< of the values, at first a copy; empty unless train.ema is on
 
  private:
   std::vector<Parameter> parameters_;

@@ -7,17 +7,10 @@ namespace {
 
 constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
 constexpr std::int64_t match_places = 1 << 20, follower_places = 1 << 16, map_contexts = 1 << 16;
+constexpr std::size_t stretched_steps = 4096;
 constexpr double first_weight = 0.06, mixer_rate = 0.0015, average_rate = 0.001, map_weight = 0.25;
 constexpr std::uint8_t most_bits = 250;
 constexpr double most_of_history = 1000, most_of_match = 500;
-
-/// Short texts have the most different contexts per token.
-std::int64_t entries_for(std::int64_t tokens) {
-  return std::min(64 * std::max<std::int64_t>(tokens, 64), 8'000'000 + 8 * std::min(tokens, Counts::most_kept));
-}
-std::size_t runs_for(std::int64_t tokens) {
-  return static_cast<std::size_t>(8 * std::clamp<std::int64_t>(tokens, 64, 1'000'000));
-}
 
 constexpr std::uint64_t joined_hash(std::uint64_t first, std::uint64_t second) {
   return mixed_bits(first * odd + second);
@@ -35,13 +28,6 @@ std::size_t follower_place(const Counts::History& history) {
          follower_places;
 }
 
-constexpr std::size_t stretched_steps = 4096;
-std::vector<double> stretched_logits() {
-  std::vector<double> logits(stretched_steps);
-  for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = stretch((static_cast<double>(i) + 0.5) / stretched_steps);
-  return logits;
-}
-
 }  // namespace
 
 std::vector<std::int64_t> frequencies_of(TokenView tokens, std::int64_t vocab_size) {
@@ -54,13 +40,15 @@ Counts::Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequ
     : tree_(frequencies),
       line_end_(vocabulary.id_of('\n')),
       document_(vocabulary.document()),
-      stretched_(stretched_logits()),
-      table_(entries_for(tokens)),
-      runs_(runs_for(tokens)),
+      // Short texts have the most different contexts per token.
+      table_(std::min(64 * std::max<std::int64_t>(tokens, 64), 8'000'000 + 8 * std::min(tokens, most_kept))),
+      runs_(static_cast<std::size_t>(8 * std::clamp<std::int64_t>(tokens, 64, 1'000'000))),
       mixer_(std::vector<double>(inputs, first_weight), {mixer_rate, average_rate}),
       maps_{ProbabilityMap(map_contexts), ProbabilityMap(map_contexts)},
       last_place_(match_places, -1),
       followers_(follower_places) {
+  for (std::size_t i = 0; i < stretched_steps; ++i)
+    stretched_.push_back(stretch((static_cast<double>(i) + 0.5) / stretched_steps));
   for (std::int64_t id = 0; id < vocabulary.size(); ++id) {
     const char32_t code = id == document_ ? 0 : vocabulary.code_point(id);
     const bool capital = code >= 'A' && code <= 'Z', small = code >= 'a' && code <= 'z';

@@ -78,16 +78,10 @@ void drop_improbable(std::span<float> logits, double p) {
     if (weight(logit, top) < p) logit = removed;
 }
 
-std::int64_t first_in_rank(std::span<const float> logits) {
-  const auto first = std::max_element(logits.begin(), logits.end());
-  if (first == logits.end() || *first == removed) throw Error(ExitCode::internal, "no symbol is left to sample from");
-  return first - logits.begin();
-}
-
 /// `weights` is a buffer, one per symbol.
 std::int64_t draw(std::span<const float> logits, RandomStream& random, std::span<double> weights) {
-  std::int64_t id = first_in_rank(logits);
-  const float top = logits[id];
+  const float top = std::ranges::max(logits);
+  std::int64_t id = 0;
   double total = 0;
   for (std::size_t i = 0; i < logits.size(); ++i)
     total += weights[i] = logits[i] == removed ? 0 : weight(logits[i], top);
@@ -123,8 +117,9 @@ Sampler::Sampler(const SampleConfig& sample, std::int64_t vocab_size)
 
 std::int64_t Sampler::choose(std::span<float> logits, RandomStream& random) {
   require_usable(logits);
-  const std::int64_t first = first_in_rank(logits);
-  if (sample_.temperature == 0) return first;
+  const auto first = std::ranges::max_element(logits);
+  if (*first == removed) throw Error(ExitCode::internal, "no symbol is left to sample from");
+  if (sample_.temperature == 0) return first - logits.begin();
   divide(logits, sample_.temperature);
   keep_first(logits, sample_.top_k, ids_);
   keep_nucleus(logits, sample_.top_p, ids_);

@@ -19,15 +19,12 @@ double dot(const double* weights, std::span<const double> inputs) {
 
 }  // namespace
 
-void Mixer::begin_anew(std::span<const double> first) {
-  for (std::vector<double>& weights : weights_) {
-    weights.clear();
+Mixer::Mixer(std::span<const double> first, Rates rates) : rates_(rates) {
+  for (std::vector<double>& weights : weights_)
     for (std::size_t vector = 0; vector < vectors; ++vector) weights.insert(weights.end(), first.begin(), first.end());
-  }
-  for (auto& averages : averages_) {
-    averages.resize(vectors);
-    for (std::array<double, sets>& each : averages) each.fill(1.0 / sets);
-  }
+  std::array<double, sets> equal{};
+  equal.fill(1.0 / sets);
+  for (auto& averages : averages_) averages.assign(vectors, equal);
 }
 
 Mixer::Mixed Mixer::mix(std::span<const double> inputs, const Chosen& chosen) const {

@@ -37,13 +37,11 @@ class Mixer {
   };
 
   /// `first` (inputs): the initial value of all vectors.
-  Mixer(std::span<const double> first, Rates rates) : rates_(rates) { begin_anew(first); }
+  Mixer(std::span<const double> first, Rates rates);
 
   Mixed mix(std::span<const double> inputs, const Chosen& chosen) const;
   /// Learns the bit after mix() of the same inputs: each vector and each average from its own error.
   void learn(std::span<const double> inputs, const Chosen& chosen, const Mixed& mixed, bool bit);
-  /// Resets all vectors to other initial weights.
-  void begin_anew(std::span<const double> first);
 
  private:
   std::array<std::vector<double>, sets> weights_;  ///< (vectors, inputs)

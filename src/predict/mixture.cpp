@@ -16,12 +16,12 @@ constexpr double least_reached = 1e-3;      // for a decision reached with less 
 constexpr double mixer_rate = 0.003, average_rate = 0.0005;
 constexpr std::int64_t steps_of_logit = 12;
 
-/// Initial weights of a mixer's inputs: the inputs of the counts' own mixer get weight 0.
-std::vector<double> first_weights(std::size_t inputs, const MixtureWeights& weights) {
+/// A mixer with these initial weights: the inputs of the counts' own mixer get weight 0.
+Mixer mixer_of(std::size_t inputs, const MixtureWeights& weights) {
   std::vector<double> first(inputs);
   first[inputs - 2] = weights.counts;
   first[inputs - 1] = weights.network;
-  return first;
+  return {first, {mixer_rate, average_rate}};
 }
 
 /// Rounds `x` down, to at most `most`; returns `most` for NaN, which a diverged network may produce.
@@ -59,8 +59,7 @@ Mixture::Mixture(Predictor& network, int threads, Counts counts, MixtureWeights 
       threads_(threads),
       counts_(std::move(counts)),
       weights_(weights),
-      mixer_(first_weights(inputs, weights), {mixer_rate, average_rate}),
-      own_(scratch()) {}
+      mixer_(mixer_of(inputs, weights)) {}
 
 Mixture::Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, TokenView train,
                  const Heartbeat& heartbeat)
@@ -74,7 +73,7 @@ Mixture::Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, 
   counts_.learn(train.slice(begin, first - begin), history, part_heartbeat(heartbeat, 0, 0.8));
   if (chosen >= least_learned) learn_weights(train, first, part_heartbeat(heartbeat, 0.8, 0.95));
   counts_.learn(train.slice(first, chosen), history, part_heartbeat(heartbeat, 0.95, 1));
-  mixer_.begin_anew(first_weights(inputs, weights_));
+  mixer_ = mixer_of(inputs, weights_);
 }
 
 /// Learns the weights on `train` from `first` on, decision by decision.
@@ -114,17 +113,12 @@ void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat
 
 // ---- one place
 
-Mixture::Scratch Mixture::scratch() const {
-  Scratch scratch{};
-  scratch.of_symbols.resize(static_cast<std::size_t>(network_.vocab_size()));
-  scratch.of_bits.resize(static_cast<std::size_t>(counts_.tree().nodes()));
-  return scratch;
-}
-
 /// Reads the network's logits (V) of the next symbol.
 void Mixture::read_network(std::span<const float> logits, Scratch& scratch) const {
   const float top = std::ranges::max(logits);
   double total = 0;
+  scratch.of_symbols.resize(logits.size());
+  scratch.of_bits.resize(static_cast<std::size_t>(counts_.tree().nodes()));
   for (std::size_t v = 0; v < logits.size(); ++v) total += scratch.of_symbols[v] = std::exp(double{logits[v]} - top);
   const double rest = least_probability * static_cast<double>(logits.size());
   for (double& p : scratch.of_symbols) p = p / total * (1 - rest) + least_probability;
@@ -195,7 +189,7 @@ void Mixture::on_windows(const WindowBatch& windows, std::span<float> rows, cons
   const auto V = static_cast<std::size_t>(vocab_size());
   network_.logits(windows, rows);
   cpu::on_threads(threads_, [&](int thread) {
-    Scratch own = scratch();
+    Scratch own{};
     for (std::int64_t window = thread; window < windows.B(); window += threads_) {
       const std::int64_t start = windows.starts[static_cast<std::size_t>(window)],
                          before = std::min(start, Counts::reach);

@@ -50,7 +50,7 @@ class Mixture : public Predictor {
 
  private:
   static constexpr std::size_t inputs = Counts::inputs + 2;
-  /// Buffers of one thread.
+  /// Buffers of one thread; read_network() sets their sizes.
   struct Scratch {
     std::vector<double> of_symbols, of_bits;  ///< probabilities of the network: (V), (nodes)
     double largest = 0;                       ///< the network's probability of `favourite`, its most probable symbol
@@ -60,7 +60,6 @@ class Mixture : public Predictor {
     Mixer::Chosen chosen;
     Mixer::Mixed mixed;
   };
-  Scratch scratch() const;
   void read_network(std::span<const float> logits, Scratch& scratch) const;
   static double by_network(std::int32_t node, const Scratch& scratch);
   double decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Scratch& scratch) const;
@@ -82,7 +81,7 @@ class Mixture : public Predictor {
   MixtureLearning learning_;
   Mixer mixer_;
   std::vector<Counts::History> histories_;  ///< one per sequence
-  Scratch own_;
+  Scratch own_{};
   /// In adaptive scoring: index of the next target, and its history.
   std::int64_t scored_to_ = -1;
   Counts::History history_;

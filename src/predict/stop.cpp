@@ -17,32 +17,24 @@ std::size_t begun_length(std::string_view text, std::string_view stop) {
   return 0;
 }
 
+/// Length of the incomplete character at the end of `text`.
+std::size_t incomplete_length(std::string_view text) {
+  for (std::size_t length = std::min<std::size_t>(3, text.size()); length > 0; --length)
+    if (begins_character(text.substr(text.size() - length))) return length;
+  return 0;
+}
+
 }  // namespace
-
-std::string Utf8Assembler::add(std::string_view bytes) {
-  std::string out;
-  for (const char byte : bytes) {
-    const std::string longer = held_ + byte;
-    if (!begins_character(longer) && !is_utf8(longer)) out += finish();
-    held_ += byte;
-    if (!begins_character(held_)) out += finish();
-  }
-  return out;
-}
-
-std::string Utf8Assembler::finish() {
-  return std::exchange(held_, {});
-}
 
 StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {
   if (std::any_of(stops_.begin(), stops_.end(), [](const std::string& stop) { return stop.empty(); }))
     throw Error(ExitCode::usage, "a stop string is empty; give it at least one character");
 }
 
-std::string StopMatcher::add(std::string_view text) {
+std::string StopMatcher::add(std::string_view bytes) {
   if (stopped_) return {};
-  held_ += text;
-  std::size_t first_end = std::string::npos, start = 0, begun = 0;
+  held_ += bytes;
+  std::size_t first_end = std::string::npos, start = 0, begun = incomplete_length(held_);
   for (const std::string& stop : stops_) {
     const std::size_t found = held_.find(stop);
     begun = std::max(begun, begun_length(held_, stop));

@@ -8,36 +8,23 @@
 
 namespace chargpt {
 
-/// Splits a stream of bytes between characters: holds back the bytes of an incomplete character. All bytes are
-/// output unchanged, also those that are not UTF-8. Source: Unicode 15, table 3-7, "Well-Formed UTF-8 Byte
-/// Sequences".
-class Utf8Assembler {
- public:
-  /// Returns the text that can be shown now.
-  std::string add(std::string_view bytes);
-  /// Ends the text: returns the bytes of an incomplete character.
-  std::string finish();
-
- private:
-  std::string held_;  ///< a proper prefix of one character
-};
-
-/// Ends a text before the first stop string. Holds back text that may be the start of one. The result does not depend
-/// on the split into pieces: the stop string that is complete first wins; if several end at the same byte, the
-/// longest.
+/// Ends a text before the first stop string. Holds back bytes that may be the start of one, and the bytes of an
+/// incomplete character; all other bytes are output unchanged, also those that are not UTF-8. The result does not
+/// depend on the split into pieces: the stop string that is complete first wins; if several end at the same byte, the
+/// longest. Source: Unicode 15, table 3-7, "Well-Formed UTF-8 Byte Sequences".
 class StopMatcher {
  public:
   /// Without strings the text never stops. Throws Error usage if a string is empty.
   explicit StopMatcher(std::vector<std::string> stops);
   /// Returns the text that can be shown now; "" after a stop.
-  std::string add(std::string_view text);
+  std::string add(std::string_view bytes);
   bool stopped() const { return stopped_; }
-  /// Ends the text: returns the text held back.
+  /// Ends the text: returns the bytes held back.
   std::string finish();
 
  private:
   std::vector<std::string> stops_;
-  std::string held_;  ///< a proper prefix of some stop string
+  std::string held_;  ///< a proper prefix of some stop string, or of one character
   bool stopped_ = false;
 };
 

@@ -20,8 +20,7 @@ class SymbolTree {
   /// Builds the tree for at least one symbol. Ties between frequencies are broken by the symbols' ids.
   explicit SymbolTree(std::span<const std::int64_t> frequencies);
 
-  std::int64_t symbols() const { return std::ssize(paths_); }
-  /// Number of inner nodes, symbols() - 1; the root is the last one.
+  /// Number of inner nodes, one less than symbols; the root is the last one.
   std::int64_t nodes() const { return std::ssize(children_); }
   /// The decisions from the root to a symbol.
   std::span<const Step> path(std::int64_t symbol) const { return paths_[static_cast<std::size_t>(symbol)]; }

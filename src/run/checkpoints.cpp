@@ -174,10 +174,6 @@ Checkpoint load_from_run(const fs::path& run, const std::string& which, bool wit
   throw Error(damage->code(), damage->what(), "; no other checkpoint of ", run, " is whole");
 }
 
-std::string named(std::int64_t step) {
-  return "step " + format_count(step);
-}
-
 }  // namespace
 
 SavedCheckpoint save_checkpoint(const fs::path& run, const CheckpointToSave& checkpoint, std::int64_t keep) {
@@ -236,6 +232,7 @@ std::string kept_caution(const fs::path& path) {
 std::string to_text(std::int64_t step, const Standing& standing) {
   const auto is_known_other = [&](std::int64_t other) { return other != RunProgress::no_step && other != step; };
   const bool is_best = step == standing.best_step, is_last = step == standing.last_step;
+  const auto named = [](std::int64_t which) { return format_step(which, /*max_iters=*/0); };
   std::string text = named(step);
   if (is_best) text += is_last ? ", the best and the last" : ", the best";
   if (is_last && !is_best) text += ", the last";

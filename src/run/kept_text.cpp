@@ -25,14 +25,6 @@ constexpr const char* place_fact = "text";  ///< of run.json
 
 // ---- RUN/text.safetensors
 
-/// Positions of the ids that end documents.
-std::vector<std::int64_t> ends_of_documents(const TokenView& tokens) {
-  std::vector<std::int64_t> ends;
-  if (tokens.document() != TokenView::no_document)
-    each_document(tokens, [&](std::int64_t /*begin*/, std::int64_t end) { ends.push_back(end); });
-  return ends;
-}
-
 /// The options that decide which documents are held out.
 Json split_options(const DataConfig& data) {
   return {{"documents", enum_name(data.documents)},
@@ -165,7 +157,8 @@ std::string keep_text(const fs::path& run, const Corpus& corpus, Keep keep) {
                ? ""
                : "the text cannot be read again, and a run keeps at most " + std::to_string(most_kept_bytes >> 30) +
                      " GB of ids: resume, eval and the like will need it as a file, with --text FILE";
-  const std::vector<std::int64_t> ends = ends_of_documents(ids);
+  std::vector<std::int64_t> ends;  // positions of the ids that end documents
+  if (corpus.is_divided()) each_document(ids, [&](std::int64_t /*begin*/, std::int64_t end) { ends.push_back(end); });
   std::vector<TensorView> tensors;
   if (!ends.empty()) tensors.push_back({"documents", "I64", {std::ssize(ends)}, std::as_bytes(std::span(ends))});
   tensors.push_back({"ids", ids.width() == 1 ? "U8" : ids.width() == 2 ? "U16" : "U32", {ids.size()}, ids.bytes()});

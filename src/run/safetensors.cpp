@@ -156,7 +156,6 @@ Layout parse_header(std::string_view start, std::uint64_t data_bytes, Safetensor
 
 /// Stores the bytes that were read, the first `start` of which precede the data, and the tensors within them.
 void take(std::string_view bytes, std::size_t start, Layout layout, SafetensorsFile& file) {
-  file.bytes = bytes;
   file.start = bytes.substr(0, start);
   for (auto& [offsets, tensor] : layout) {
     if (offsets.second > bytes.size() - start) return;

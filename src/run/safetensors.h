@@ -41,7 +41,7 @@ struct SafetensorsFile {
   std::string source{};                        ///< its name in messages
   FilePart part = FilePart::all;               ///< what was read
   std::shared_ptr<const std::string> owner{};  ///< of the bytes; null if the caller is
-  std::string_view bytes{}, start{};           ///< all that were read; of these, header size and header
+  std::string_view start{};                    ///< header size and header
   std::map<std::string, std::string> metadata{};
   Tensors tensors{};  ///< those that were read
 };

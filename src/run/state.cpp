@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/names.h"
+#include "base/quote.h"
 #include "report/format.h"
 #include "run/strict_json.h"
 
@@ -22,7 +23,10 @@ void visit_fields(State& state, const Field& field) {
 struct Writer {
   Json& json;
   void operator()(const char* name, std::int64_t value) const { json[name] = value; }
-  void operator()(const char* name, double value) const { json[name] = json_real(value); }
+  /// JSON has no infinities and NaN, so these become strings. Finite numbers come back bit for bit.
+  void operator()(const char* name, double value) const {
+    json[name] = std::isfinite(value) ? Json(value) : Json(format_fixed(value, 0));
+  }
   void operator()(const char* name, bool value) const { json[name] = value; }
   void operator()(const char* name, const std::string& value) const { json[name] = value; }
   void operator()(const char* name, Ending value) const { json[name] = enum_name(value); }
@@ -54,7 +58,7 @@ struct Reader {
     value = *ended;
   }
   void operator()(const char* name, Fingerprint& value) const {
-    const StrictObject data = object.object(name);
+    const StrictObject data(object.field(name), line_of(object.source(), ": field '", name, "'"));
     value = {data.integer("tokens", 0), data.hex("crc64")};
   }
   void operator()(const char* name, std::vector<TeacherWeights>& teachers) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -74,19 +73,9 @@ std::uint64_t StrictObject::hex(const std::string& name) const {
   return std::stoull(digits, nullptr, 16);
 }
 
-StrictObject StrictObject::object(const std::string& name) const {
-  return {field(name), source_ + ": field '" + printable(name) + "'"};
-}
-
 void StrictObject::refuse(const std::string& name, const std::string& wanted) const {
   const std::string found = field(name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   throw Error(ExitCode::data, source_, ": field '", printable(name), "' is ", printable(found, 40), ", not ", wanted);
-}
-
-nlohmann::ordered_json json_real(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
 }
 
 std::string json_hex(std::uint64_t value) {

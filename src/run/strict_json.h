@@ -25,14 +25,13 @@ class StrictObject {
   const nlohmann::json& field(const std::string& name) const;
   /// A whole number from `least` to 2^53.
   std::int64_t integer(const std::string& name, std::int64_t least) const;
-  /// A number, or "inf", "-inf" or "nan" as json_real() writes them.
+  /// A number, or "inf", "-inf" or "nan".
   double real(const std::string& name) const;
   std::string text(const std::string& name) const;
   /// A list of `fewest` to `most` whole numbers, none below 0.
   std::vector<std::int64_t> sizes(const std::string& name, std::size_t fewest, std::size_t most) const;
   /// Sixteen hexadecimal digits, as json_hex() writes them.
   std::uint64_t hex(const std::string& name) const;
-  StrictObject object(const std::string& name) const;
   /// Throws Error data: "field NAME is …, not WANTED".
   [[noreturn]] void refuse(const std::string& name, const std::string& wanted) const;
 
@@ -41,8 +40,6 @@ class StrictObject {
   std::string source_;
 };
 
-/// `value` as JSON, which has no infinities and NaN: these become strings. Finite numbers come back bit for bit.
-nlohmann::ordered_json json_real(double value);
 /// 64 bits as a string, because many JSON readers keep only 53 bits of a number.
 std::string json_hex(std::uint64_t value);
 

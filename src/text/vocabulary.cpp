@@ -131,14 +131,10 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
                                              std::optional<UnknownPolicy> policy, std::string* notice) const {
   std::vector<std::int64_t> ids;
   ids.reserve(text.size());
-  if (units_ == Units::bytes) {
-    for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
-    return ids;
-  }
   const SymbolIndex index(*this);
   UnknownCharacters unknown;
   std::int64_t position = 0;
-  const std::size_t used = decode_utf8(text, [&](char32_t code_point) {
+  const std::size_t used = each_symbol(text, units_, [&](char32_t code_point) {
     const std::int32_t id = index[code_point];
     if (id >= 0) ids.push_back(id);
     if (id < 0) unknown.try_emplace(code_point, position);

@@ -16,7 +16,7 @@ std::unique_ptr<Engine> begun(ParameterArena& arena, const Config& config, const
                               const std::string& engine, const std::string& device) {
   draw_initial_weights(config.model, arena.parameters(), static_cast<std::uint64_t>(config.train.seed),
                        vocabulary.symbols(), arena.values.data());
-  if (config.train.ema > 0) start_averages(arena);
+  if (config.train.ema > 0) arena.averages = arena.values.copy();
   return make_engine(engine, {.model = config.model,
                               .vocab_size = vocabulary.size(),
                               .train = config.train,
@@ -97,7 +97,7 @@ bool Learner::load(const Checkpoint& checkpoint) {
   read_weights(arena.parameters(), checkpoint.model, source, arena.values.data());
   arena.load_optimizer(checkpoint.optimizer, checkpoint.state.step, source);
   const bool lacks_averages = config.ema > 0 && checkpoint.averaged.empty();
-  if (lacks_averages) start_averages(arena);
+  if (lacks_averages) arena.averages = arena.values.copy();
   if (config.ema > 0 && !lacks_averages)
     read_weights(arena.parameters(), checkpoint.averaged, source, arena.averages.data());
   engine->take_over();
@@ -105,7 +105,7 @@ bool Learner::load(const Checkpoint& checkpoint) {
 }
 
 void Learner::start_from_weights() {
-  if (config.ema > 0) start_averages(arena);
+  if (config.ema > 0) arena.averages = arena.values.copy();
   engine->take_over();
 }
 

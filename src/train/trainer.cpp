@@ -13,6 +13,7 @@
 #include "config/describe.h"
 #include "config/load.h"
 #include "engine/device.h"
+#include "engine/torch_module.h"
 #include "network/model_types.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
@@ -42,7 +43,7 @@ Corpus checked(Corpus corpus, const Config& config, const std::string& engine, c
                     .cpu_engine = chosen_engine(engine, config.train.dtype, device) == "cpu",
                     .text_bytes = device == "cpu" ? 0 : std::ssize(corpus.all().bytes()),
                     .device = device == "cpu" ? "" : device};
-  const auto available = device == "cpu" ? physical_memory() : device_memory(device);
+  const auto available = device == "cpu" ? physical_memory() : torch_module("--device " + device).device_memory(device);
   if (available) check_memory(config, run, *available);
   return corpus;
 }

@@ -57,10 +57,9 @@ TEST_CASE("a text decodes to its characters one by one, up to the first fault, w
 }
 
 TEST_CASE("overlong forms, surrogates, large values and stray bytes are not UTF-8; a cut character may be completed") {
-  for (const char* bytes : {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF"})
-    CHECK(decode_character(bytes).fault == Fault::overlong);
-  for (const char* bytes : {"\x80", "\xBF", "\xF8\x88\x80\x80\x80", "\xFE", "\xFF", "\xED\xA0\x80", "\xED\xBF\xBF",
-                            "\xF4\x90\x80\x80", "\xF7\xBF\xBF\xBF", "\xE2\x82!", "\xC3\xC3\xA9"})
+  for (const char* bytes :
+       {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\x80", "\xBF", "\xF8\x88\x80\x80\x80", "\xFE",
+        "\xFF", "\xED\xA0\x80", "\xED\xBF\xBF", "\xF4\x90\x80\x80", "\xF7\xBF\xBF\xBF", "\xE2\x82!", "\xC3\xC3\xA9"})
     CHECK(decode_character(bytes).fault == Fault::invalid);
   for (const char* bytes : {"\xC3", "\xE2\x82", "\xF0\x9F\x98"}) CHECK(decode_character(bytes).fault == Fault::cut_off);
 }

@@ -226,7 +226,7 @@ class HostileTest(ExchangeTest):
         self.refused("model.safetensors")
         for value, word in ((math.nan, "NaN"), (-math.inf, "infinity")):
             put(header, struct.pack("<f", value) + data[4:])
-            self.refused(f"contains {word}, so the model cannot be used", code=80)
+            self.refused(f"holds {word} at place 0, so the model cannot be used", code=80)
         names = [name for name in header if name != "__metadata__"]
         put({**header, names[1]: header[names[0]]})
         self.refused("overlaps")

@@ -113,7 +113,7 @@ TEST_CASE("one seed has no interval, and its table no columns for one") {
 std::string verdict_of(std::vector<ConfigRuns> configs, std::int64_t look = 1) {
   Comparison comparison = rank_configs(std::move(configs));
   comparison.look = look;
-  return verdict(comparison);
+  return report_of(comparison).json["verdict"];
 }
 
 TEST_CASE("the verdict says who is ahead, at which level, or that it may be chance") {

@@ -69,7 +69,7 @@ CUDA_CASE(every_update_rule_goes_the_cpus_way, "every update rule goes the CPU's
 CUDA_CASE(averages_follow_on_the_gpu, "averages follow on a GPU", "[cuda]") {
   Subject cpu(small_config(), "cpu"), gpu(small_config(), "cuda");
   for (Subject* subject : {&cpu, &gpu}) {
-    start_averages(subject->arena);
+    subject->arena.averages = subject->arena.values.copy();
     subject->engine->take_over();
     for (std::int64_t step = 0; step < 3; ++step) {
       subject->step(step, {some_batch(4, 8, step)});

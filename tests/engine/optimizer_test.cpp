@@ -78,9 +78,9 @@ TEST_CASE("threads change no bit of an update by AdamW") {
 }
 
 TEST_CASE("clipping multiplies by max_norm / (norm + 1e-6), never by more than 1") {
-  CHECK(clipping_factor(4, 1) == Approx(0.25));
-  CHECK(clipping_factor(0.5, 1) == 1);
-  CHECK(clipping_factor(100, 0) == 1);
+  CHECK(update_context({.grad_clip = 1}, 4, 1).gradient_scale == Approx(0.25));
+  CHECK(update_context({.grad_clip = 1}, 0.5, 1).gradient_scale == 1);
+  CHECK(update_context({.grad_clip = 0}, 100, 1).gradient_scale == 1);
 }
 
 // Averages of weights by hand, and their place in an arena.
@@ -88,7 +88,7 @@ TEST_CASE("clipping multiplies by max_norm / (norm + 1e-6), never by more than 1
 TEST_CASE("the average forgets its first weights soon, then decays as told") {
   TinyArena arena;
   std::ranges::fill(arena.values.all(), 11.0F);
-  start_averages(arena);
+  arena.averages = arena.values.copy();
   set_weights(arena, 0);
   follow_averages(arena, 0.5);  // d = (1 + 1) / (10 + 1)
   CHECK(first_average(arena) == Approx(2));
@@ -104,7 +104,7 @@ TEST_CASE("the average forgets its first weights soon, then decays as told") {
 
 TEST_CASE("weights and averages that change places twice are the same bits") {
   TinyArena arena;
-  start_averages(arena);
+  arena.averages = arena.values.copy();
   const cpu::AlignedFloats average = arena.values.copy();
   for (float& value : arena.values.all()) value *= 1.7F;
   const cpu::AlignedFloats own = arena.values.copy();

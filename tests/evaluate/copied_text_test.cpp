@@ -10,32 +10,27 @@ Ids ids_of(const std::string& text) {
   return {text.begin(), text.end()};
 }
 
-/// The copied text of `texts` in a source, with the source's ids.
-struct Copied {
-  Copied(const std::vector<Ids>& texts, const Ids& source)
-      : stored(source.begin(), source.end()), text(texts, view_of(stored)) {}
-  std::vector<std::uint32_t> stored;
-  CopiedText text;
-};
+CopiedText copied(const std::vector<Ids>& texts, const Ids& source, std::int64_t length = 1) {
+  const std::vector<std::uint32_t> stored(source.begin(), source.end());
+  return copied_text(texts, view_of(stored), length);
+}
 
 TEST_CASE("the longest copied stretch is found with its place in the source") {
-  const auto found =
-      Copied({ids_of("xxhello wo"), ids_of("yhello worz")}, ids_of("oh hello world, hello world")).text.longest();
-  CHECK(found.ids == ids_of("hello wor"));
+  const CopiedText found = copied({ids_of("xxhello wo"), ids_of("yhello worz")}, ids_of("oh hello world, hello world"));
+  CHECK(found.longest == ids_of("hello wor"));
   CHECK(found.source_begin == 3);
-  CHECK(Copied({ids_of("hello")}, ids_of(std::string(70'000, 'x') + "hello")).text.longest().source_begin == 70'000);
-  CHECK(Copied({ids_of("hello"), {}}, ids_of("HELLO")).text.longest().length() == 0);
+  CHECK(copied({ids_of("hello")}, ids_of(std::string(70'000, 'x') + "hello")).source_begin == 70'000);
+  CHECK(copied({ids_of("hello"), {}}, ids_of("HELLO")).longest.empty());
 }
 
 TEST_CASE("no stretch spans two texts") {
-  CHECK(Copied({ids_of("ab"), ids_of("cd")}, ids_of("abcd")).text.longest().length() == 2);
+  CHECK(copied({ids_of("ab"), ids_of("cd")}, ids_of("abcd")).longest.size() == 2);
 }
 
 TEST_CASE("the share of copied text") {
-  const Copied found({ids_of("abcXdef")}, ids_of("abc def"));
-  CHECK(found.text.copied_share(3) == Approx(6 / 7.0));
-  CHECK(found.text.copied_share(4) == 0);
-  CHECK(Copied({{}}, ids_of("abc")).text.copied_share(1) == 0);
+  CHECK(copied({ids_of("abcXdef")}, ids_of("abc def"), 3).share == Approx(6 / 7.0));
+  CHECK(copied({ids_of("abcXdef")}, ids_of("abc def"), 4).share == 0);
+  CHECK(copied({Ids{}}, ids_of("abc")).share == 0);
 }
 
 TEST_CASE("drawn texts: the shares and the longest stretch are what a search finds") {
@@ -48,7 +43,6 @@ TEST_CASE("drawn texts: the shares and the longest stretch are what a search fin
   for (int repeat = 0; repeat < 30; ++repeat) {
     const std::vector<Ids> texts = {draw(40), draw(25)};
     const Ids source = draw(60);
-    const Copied found(texts, source);
     for (std::int64_t length = 1; length < 40; ++length) {
       double covered = 0;
       std::optional<std::int64_t> first;  // place in the source of the first stretch that is there
@@ -63,10 +57,10 @@ TEST_CASE("drawn texts: the shares and the longest stretch are what a search fin
         }
         covered += static_cast<double>(std::ranges::count(marked, true));
       }
-      REQUIRE(found.text.copied_share(length) == Approx(covered / 65));
-      const CopiedText::Copy longest = found.text.longest();
-      REQUIRE((length <= longest.length()) == first.has_value());
-      if (length == longest.length()) REQUIRE(longest.source_begin == *first);
+      const CopiedText found = copied(texts, source, length);
+      REQUIRE(found.share == Approx(covered / 65));
+      REQUIRE((length <= std::ssize(found.longest)) == first.has_value());
+      if (length == std::ssize(found.longest)) REQUIRE(found.source_begin == *first);
     }
   }
 }

@@ -76,8 +76,7 @@ void ScratchRun::open_with_field(const std::string& name, std::string_view text)
   const SafetensorsFile file = parse_safetensors(std::as_bytes(std::span(own_)), "own");
   std::map<std::string, std::string> metadata = file.metadata;
   metadata[name] = text;
-  write_plainly(checkpoint_,
-                checked_header(file.tensors, std::move(metadata)) + std::string(file.bytes.substr(file.start.size())));
+  write_plainly(checkpoint_, checked_header(file.tensors, std::move(metadata)) + own_.substr(file.start.size()));
   open();
   write_plainly(checkpoint_, own_);
 }

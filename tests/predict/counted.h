@@ -60,7 +60,7 @@ inline Counts counts_of(const Vocabulary& vocabulary, const Stored& train) {
 
 /// Of every symbol, before any is looked at.
 inline std::vector<double> distribution(const Counts& counts, const Counts::History& history) {
-  std::vector<double> of_symbols(static_cast<std::size_t>(counts.tree().symbols()));
+  std::vector<double> of_symbols(static_cast<std::size_t>(counts.tree().nodes() + 1));
   const Counts::Place place = counts.place_of(history);
   Counts::Decision decision;
   counts.tree().join(of_symbols, Counts::all_known, [&](std::int32_t node, double, Counts::Known& known) {

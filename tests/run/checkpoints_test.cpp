@@ -195,7 +195,7 @@ void rewrite(const fs::path& path, const std::string& name, const std::string& t
   std::map<std::string, std::string> metadata = file.metadata;
   metadata[name] = text;
   const std::string header = checked_header(file.tensors, metadata);
-  write_file_atomically(path, header + std::string(file.bytes.substr(file.start.size())));
+  write_file_atomically(path, header + read_file(path).substr(file.start.size()));
 }
 
 }  // namespace

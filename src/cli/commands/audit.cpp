@@ -53,9 +53,7 @@ struct WrittenDocuments {
 struct Audit {
   Texts texts;  ///< the samples, without the ends of documents
   std::optional<WrittenDocuments> documents;
-  double copied = 0, held_out_copied = 0;  ///< shares of tokens in copied stretches
-  CopiedText::Copy longest;                ///< of the samples
-  std::int64_t held_out_longest = 0;
+  CopiedText samples, held_out;
   double train_loss = 0, val_loss = 0;  ///< estimates
   std::int64_t shared = 0;              ///< tokens of the validation split that also appear in the train split
 };
@@ -113,12 +111,8 @@ Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corp
       .tokens = arguments.tokens, .num_samples = arguments.samples, .temperature = arguments.temperature};
   result.texts = samples_of(run, unfiltered, arguments.seed, work_line("writing samples"));
   if (document_of(run) >= 0) result.documents = written_documents(result.texts, corpus);
-  const Texts held_out_texts = held_out_like(arguments, corpus.val());
-  const CopiedText samples(result.texts, corpus.train()), held_out(held_out_texts, corpus.train());
-  result.copied = samples.copied_share(copied_stretch);
-  result.held_out_copied = held_out.copied_share(copied_stretch);
-  result.longest = samples.longest();
-  result.held_out_longest = held_out.longest().length();
+  result.samples = copied_text(result.texts, corpus.train(), copied_stretch);
+  result.held_out = copied_text(held_out_like(arguments, corpus.val()), corpus.train(), copied_stretch);
   result.shared = shared_tokens(corpus.val(), corpus.train());
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
@@ -132,8 +126,8 @@ Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corp
 /// The conclusion, in one sentence.
 std::string verdict(const Audit& audit) {
   const double recited = audit.documents ? audit.documents->recited() : 0;
-  if (audit.copied >= 0.5 || recited >= 0.5) return "It mostly recites its training text.";
-  if (audit.copied >= 0.05 + 2 * audit.held_out_copied || recited >= 0.2)
+  if (audit.samples.share >= 0.5 || recited >= 0.5) return "It mostly recites its training text.";
+  if (audit.samples.share >= 0.05 + 2 * audit.held_out.share || recited >= 0.2)
     return "It recites its training text in part.";
   return "It writes text of its own.";
 }
@@ -173,23 +167,24 @@ std::string quoted_stretch(const std::string& stretch) {
 /// `longest`: the longest copied stretch.
 Report report_of(const LoadedRun& run, const Audit& audit, const std::string& longest, std::int64_t val_tokens) {
   const std::string unit = unit_word(run.config().data.units);
-  Report report({{"verdict", verdict(audit)},
-                 {"checkpoint", checkpoint_json(run)},
-                 {"copied_share", audit.copied},
-                 {"held_out_copied_share", audit.held_out_copied},
-                 {"copied_stretch", copied_stretch},
-                 {"longest", {{"characters", audit.longest.length()}, {"place", audit.longest.source_begin}}},
-                 {"held_out_longest", audit.held_out_longest},
-                 {"train_loss", audit.train_loss},
-                 {"val_loss", audit.val_loss},
-                 {"exact", false},
-                 {"val_tokens_in_train", audit.shared}});
+  Report report(
+      {{"verdict", verdict(audit)},
+       {"checkpoint", checkpoint_json(run)},
+       {"copied_share", audit.samples.share},
+       {"held_out_copied_share", audit.held_out.share},
+       {"copied_stretch", copied_stretch},
+       {"longest", {{"characters", std::ssize(audit.samples.longest)}, {"place", audit.samples.source_begin}}},
+       {"held_out_longest", std::ssize(audit.held_out.longest)},
+       {"train_loss", audit.train_loss},
+       {"val_loss", audit.val_loss},
+       {"exact", false},
+       {"val_tokens_in_train", audit.shared}});
   add_text(report.json["longest"], "text", longest);
   Table table({"copied from the training text by", "samples", "held-out text"});
-  table.add({"longest stretch, in " + unit + "s", format_count(audit.longest.length()),
-             format_count(audit.held_out_longest)});
-  table.add({fmt::format("share of the text, in stretches of {} or more", copied_stretch), format_percent(audit.copied),
-             format_percent(audit.held_out_copied)});
+  table.add({"longest stretch, in " + unit + "s", format_count(std::ssize(audit.samples.longest)),
+             format_count(std::ssize(audit.held_out.longest))});
+  table.add({fmt::format("share of the text, in stretches of {} or more", copied_stretch),
+             format_percent(audit.samples.share), format_percent(audit.held_out.share)});
   report.add(std::move(table));
   report.say("\nthe longest stretch of the samples:\n");
   report.draw(quoted_stretch(longest));
@@ -222,7 +217,7 @@ Report run_audit(const Arguments& given) {
     throw Error(ExitCode::data,
                 "the run has no validation split to compare with; train one with data.val_fraction above 0");
   const Audit result = audit(arguments, run, corpus);
-  const std::string longest = run.checkpoint.vocabulary.decode(result.longest.ids);
+  const std::string longest = run.checkpoint.vocabulary.decode(result.samples.longest);
   return report_of(run, result, longest, corpus.val().size());
 }
 

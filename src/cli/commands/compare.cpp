@@ -265,9 +265,9 @@ class Collector {
   void score(const PlannedRun& run, Ending ending, bool reused) {
     SeedRun seed{.seed = run.seed(), .ended = ending, .run = run.folder, .failure = "training diverged"};
     if (ending != Ending::diverged) {
-      const ScoringOptions options{arguments_.test(), arguments_.device.threads, work_line("scoring " + run.name)};
+      const Heartbeat line = work_line("scoring " + run.name);
       try {
-        seed = score_run(run.name, run.folder, corpus_, options).seed;
+        seed = score_run(run.name, run.folder, corpus_, arguments_.test(), arguments_.device.threads, line).seed;
         ++scored_;
       } catch (const Error& error) {
         if (error.code() != ExitCode::diverged) throw;
@@ -350,7 +350,7 @@ void compare_configs(const Arguments& arguments) {
     throw Stopped{stopping_signal()};
   }
   Comparison comparison = ranked(arguments, collector.results(), corpus);
-  const auto looks = looks_with(earlier_results(folder.path), arguments.seeds, !verdict(comparison).empty());
+  const auto looks = looks_with(earlier_results(folder.path), arguments.seeds, comparison.pairs > 0);
   const auto look = std::ranges::find(looks, arguments.seeds);  // absent if nothing was tested
   comparison.look = look == looks.end() ? 1 : look - looks.begin() + 1;
   std::optional<LadderTable> ladder;  // only for the whole ladder
@@ -392,7 +392,7 @@ void compare_existing(const Arguments& arguments) {
   std::vector<TrainedRun> runs;
   std::vector<std::string> remarks;
   for (const std::string& name : arguments.presets) {
-    runs.push_back(score_run(name, name, corpus, {.test = arguments.test(), .threads = arguments.device.threads}));
+    runs.push_back(score_run(name, name, corpus, arguments.test(), arguments.device.threads));
     log_note(name, ", step ", format_count(runs.back().seed.step), ": ", format_loss(runs.back().seed.loss));
   }
   Comparison comparison = ranked(arguments, group_by_config(std::move(runs), remarks), corpus);

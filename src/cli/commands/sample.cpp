@@ -94,13 +94,10 @@ class StreamedText {
     ended_ = id == vocabulary_->document();
     if (ended_) return false;
     ++tokens_;
-    emit(matcher_.add(assembler_.add(vocabulary_->symbol(id))));
+    emit(matcher_.add(vocabulary_->symbol(id)));
     return !matcher_.stopped();
   }
-  void finish() {
-    emit(matcher_.add(assembler_.finish()));
-    emit(matcher_.finish());
-  }
+  void finish() { emit(matcher_.finish()); }
   const std::string& text() const { return text_; }
   std::int64_t tokens() const { return tokens_; }
 
@@ -115,8 +112,7 @@ class StreamedText {
     flushed_ = now;
   }
   const Vocabulary* vocabulary_;
-  Utf8Assembler assembler_;  // byte-level models: a character may span several tokens
-  StopMatcher matcher_;
+  StopMatcher matcher_;  // byte-level models: a character may span several tokens
   bool live_, ended_ = false;
   double flushed_ = 0;
   std::string text_;

@@ -17,14 +17,9 @@ function section(heading, ...children) {
 class Writing {
   constructor(model, column) {
     this.model = model;
-    this.column = column;
     this.characters = [];
     this.chosen = -1;
     this.running = false;
-    this.build();
-  }
-
-  build() {
     const field = (name, label, value, attributes) => {
       this[name] = element("input", {type: "number", value, ...attributes});
       return element("label", {}, label, this[name]);
@@ -36,12 +31,12 @@ class Writing {
         "aria-label": "what the model wrote; arrow keys move from character to character"});
     this.status = element("p", {class: "soft", role: "status"}, "");
     this.details = element("div", {});
-    this.column.append(element("label", {style: "width: 100%"}, "Prompt", this.prompt),
+    column.append(element("label", {style: "width: 100%"}, "Prompt", this.prompt),
       element("div", {class: "row controls"},
         field("temperature", "temperature", 0.8, {min: 0, max: 1000, step: 0.1}),
-        field("topK", "top-k (0: all)", 0, {min: 0, step: 1}),
+        field("topK", "top-k (0: all)", 0, {min: 0, max: 1e9, step: 1}),
         field("topP", "top-p", 1, {min: 0, max: 1, step: 0.05}),
-        field("seed", "seed", 1337, {min: 0, step: 1}),
+        field("seed", "seed", 1337, {min: 0, max: 2 ** 32 - 1, step: 1}),
         field("length", `${unit}s`, 300, {min: 1, max: 100000, step: 1}), this.start),
       this.status, this.text, this.details);
     this.prompt.addEventListener("keydown", (event) => {
@@ -71,16 +66,14 @@ class Writing {
   }
 
   settings() {
-    const read = (input, least, most) => {
-      const value = Number(input.value);
-      const whole = input.step === "1";
-      if (!(input.value !== "" && value >= least && value <= most && (!whole || Number.isInteger(value))))
+    const read = (name) => {
+      const input = this[name], value = Number(input.value), whole = input.step === "1";
+      if (!(input.value !== "" && value >= input.min && value <= input.max && (!whole || Number.isInteger(value))))
         throw new Error(`${input.parentElement.firstChild.textContent} is ${input.value || "empty"}; ` +
-                        `enter ${whole ? "a whole number" : "a number"} from ${least} to ${most}`);
-      return value;
+                        `enter ${whole ? "a whole number" : "a number"} from ${input.min} to ${input.max}`);
+      return [name, value];
     };
-    return {temperature: read(this.temperature, 0, 1000), topK: read(this.topK, 0, 1e9), topP: read(this.topP, 0, 1),
-            seed: read(this.seed, 0, 2 ** 32 - 1), length: read(this.length, 1, 100000)};
+    return Object.fromEntries(["temperature", "topK", "topP", "seed", "length"].map(read));
   }
 
   stop() {
