@@ -17,6 +17,15 @@ constexpr std::chrono::microseconds spin_time{50};
 
 std::atomic<int> in_force{1};
 
+/// Leaves the core to its other thread for some nanoseconds.
+void pause_processor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 /// Waits until done(number) is true. The thread that changes `number` must notify the threads that wait for it.
 template <class Done>
 void wait_until(const std::atomic<std::uint32_t>& number, const Done& done) {
@@ -25,11 +34,7 @@ void wait_until(const std::atomic<std::uint32_t>& number, const Done& done) {
   do {
     for (int spins = 0; spins < 64; ++spins) {
       if (is_done()) return;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#elif defined(__aarch64__)
-      asm volatile("yield");
-#endif
+      pause_processor();
     }
   } while (std::chrono::steady_clock::now() - begin < spin_time);
   for (std::uint32_t seen = number.load(std::memory_order_acquire); !done(seen);
@@ -39,7 +44,7 @@ void wait_until(const std::atomic<std::uint32_t>& number, const Done& done) {
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(int threads) : threads_(std::max(threads, 1)) {
+ThreadTeam::ThreadTeam(int threads) : threads_(std::max(threads, 1)), meetings_(static_cast<std::size_t>(threads_)) {
   try {
     for (int thread = 1; thread < threads_; ++thread) workers_.emplace_back([this, thread] { worker_loop(thread); });
   } catch (const std::system_error&) {
@@ -66,6 +71,16 @@ void ThreadTeam::run_all(Work work, void* data) {
   runs_.notify_all();
   work(data, 0);
   wait_until(working_, [](std::uint32_t working) { return working == 0; });
+}
+
+void ThreadTeam::meet(int thread) {
+  std::atomic<std::uint32_t>& own = meetings_[static_cast<std::size_t>(thread)].number;
+  const std::uint32_t number = own.load(std::memory_order_relaxed) + 1;
+  own.store(number, std::memory_order_release);
+  constexpr int spins = 1000;  // of about 25 ns; then another program probably has the core that a thread needs
+  for (const Meetings& one : meetings_)  // another thread is at most one meeting ahead
+    for (int tries = 0; one.number.load(std::memory_order_acquire) == number - 1; ++tries)
+      tries < spins ? pause_processor() : std::this_thread::yield();
 }
 
 void ThreadTeam::worker_loop(int thread) {

@@ -27,9 +27,14 @@ class ThreadTeam {
     if (threads_ == 1) return body(0);
     run_all([](void* work, int thread) { (*static_cast<std::remove_reference_t<Body>*>(work))(thread); }, &body);
   }
+  /// Called in body by each thread with its number: waits until all have called it as often.
+  void meet(int thread);
 
  private:
   using Work = void (*)(void*, int);
+  struct alignas(64) Meetings {  ///< of one thread, in a cache line of its own
+    std::atomic<std::uint32_t> number{0};
+  };
   void run_all(Work work, void* data);
   void worker_loop(int thread);
   void end_workers();
@@ -40,6 +45,7 @@ class ThreadTeam {
   bool ended_ = false;
   alignas(64) std::atomic<std::uint32_t> runs_{0};  ///< number of started runs
   alignas(64) std::atomic<std::uint32_t> working_{0};
+  std::vector<Meetings> meetings_;
   std::vector<std::jthread> workers_;
 };
 

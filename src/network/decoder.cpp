@@ -5,13 +5,18 @@
 #include <numeric>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace chargpt::cpu {
 
 Decoder::Decoder(ForwardTeam& team)
     : team_(team), plan_(team.plan()), cache_(plan_), logits_stride_(row_stride(plan_.vocab_size)) {
-  // Half of the threads: each product waits for the slowest thread, and another program may need a core.
-  constexpr std::int64_t large = 1 << 21;  // in floats; larger than the caches of a core
-  if (plan_.packed_floats >= large && team.threads() >= 4) helpers_.emplace(team.threads() / 2);
+  constexpr std::int64_t least = 1 << 16;  // floats of packed weights of each thread
+  const std::int64_t threads = std::min<std::int64_t>(std::max(2, team.threads() / 2), plan_.packed_floats / least);
+  // A crew runs one sequence, of whose last chunk the head sees one row.
+  const std::int64_t width = std::max({3 * plan_.attention_width, plan_.mlp_width, plan_.n_embd});
+  const std::int64_t part = std::max(Forward::chunk_rows * row_stride(width), row_stride(plan_.vocab_size));
+  if (team.threads() > 1 && threads > 1) crew_.emplace(static_cast<int>(threads), part);
 }
 
 void Decoder::reserve(std::int64_t sequences) {
@@ -66,10 +71,11 @@ void Decoder::keep(std::span<const std::int64_t> sequences) {
 }
 
 /// Runs the ids of every sequence from index `first` to the last one; each thread runs as many at a time as fit its
-/// buffers.
+/// buffers. The next token of a single sequence is run by one thread or by the crew, whichever was faster: another
+/// program may need a core.
 void Decoder::run_from(long first) {
   const long at_once = std::max(1L, Forward::chunk_rows / (length_ - first));
-  const auto run = [&](long begin, long end, int thread) {  // sequences begin to end - 1
+  const auto run = [&](long begin, long end, int thread, Crew* crew) {  // sequences begin to end - 1
     for (long sequence = begin; sequence < end; sequence += at_once)
       for (long index = first; index < length_; index += Forward::chunk_rows) {
         const long positions = std::min(length_ - index, Forward::chunk_rows);
@@ -81,14 +87,37 @@ void Decoder::run_from(long first) {
                                 .position = position_ - (length_ - 1 - index),
                                 .wanted = index + positions == length_ ? Wanted::last : Wanted::none,
                                 .logits = logits_.data() + sequence * logits_stride_,
-                                .helpers = slots_.size() == 1 && helpers_ ? &*helpers_ : nullptr});
+                                .crew = crew,
+                                .thread = crew == nullptr ? 0 : thread});
       }
   };
   const auto count = static_cast<long>(slots_.size());
-  if (count == 1) return run(0, 1, 0);
   const long threads = team_.threads();
-  on_threads(team_.threads(),
-             [&](int thread) { run(count * thread / threads, count * (thread + 1) / threads, thread); });
+  if (count > 1)
+    return on_threads(team_.threads(), [&](int thread) {
+      run(count * thread / threads, count * (thread + 1) / threads, thread, nullptr);
+    });
+  const double begin = steady_seconds();
+  if (crew_ && together_)
+    crew_->team.run([&](int thread) { run(0, 1, thread, &*crew_); });
+  else
+    run(0, 1, 0, nullptr);
+  choose_crew((steady_seconds() - begin) / static_cast<double>(length_ - first));
+}
+
+/// After each stretch of runs chooses who was faster the last time; the crew first, then one thread. Tries the other so
+/// seldom that it takes little time: a crew that waits for a core that another program has takes 30 times as long.
+/// `seconds`: of one token of a run.
+void Decoder::choose_crew(double seconds) {
+  constexpr std::int64_t stretch = 32;
+  seconds_ += seconds;
+  if (++runs_ % stretch != 0) return;
+  last_seconds_[together_] = std::exchange(seconds_, 0);
+  together_ = last_seconds_[1] < last_seconds_[0];
+  const double wait = together_ ? 256 : 16 * last_seconds_[1] / std::max(last_seconds_[0], 1e-9);  // in stretches
+  if (static_cast<double>(runs_ / stretch) < wait) return;
+  runs_ = 0;
+  together_ = !together_;
 }
 
 }  // namespace chargpt::cpu

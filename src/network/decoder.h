@@ -2,6 +2,7 @@
 // forward.h defines the computation. Does not allocate after start(). Independent of sampling and text.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,7 +18,7 @@ namespace chargpt::cpu {
 class Decoder {
  public:
   /// `team` must outlive it. The sequences are divided among its threads, one thread per sequence; a single sequence of
-  /// a large model uses half of the threads together, with bit-identical results.
+  /// a large model may use two of them, or half, together. Results do not depend on threads.
   explicit Decoder(ForwardTeam& team);
 
   /// Starts `sequences` equal sequences with these ids (1 to block_size). Returns the logits of the next id,
@@ -36,6 +37,7 @@ class Decoder {
  private:
   void reserve(std::int64_t sequences);
   void run_from(long first);
+  void choose_crew(double seconds);
 
   ForwardTeam& team_;
   const Plan& plan_;
@@ -46,7 +48,11 @@ class Decoder {
   long length_ = 0;                  ///< number of ids in every sequence
   std::int64_t position_ = 0;        ///< of the last id; after block_size positions, keys and values are a ring
   AlignedFloats logits_;
-  std::optional<ThreadTeam> helpers_;
+  std::optional<Crew> crew_;
+  bool together_ = true;                  ///< whether the crew runs the next tokens
+  std::int64_t runs_ = 0;                 ///< of a single sequence since the slower one was tried
+  double seconds_ = 0;                    ///< sum of seconds per token over the present stretch of runs
+  std::array<double, 2> last_seconds_{};  ///< of the last stretch with one thread, and with the crew
 };
 
 }  // namespace chargpt::cpu

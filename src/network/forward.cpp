@@ -9,7 +9,7 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr long shared_product = 1 << 17;  ///< multiply-adds for which waking the helpers pays: about 10 us
+constexpr long divided_product = 1 << 13;  ///< multiply-adds that take a thread longer than to pass on its part: 0.2 us
 
 /// Most sequences of a chunk.
 std::int64_t max_sequences(std::int64_t T) {
@@ -84,6 +84,7 @@ void Forward::prepare_rows(std::int64_t rows, std::int64_t T) {
   memory_ = AlignedFloats(count.used);
   BumpAllocator memory{.base = memory_.data(), .slack = k_.slack};
   allocate_buffers(memory);
+  beyond_.set(0, 1);  // allocates what a sliding context needs
 }
 
 void Forward::read_inputs(const WindowBatch& windows) {
@@ -122,46 +123,66 @@ long Forward::max_width() const {
 /// y (rows, out) (+)= x (rows, in) times a packed matrix (in, out).
 void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
                      bool add) const {
+  const float* const from = weights_.packed.data() + packed;
   if (plan_.bf16 != nullptr) {
     const Bf16Kernels& bf16 = *plan_.bf16;
     const long ld = bf16_stride(in), pairs = 2 * bf16.panel_width;
     bf16.to_bf16(rows, in, x, ldx, x_bf16_, ld);
-    return bf16.matmul(rows, out, in, x_bf16_, ld, packed_bf16(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
+    return bf16.matmul(rows, out, in, x_bf16_, ld, reinterpret_cast<const Bf16*>(from), pairs, (in + 1) / 2 * pairs, y,
+                       ldy, add);
   }
-  const long width = k_.panel_width, panels = (out + width - 1) / width;
-  const auto make = [&](long begin, long end) {  // panels [begin, end)
-    const long first = begin * width, columns = std::min(end * width, out) - first;
-    const float* const from = weights_.packed.data() + packed + first * in;
-    if (columns <= 0) return;
-    if (rows == 1)
-      k_.matvec(columns, in, x, from, width, in * width, y + first, add);
-    else
-      k_.matmul(rows, columns, in, x, ldx, from, width, in * width, y + first, ldy, add);
+  const long width = k_.panel_width;
+  if (rows == 1)
+    k_.matvec(out, in, x, from, width, in * width, y, add);
+  else
+    k_.matmul(rows, out, in, x, ldx, from, width, in * width, y, ldy, add);
+}
+
+/// The part of these columns that a thread of the crew computes, in whole units.
+Forward::Range Forward::part_of_thread(Range columns, long unit, int thread) const {
+  if (chunk_.crew == nullptr) return columns;
+  const long units = (columns.end - columns.begin + unit - 1) / unit, threads = chunk_.crew->team.threads();
+  const auto edge = [&](long of) { return std::min(columns.end, columns.begin + units * of / threads * unit); };
+  return {edge(thread), edge(thread + 1)};
+}
+
+/// Gives the other threads of the crew this thread's part of y, and takes theirs.
+void Forward::exchange(long rows, Range columns, long unit, float* y, long ldy) {
+  if (chunk_.crew == nullptr) return;
+  Crew& crew = *chunk_.crew;
+  exchanges_ ^= 1;  // the others may still read what was given the last time
+  const auto copy = [&](int thread) {
+    const Range part = part_of_thread(columns, unit, thread);
+    const long width = part.end - part.begin, ld = row_stride(width);
+    float* const given = crew.given.data() + (2 * thread + exchanges_) * crew.part_size;
+    if (thread != chunk_.thread) return k_.copy(rows, width, given, ld, y + part.begin, ldy);
+    k_.copy(rows, width, y + part.begin, ldy, given, ld);
   };
-  if (chunk_.helpers == nullptr || rows * out * in < shared_product) return make(0, panels);
-  chunk_.helpers->run([&](int thread) {
-    const long threads = chunk_.helpers->threads();
-    make(panels * thread / threads, panels * (thread + 1) / threads);
-  });
+  copy(chunk_.thread);
+  crew.team.meet(chunk_.thread);
+  for (int thread = 0; thread < crew.team.threads(); ++thread)
+    if (thread != chunk_.thread) copy(thread);
 }
 
 /// Some columns of y (rows, out) (+)= x (rows, in) W^T + b; they start at the start of a panel.
 void Forward::linear(const LinearParameters& layer, Range columns, long rows, const float* x, long ldx, float* y,
-                     long ldy, bool add) const {
-  const long width = columns.end - columns.begin;
-  y += columns.begin;
+                     long ldy, bool add) {
+  const bool divided = rows * (columns.end - columns.begin) * layer.in >= divided_product;
+  const auto [begin, end] = divided ? part_of_thread(columns, k_.panel_width, chunk_.thread) : columns;
+  const long width = end - begin;
   if (const float* const bias = value(layer.bias)) {
     if (add)
-      k_.add(rows, width, bias + columns.begin, 0, y, ldy);
+      k_.add(rows, width, bias + begin, 0, y + begin, ldy);
     else
-      k_.broadcast_row(rows, width, bias + columns.begin, y, ldy);
+      k_.broadcast_row(rows, width, bias + begin, y + begin, ldy);
     add = true;
   }
-  matmul(rows, width, layer.in, x, ldx, layer.packed_forward + columns.begin * layer.in, y, ldy, add);
+  if (width > 0) matmul(rows, width, layer.in, x, ldx, layer.packed_forward + begin * layer.in, y + begin, ldy, add);
+  if (divided) exchange(rows, columns, k_.panel_width, y, ldy);
 }
 
 /// y (rows, out) (+)= x (rows, in) W^T + b.
-void Forward::linear(const LinearParameters& layer, const float* x, float* y, bool add) const {
+void Forward::linear(const LinearParameters& layer, const float* x, float* y, bool add) {
   linear(layer, {0, layer.out}, rows_, x, row_stride(layer.in), y, row_stride(layer.out), add);
 }
 
@@ -181,7 +202,7 @@ void Forward::normalise_sum(const NormParameters& norm, float* x, float* sum, fl
 
 /// x (rows, C) += dropout(W h + b), the end of a residual branch; without a residual stream, x = dropout(W h + b). If
 /// the model does not have this linear layer, h replaces its output.
-void Forward::add_branch(const LinearParameters& end, Place place, long layer, const float* h, float* x) const {
+void Forward::add_branch(const LinearParameters& end, Place place, long layer, const float* h, float* x) {
   const long C = plan_.n_embd, ld = row_stride(C);
   const bool masked = drops(place), add = plan_.residual && !masked;
   float* const y = masked ? branch_ : x;
@@ -212,7 +233,8 @@ void Forward::convolve(const Parameter& weight, long layer, Place place, const f
       rows = conv_rows_ + seen * ld;
     }
     k_.convolve(stretch.rows, seen, C, taps, rows, ld, value(weight), y + stretch.row * ld, ld);
-    if (chunk_.cache != nullptr)
+    if (chunk_.count > 1 && chunk_.crew != nullptr) chunk_.crew->team.meet(chunk_.thread);  // all have read the ring
+    if (chunk_.cache != nullptr && chunk_.thread == 0)
       for (long i = std::max(0L, stretch.rows - taps); i < stretch.rows; ++i)
         k_.copy(1, C, own + i * ld, ld, kept(chunk_.position + i), C);
   }
@@ -246,7 +268,7 @@ void Forward::find_rotations() {
 }
 
 /// qkv (rows, 3 A) from the input of attention. Queries that are not wanted are not written.
-void Forward::project_qkv(const BlockPass& block, long queries) const {
+void Forward::project_qkv(const BlockPass& block, long queries) {
   const long A = plan_.attention_width, ld = row_stride(plan_.n_embd), ldq = row_stride(3 * A);
   const float* const h = block.conv_1;
   if (plan_.qkv_source != QkvSource::projected) {  // the value is x; query and key are x or 0
@@ -285,8 +307,9 @@ void Forward::attention_over_cache(const BlockPass& block, long queries) {
   const long A = plan_.attention_width, hs = plan_.head_size, ld = row_stride(3 * A), ldo = row_stride(A);
   const long end = chunk_.first + chunk_.count;
   const HeadShape shape{.begin = end - queries, .end = end, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale};
+  const Range heads = part_of_thread({0, plan_.n_head}, 1, chunk_.thread);
   for (long s = 0; s < chunk_.sequences; ++s)
-    for (long h = 0; h < plan_.n_head; ++h) {
+    for (long h = heads.begin; h < heads.end; ++h) {
       const float* const q = block.qkv + s * chunk_.count * ld + h * hs;
       chunk_.cache->store(block.layer, chunk_.slots[s], h, chunk_.position % plan_.block_size, chunk_.count, q + A,
                           q + 2 * A, ld);
@@ -296,6 +319,7 @@ void Forward::attention_over_cache(const BlockPass& block, long queries) {
                      chunk_.cache->values(block.layer, chunk_.slots[s], h), hs, block.o + s * queries * ldo + h * hs,
                      block.softmax_stats, nullptr, 0, scratch_);
     }
+  exchange(chunk_.sequences * queries, {0, A}, hs, block.o, ldo);
 }
 
 /// y (rows, A): every row is the mean of x over the row's window. This is attention without a mask and with equal
@@ -332,7 +356,7 @@ void Forward::attention(const BlockPass& block, long queries) {
 
 /// x_mid = x + dropout(c_proj(o)); without a residual stream, x_mid = dropout(c_proj(o)). Then, for post-norm, the
 /// norm.
-void Forward::attention_output(const BlockPass& block) const {
+void Forward::attention_output(const BlockPass& block) {
   const long C = plan_.n_embd, ld = row_stride(C);
   if (block.x_mid != block.x) k_.copy(rows_, C, block.x, ld, block.x_mid, ld);
   add_branch(block.parameters->c_proj, Place::attention_output, block.layer, block.o, block.x_mid);
@@ -397,8 +421,10 @@ void Forward::forward(const Chunk& chunk) {
     normalise(plan_.ln_f, x_last_, ln_f_, ln_f_stats_);
     made(Made::final_norm, 0, ln_f_, plan_.n_embd);
   }
-  linear(plan_.head, ln_f_, chunk.logits, false);
-  made(Made::logits, 0, chunk.logits, plan_.vocab_size);
+  const long V = plan_.vocab_size, ld = row_stride(V);
+  linear(plan_.head, ln_f_, logits_, false);
+  made(Made::logits, 0, logits_, V);
+  if (chunk.logits != nullptr && chunk.thread == 0) k_.copy(rows_, V, logits_, ld, chunk.logits, ld);
 }
 
 void Forward::run(const Chunk& chunk) {

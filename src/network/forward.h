@@ -1,7 +1,7 @@
-// The forward pass of every model type on one thread: for windows that are scored or trained on, and for sequences
-// extended with a cache of keys and values. These differ in where earlier keys are stored, which positions' outputs are
-// wanted, whether activations are stored for backward (engine/cpu/forward_backward.h), and the observer. Executes a
-// Plan. Allocates only in prepare(). Independent of sampling.
+// The forward pass of every model type, on one thread or on a crew of threads: for windows that are scored or trained
+// on, and for sequences extended with a cache of keys and values. These differ in where earlier keys are stored, which
+// positions' outputs are wanted, whether activations are stored for backward (engine/cpu/forward_backward.h), and the
+// observer. Executes a Plan. Allocates only in prepare(). Independent of sampling.
 //
 // Windows are run a few sequences at a time, so that the output of a layer is still in the cache when the next layer
 // reads it.
@@ -43,6 +43,16 @@ struct BatchSlice {
 /// Positions of each sequence whose output is wanted. For the others the last layer computes only keys and values.
 enum class Wanted { all, last, none };
 
+/// Threads that run the same chunk together: each computes some of the heads and of the columns of the large products,
+/// and gives them to the others; each computes all the rest. The logits are those of one thread, bit by bit.
+struct Crew {
+  /// `floats`: size of the largest part that a thread gives. Allocates all memory, because a thread must not throw.
+  Crew(int threads, std::int64_t floats) : team(threads), part_size(floats), given(2 * threads * floats) {}
+  ThreadTeam team;
+  std::int64_t part_size;  ///< in floats
+  AlignedFloats given;     ///< by each thread: two parts per thread, used in turn
+};
+
 /// The input of one pass: `count` consecutive positions of each of `sequences` sequences.
 struct Chunk {
   long sequences = 0, count = 0;
@@ -57,8 +67,9 @@ struct Chunk {
   std::int64_t position = 0;
 
   Wanted wanted = Wanted::all;
-  float* logits = nullptr;        ///< (wanted rows, V), row stride row_stride(V)
-  ThreadTeam* helpers = nullptr;  ///< threads that share large products, bit-identically; null: only this thread
+  float* logits = nullptr;  ///< (wanted rows, V), row stride row_stride(V); null: they stay in the pass
+  Crew* crew = nullptr;     ///< null: one thread runs the chunk
+  int thread = 0;           ///< number in the crew
 };
 
 /// Consecutive rows of one sequence of a chunk that attend only to each other: a document or the part of it in the
@@ -143,7 +154,7 @@ class Forward {
   /// Reads inputs_ and the starts of documents from the windows.
   void read_inputs(const WindowBatch& windows);
   /// A chunk of `sequences` whole windows of T tokens.
-  Chunk windows_chunk(long sequences, long T) const { return {.sequences = sequences, .count = T, .logits = logits_}; }
+  Chunk windows_chunk(long sequences, long T) const { return {.sequences = sequences, .count = T}; }
   /// Calls body(chunk, index of its first sequence in the slice) after reading its inputs_ and targets_.
   template <class Body>
   void for_each_chunk(const BatchSlice& slice, const Body& body) {
@@ -161,6 +172,11 @@ class Forward {
       body(chunk, begin);
     }
   }
+
+  /// [begin, end)
+  struct Range {
+    long begin, end;
+  };
 
   /// One head of one stretch.
   struct Head {
@@ -199,9 +215,6 @@ class Forward {
   }
 
   long max_width() const;
-  const Bf16* packed_bf16(std::int64_t place) const {
-    return reinterpret_cast<const Bf16*>(weights_.packed.data() + place);
-  }
   void matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
               bool add) const;
   bool drops(Place place) const { return chunk_.seed && plan_.dropout.rate(place) > 0; }
@@ -228,28 +241,25 @@ class Forward {
   float *logits_ = nullptr, *losses_ = nullptr, *scratch_ = nullptr;
 
  private:
-  /// [begin, end)
-  struct Range {
-    long begin, end;
-  };
-
   void prepare_rows(std::int64_t rows, std::int64_t T);
   void find_rotations();
   void embed();
-  void project_qkv(const BlockPass& block, long queries) const;
+  void project_qkv(const BlockPass& block, long queries);
   void attention_over_windows(const BlockPass& block);
   void attention_over_cache(const BlockPass& block, long queries);
   void attention(const BlockPass& block, long queries);
-  void attention_output(const BlockPass& block) const;
+  void attention_output(const BlockPass& block);
   void mlp(const BlockPass& block, float* next);
   void keep_last(float* x);
   void convolve(const Parameter& weight, long layer, Place place, const float* x, float* y);
   void normalise(const NormParameters& norm, const float* x, float* y, float* stats) const;
   void normalise_sum(const NormParameters& norm, float* x, float* sum, float* stats) const;
+  Range part_of_thread(Range columns, long unit, int thread) const;
+  void exchange(long rows, Range columns, long unit, float* y, long ldy);
   void linear(const LinearParameters& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
-              bool add) const;
-  void linear(const LinearParameters& layer, const float* x, float* y, bool add) const;
-  void add_branch(const LinearParameters& end, Place place, long layer, const float* h, float* x) const;
+              bool add);
+  void linear(const LinearParameters& layer, const float* x, float* y, bool add);
+  void add_branch(const LinearParameters& end, Place place, long layer, const float* h, float* x);
   void made(Made what, long layer, const float* values, long width) const {
     if (observer_ != nullptr) (*observer_)(what, layer, {values, rows_, width, row_stride(width)});
   }
@@ -259,6 +269,7 @@ class Forward {
   float* conv_rows_ = nullptr;  ///< (taps - 1 + rows, C): tokens before a chunk, and the chunk's own
   RopeAngles beyond_;           ///< of a chunk with positions beyond the plan's table
   const Observer* observer_ = nullptr;
+  int exchanges_ = 0;  ///< modulo 2
 };
 
 /// A model ready to compute: its packed weights, and one forward pass per thread.

@@ -70,21 +70,35 @@ TEST_CASE("a network says the same to the bit with any number of threads") {
   }
 }
 
-TEST_CASE("threads that make the columns of a large model's products together say the same to the bit") {
-  const DrawnModel drawn({.n_layer = 2, .n_head = 5, .n_embd = 320, .block_size = 12});
-  const auto logits_past_the_window = [&](int threads) {
-    NetworkPredictor network(drawn.model, threads);
-    Floats all;
-    Predictor::Rows rows = network.start(Ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3}, 1);
-    for (std::int64_t token = 0; token < 6; ++token) {
-      all.insert(all.end(), rows.first, rows.first + test_vocab);
-      rows = network.advance(Ids{0}, Ids{token});
-    }
-    return all;
-  };
-  const Floats alone = logits_past_the_window(1);
-  CHECK(logits_past_the_window(4) == alone);  // two threads together
-  CHECK(logits_past_the_window(15) == alone);
+TEST_CASE("threads that divide the heads and products of one sequence say the same to the bit") {
+  const std::vector<ModelConfig> configs = {
+      {.n_layer = 2, .n_head = 5, .n_embd = 320, .block_size = 12},
+      {.n_layer = 12, .n_head = 2, .n_embd = 32, .block_size = 12},  // divides the heads only
+      {.n_layer = 3,
+       .n_head = 3,
+       .n_embd = 96,
+       .block_size = 150,
+       .position = Position::rope,
+       .conv_places = {Place::attention, Place::mlp}}};
+  for (const ModelConfig& config : configs) {
+    INFO(config.n_embd << " wide");
+    const DrawnModel drawn(config);
+    const auto logits_past_the_window = [&](int threads) {
+      NetworkPredictor network(drawn.model, threads);
+      Floats all;
+      Ids prompt(static_cast<std::size_t>(config.block_size - 2));
+      for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<std::int64_t>(i * i % test_vocab);
+      Predictor::Rows rows = network.start(prompt, 1);
+      for (std::int64_t token = 0; token < 20; ++token) {
+        all.insert(all.end(), rows.first, rows.first + test_vocab);
+        rows = network.advance(Ids{0}, Ids{token % test_vocab});
+      }
+      return all;
+    };
+    const Floats alone = logits_past_the_window(1);
+    CHECK(logits_past_the_window(2) == alone);  // two threads together
+    CHECK(logits_past_the_window(7) == alone);  // three
+  }
 }
 
 TEST_CASE("a context slides where positions are told apart by distance, and that is said where they are not") {
