@@ -60,8 +60,7 @@ ls -l "$folder/dist"
 use_wheel "$folder/dist" numpy pandas mypy
 
 say "a processor without AVX2"
-qemu-x86_64-static -cpu Nehalem "$program" train quick --text data/sample.txt --max_iters 3 --run "$work/old" 2>&1 | tee "$work/log" | grep AVX2
-[ "$(grep -c AVX2 "$work/log")" -eq 1 ] || fail "a processor without AVX2 should be told of in one line"
+timed qemu-x86_64-static -cpu Nehalem "$program" train quick --text data/sample.txt --max_iters 3 --run "$work/old"
 
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(COMPONENT)' "Created-By: Packages" | awk '$2 == "Debian" && $3 == "main" {print $1; exit}')
 proxy=$(apt-config shell value Acquire::http::Proxy | sed -n "s/^value='\(.*\)'$/\1/p")

@@ -218,8 +218,8 @@ inline ValueAndDerivative relu2(Vector x) {
   return {positive * positive, positive + positive};
 }
 
-template <class Function>
-inline void apply_activation(long rows, long width, float* x, long ldx, float* y, long ldy, Function&& function) {
+template <ValueAndDerivative (*function)(Vector)>
+inline void apply(long rows, long width, float* x, long ldx, float* y, long ldy) {
   for (long r = 0; r < rows; ++r, x += ldx, y += ldy)
     for_each_vector(width, [&](long i, auto get, auto put) {
       const ValueAndDerivative f = function(get(x + i));
@@ -229,18 +229,8 @@ inline void apply_activation(long rows, long width, float* x, long ldx, float* y
 }
 
 void activation(ActivationKind kind, long rows, long width, float* x, long ldx, float* y, long ldy) {
-  switch (kind) {
-    case ActivationKind::gelu:
-      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return gelu(v); });
-    case ActivationKind::gelu_tanh:
-      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return gelu_tanh(v); });
-    case ActivationKind::relu:
-      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return relu(v); });
-    case ActivationKind::relu2:
-      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return relu2(v); });
-    case ActivationKind::silu:
-      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return silu(v); });
-  }
+  constexpr decltype(&apply<gelu>) by_kind[] = {apply<gelu>, apply<gelu_tanh>, apply<relu>, apply<relu2>, apply<silu>};
+  by_kind[static_cast<int>(kind)](rows, width, x, ldx, y, ldy);
 }
 
 void swiglu(long rows, long width, float* x, float* gate, long ld, float* y, long ldy) {

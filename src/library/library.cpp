@@ -205,8 +205,10 @@ chargpt_generate_options generate_defaults(const chargpt_model& model) {
 
 template <class Number>
 void check_range(const char* name, Number value, Number least, Number most) {
-  if (!(value >= least && value <= most))
-    throw bad_argument(name, " = ", value, " is not between ", least, " and ", most);
+  if (value >= least && value <= most) return;
+  const nlohmann::json lowest = least, highest = most;
+  const std::string given = std::isfinite(value) ? nlohmann::json(value).dump() : line_of(value);  // JSON has no inf
+  throw bad_argument(name, " = ", given, " is not between ", lowest.dump(), " and ", highest.dump());
 }
 
 SampleConfig sample_of(const chargpt_generate_options& options) {

@@ -105,18 +105,19 @@ void Decoder::run_from(long first) {
   choose_crew((steady_seconds() - begin) / static_cast<double>(length_ - first));
 }
 
-/// After each stretch of runs chooses who was faster the last time; the crew first, then one thread. Tries the other so
-/// seldom that it takes little time: a crew that waits for a core that another program has takes 30 times as long.
+/// After each stretch of runs chooses who was faster the last time, and tries the other now and then: seldom enough to
+/// lose little time, since a crew that waits for a core is up to hundreds of times as slow; it is given up at once.
 /// `seconds`: of one token of a run.
 void Decoder::choose_crew(double seconds) {
-  constexpr std::int64_t stretch = 32;
+  constexpr std::int64_t stretch = 64;
   seconds_ += seconds;
-  if (++runs_ % stretch != 0) return;
-  last_seconds_[together_] = std::exchange(seconds_, 0);
+  const bool waits = together_ && seconds > 4 * last_seconds_[0] + 1e-3;  // not only for a thread to wake
+  if (++runs_ < stretch && !waits) return;
+  last_seconds_[together_] = std::exchange(seconds_, 0) / static_cast<double>(std::exchange(runs_, 0));
   together_ = last_seconds_[1] < last_seconds_[0];
-  const double wait = together_ ? 256 : 16 * last_seconds_[1] / std::max(last_seconds_[0], 1e-9);  // in stretches
-  if (static_cast<double>(runs_ / stretch) < wait) return;
-  runs_ = 0;
+  const double wait = together_ ? 256 : std::min(4096.0, 16 * last_seconds_[1] / last_seconds_[0]);
+  if (static_cast<double>(++stretches_) < wait) return;
+  stretches_ = 0;
   together_ = !together_;
 }
 

@@ -49,10 +49,11 @@ class Decoder {
   std::int64_t position_ = 0;        ///< of the last id; after block_size positions, keys and values are a ring
   AlignedFloats logits_;
   std::optional<Crew> crew_;
-  bool together_ = true;                  ///< whether the crew runs the next tokens
-  std::int64_t runs_ = 0;                 ///< of a single sequence since the slower one was tried
-  double seconds_ = 0;                    ///< sum of seconds per token over the present stretch of runs
-  std::array<double, 2> last_seconds_{};  ///< of the last stretch with one thread, and with the crew
+  bool together_ = false;                 ///< whether the crew runs the next tokens
+  std::int64_t stretches_ = 0;            ///< since the slower one was tried
+  std::int64_t runs_ = 0;                 ///< of the present stretch
+  double seconds_ = 0;                    ///< of the present stretch: the sum of seconds per token of its runs
+  std::array<double, 2> last_seconds_{};  ///< per token in the last stretch with one thread, and with the crew
 };
 
 }  // namespace chargpt::cpu

@@ -166,7 +166,7 @@ class ModuleTest(unittest.TestCase):
                      lambda: chargpt.load(RUN, threads=2**32 + 1)):
             self.assertRegex(self.refusal(call)[0], r" = -?\d+ is out of range")
         for value in ("nan", "inf"):
-            self.assertIn(f"temperature = {value} is not between 0 and", self.refusal(lambda: list(self.model.generate(temperature=float(value))))[0])
+            self.assertIn(f"temperature = {value} is not between 0.0 and", self.refusal(lambda: list(self.model.generate(temperature=float(value))))[0])
         for call in (lambda: chargpt.load(RUN + "\0/x"), lambda: chargpt.load(RUN, checkpoint="best\0"), lambda: self.model.generate(stop="a\0b")):
             self.assertRaisesRegex(ValueError, "contains a null character", call)
         self.assertEqual("".join(self.model.generate("the ", tokens=9, stop=b"e")), "".join(self.model.generate("the ", tokens=9, stop=["e"])))
