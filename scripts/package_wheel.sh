@@ -62,9 +62,9 @@ options=(-Ccmake.define.CMAKE_TOOLCHAIN_FILE="$build/toolchain.cmake")
 for option in CHARGPT_TORCH=OFF CHARGPT_TESTS=OFF CHARGPT_SELF_CONTAINED=ON CHARGPT_GLIBC=$glibc CMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
   CHARGPT_LICENSES="$folder/third-party-licenses.txt"; do options+=(-Ccmake.define."$option"); done
 say "compiling for $processor: half an hour on two cores, minutes with ccache"
-pip wheel scripts/python --verbose --no-deps --no-build-isolation --disable-pip-version-check -w "$build/wheel" -Cbuild-dir="$build/cmake" "${options[@]}" >&2 ||
+_PYTHON_HOST_PLATFORM=linux-$processor pip wheel scripts/python --verbose --no-deps --no-build-isolation --disable-pip-version-check -w "$build/wheel" -Cbuild-dir="$build/cmake" "${options[@]}" >&2 ||
   fail "the wheel stopped (above)"
-auditwheel repair --plat "manylinux_${glibc/./_}_$processor" -w "$dist" "$build"/wheel/*.whl >&2
+auditwheel repair --plat auto -w "$dist" "$build"/wheel/*.whl >&2
 for format in "DEB -D CPACK_DEBIAN_PACKAGE_ARCHITECTURE=$ARCHITECTURE" "TGZ -D CPACK_PACKAGING_INSTALL_PREFIX=/"; do
   # shellcheck disable=SC2086
   (cd "$build/cmake" && cpack -B "$build/packages" -G $format) >"$build/cpack.log" || { cat "$build/cpack.log" >&2; fail "cpack stopped (above)"; }
