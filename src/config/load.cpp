@@ -87,7 +87,7 @@ Layer layer_of(const Json& root, const ConfigText& document) {
   Layer layer;
   for (const auto& [section, options] : root.items()) {
     if (section == "extends" || section == "name" || section == "origin" || section == "$schema") continue;
-    if (std::ranges::none_of(option_table(), [&](const OptionInfo& option) { return option.section == section; }))
+    if (std::ranges::find(option_table(), section, &OptionInfo::section) == option_table().end())
       reject_unknown(document.source.place(printable(section)), section, options);
     check_object(options, section, document.source);
     for (const auto& [name, value] : options.items()) {
