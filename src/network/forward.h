@@ -43,8 +43,9 @@ struct BatchSlice {
 /// Positions of each sequence whose output is wanted. For the others the last layer computes only keys and values.
 enum class Wanted { all, last, none };
 
-/// Threads that run the same chunk together: each computes some of the heads and of the columns of the large products,
-/// and gives them to the others; each computes all the rest. The logits are those of one thread, bit by bit.
+/// Threads that run the same chunk together (tensor parallelism): each computes some of the heads and of the columns of
+/// the large products, and gives them to the others; each computes all the rest. The logits are those of one thread,
+/// bit by bit.
 struct Crew {
   /// `floats`: size of the largest part that a thread gives. Allocates all memory, because a thread must not throw.
   Crew(int threads, std::int64_t floats) : team(threads), part_size(floats), given(2 * threads * floats) {}
