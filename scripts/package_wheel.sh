@@ -64,7 +64,8 @@ for option in CHARGPT_TORCH=OFF CHARGPT_TESTS=OFF CHARGPT_SELF_CONTAINED=ON CHAR
 say "compiling for $processor: half an hour on two cores, minutes with ccache"
 _PYTHON_HOST_PLATFORM=linux-$processor pip wheel scripts/python --verbose --no-deps --no-build-isolation --disable-pip-version-check -w "$build/wheel" -Cbuild-dir="$build/cmake" "${options[@]}" >&2 ||
   fail "the wheel stopped (above)"
-auditwheel repair --plat auto -w "$dist" "$build"/wheel/*.whl >&2
+auditwheel repair --plat auto -w "$dist" "$build"/wheel/*.whl >&2  # it takes the names of this machine's processor alone
+compgen -G "$dist/*-manylinux_${glibc/./_}_$processor.whl" >/dev/null || fail "the wheel needs another glibc than $glibc: $(ls "$dist")"
 for format in "DEB -D CPACK_DEBIAN_PACKAGE_ARCHITECTURE=$ARCHITECTURE" "TGZ -D CPACK_PACKAGING_INSTALL_PREFIX=/"; do
   # shellcheck disable=SC2086
   (cd "$build/cmake" && cpack -B "$build/packages" -G $format) >"$build/cpack.log" || { cat "$build/cpack.log" >&2; fail "cpack stopped (above)"; }

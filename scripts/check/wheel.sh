@@ -59,7 +59,6 @@ ls -l "$folder/dist"
 [ "$(stat -c %s "$wheel")" -le 8000000 ] || fail "the wheel is larger than 8 MB"
 use_wheel "$folder/dist" numpy pandas mypy
 
-say "a processor without AVX2"
 timed qemu-x86_64-static -cpu Nehalem "$program" train quick --text data/sample.txt --max_iters 3 --run "$work/old"
 
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(COMPONENT)' "Created-By: Packages" | awk '$2 == "Debian" && $3 == "main" {print $1; exit}')

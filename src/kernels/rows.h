@@ -229,6 +229,7 @@ inline void apply(long rows, long width, float* x, long ldx, float* y, long ldy)
 }
 
 void activation(ActivationKind kind, long rows, long width, float* x, long ldx, float* y, long ldy) {
+  // In the order of ActivationKind.
   constexpr decltype(&apply<gelu>) by_kind[] = {apply<gelu>, apply<gelu_tanh>, apply<relu>, apply<relu2>, apply<silu>};
   by_kind[static_cast<int>(kind)](rows, width, x, ldx, y, ldy);
 }

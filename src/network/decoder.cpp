@@ -102,7 +102,7 @@ void Decoder::run_from(long first) {
     crew_->team.run([&](int thread) { run(0, 1, thread, &*crew_); });
   else
     run(0, 1, 0, nullptr);
-  choose_crew((steady_seconds() - begin) / static_cast<double>(length_ - first));
+  if (crew_) choose_crew((steady_seconds() - begin) / static_cast<double>(length_ - first));
 }
 
 /// After each stretch of runs chooses who was faster the last time, and tries the other now and then: seldom enough to
