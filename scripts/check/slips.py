@@ -24,7 +24,7 @@ KINDS = {  # the pattern to find in a line, and its replacement
     "a dropped term": (rf" (?:[+*-]|&&|\|\|) !?{NAME}(?=[;,) ])(?! *[.(\[])", lambda found: ""),
     "a swapped argument": (rf"\(({NAME}), ({NAME})(?=[,)])", lambda found: f"({found[2]}, {found[1]}"),
     "a wrong default": (r"(?<== )(?:true|false|\d+)(?=[;,)])", lambda found: OTHER.get(found[0]) or str(int(found[0]) + 1)),
-    "an error swallowed": (r"(?<!\w)throw [^;]*;$", lambda found: ";"),
+    "an error swallowed": (r"(?<!\w)throw [^;]*;$", lambda found: "{}"),  # `if (x);` would be an error of -Wempty-body
     "a unit": (r"(?<![\w.])(?:1000|100|60|1024|<< 20|<< 30)(?![\w.])", lambda found: OTHER[found[0]]),
 }
 RELATED = {"cli": "^(cli|transcript_)", "compare": "^(compare|cli_compare|transcript_comparing)$", "page": "^(cli_page|transcript_looking)$", "report": "^(report|cli_screens|cli_watch)$",

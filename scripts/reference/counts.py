@@ -60,11 +60,9 @@ def huffman(frequencies):
 
 
 def history_after(state, bit):
-    """A history of bits is (zeros, ones, last bit): what came most lately, at most 24 of one bit and 27 of both."""
+    """A history of bits is (zeros, ones, last bit): what came most lately, at most 24 of one bit."""
     same, other = min(state[bit] + 1, 24), state[1 - bit]
     other = min((other + 3) // 2, other - 1) if other > 2 else other
-    while same + other > 27:
-        same, other = (same, other - 1) if other > 0 else (same - 1, other)
     return (other, same, 1) if bit else (same, other, 0)
 
 

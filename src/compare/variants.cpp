@@ -46,7 +46,7 @@ std::string value_in_name(std::string value) {
   const bool plain = std::ranges::all_of(value, [](unsigned char c) {
     return (c < 128 && std::isalnum(c) != 0) || c == '.' || c == '_' || c == '+' || c == '-' || c == ',';
   });
-  return plain && !value.empty() && value.size() <= longest_value_in_name ? value : "";
+  return plain && value.size() <= longest_value_in_name ? value : "";
 }
 
 /// "n_head=2", for the value at `index`; "n_head=#2" if the value does not fit or two would look equal.

@@ -67,14 +67,13 @@ OwnTensor in_order(const OwnTensor& matrix, std::span<const std::int64_t> rows) 
 std::vector<std::string> their_names(const Layout& layout, const std::string& ours) {
   if (layout.layers.empty()) return {ours};
   constexpr std::string_view outside = "transformer.", blocks = "transformer.h.";
-  const std::size_t number = ours.starts_with(blocks) ? blocks.size() : std::string::npos;
-  const std::size_t begin = number < ours.size()        ? ours.find('.', number) + 1
-                            : ours.starts_with(outside) ? outside.size()
-                                                        : 0;
+  const bool in_block = ours.starts_with(blocks);
+  const std::size_t number = blocks.size();
+  const std::size_t begin = in_block ? ours.find('.', number) + 1 : ours.starts_with(outside) ? outside.size() : 0;
   const std::size_t end = ours.rfind('.');
   const auto found = std::ranges::find(layout.layers, ours.substr(begin, end - begin), &LayerNames::ours);
   if (found == layout.layers.end()) throw Error(ExitCode::internal, "a layout has no place for ", ours);
-  const std::string block = number < ours.size() ? line_of(layout.block, ours.substr(number, begin - number)) : "";
+  const std::string block = in_block ? line_of(layout.block, ours.substr(number, begin - number)) : "";
   std::vector<std::string> names;
   for (const std::string_view theirs : found->theirs)
     if (!theirs.empty()) names.push_back(line_of(block, theirs, ours.substr(end)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -77,12 +78,12 @@ std::string number(double value) {
 
 /// One byte per value: 128 is zero, 1 and 255 are the largest magnitude.
 std::string bytes_of(std::span<const float> values) {
-  float largest = 0;
+  float largest = std::numeric_limits<float>::min();
   for (const float value : values)
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   std::string bytes;
   for (const float value : values) {
-    const float share = std::isnan(value) ? 1 : largest > 0 ? std::clamp(value / largest, -1.0F, 1.0F) : 0;
+    const float share = std::isnan(value) ? 1 : std::clamp(value / largest, -1.0F, 1.0F);
     bytes += static_cast<char>(128 + std::lround(127 * share));
   }
   return bytes;

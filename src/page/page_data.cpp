@@ -112,10 +112,8 @@ std::uint16_t half_of(float value) {
 }
 
 Json symbols_of(const Vocabulary& vocabulary) {
-  Json symbols = Json::array();
-  const bool bytes = vocabulary.units() == Units::bytes;
-  for (std::int64_t id = 0; id < vocabulary.size(); ++id)  // a single byte may be a part of a character
-    symbols.push_back(bytes && id >= 128 && id != vocabulary.document() ? "\xEF\xBF\xBD" : vocabulary.symbol(id));
+  Json symbols = Json::array();  // json_text() makes U+FFFD of a byte that is a part of a character
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id) symbols.push_back(vocabulary.symbol(id));
   return symbols;
 }
 

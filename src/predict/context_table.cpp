@@ -3,13 +3,12 @@
 namespace chargpt {
 namespace {
 
-constexpr std::int32_t most_of_one = 24, most_of_both = 27;  // 239 states
+constexpr std::int32_t most_of_one = 24;  // 239 states: at most 26 bits in each
 
 BitHistories::State after(const BitHistories::State& state, bool bit) {
   std::int32_t same = bit ? state.ones : state.zeros, other = bit ? state.zeros : state.ones;
   same = std::min(same + 1, most_of_one);
   if (other > 2) other = std::min((other + 3) / 2, other - 1);
-  while (same + other > most_of_both) other > 0 ? --other : --same;
   return {bit ? other : same, bit ? same : other, bit};
 }
 

@@ -145,8 +145,8 @@ std::int64_t Trainer::estimated_steps() {
   return most > 0 ? std::min(most, planned) : planned;
 }
 
-/// Estimated seconds for the remaining steps, evaluations included; nullopt if none remain. The first step warms up, so
-/// it is not counted. Throws Interrupted if a stop was requested.
+/// Estimated seconds for all steps of a new run, evaluations included; nullopt if it has none. The first step warms up,
+/// so it is not counted. Throws Interrupted if a stop was requested.
 std::optional<double> Trainer::measured_seconds(std::int64_t to_come) {
   if (to_come <= 0) return std::nullopt;
   constexpr double enough = 0.3;
@@ -157,7 +157,7 @@ std::optional<double> Trainer::measured_seconds(std::int64_t to_come) {
   for (std::int64_t made = 0; made < to_come && spent < enough; ++made) {
     if (made == 1) spent = 0;
     const double begun = clock_.now();
-    learner_.make_step(state_.step + made, /*lr_factor=*/0, emitter_.heartbeat("measuring"));
+    learner_.make_step(made, /*lr_factor=*/0, emitter_.heartbeat("measuring"));
     learner_.engine->synchronize();
     spent += clock_.agreed(clock_.now() - begun);
     timed = std::max(1.0, static_cast<double>(made));
@@ -172,7 +172,7 @@ PlanEvent Trainer::plan(bool measure) {
   event.run = saver_.run().string();
   event.notices.insert(event.notices.begin(), notices_.begin(), notices_.end());
   if (measure) {
-    event.seconds = measured_seconds(event.max_iters - state_.step);
+    event.seconds = measured_seconds(event.max_iters);
     event.memory_bytes = peak_memory();
   }
   if (by_clock) {

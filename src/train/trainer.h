@@ -70,8 +70,8 @@ class Trainer {
   void add_listener(std::shared_ptr<Listener> listener) { emitter_.add_listener(std::move(listener)); }
 
   /// The plan: sizes, epochs, disk space; under train.max_seconds, it estimates steps and epochs by scoring a few
-  /// windows. `measure`: also seconds and memory, from trial steps that are not undone, so the trainer cannot train
-  /// afterwards.
+  /// windows. `measure`: also seconds and memory, from trial steps of a new run that are not undone, so the
+  /// trainer cannot train afterwards.
   PlanEvent plan(bool measure);
   /// Trains until max_iters, patience, max_seconds or stop; emits the plan first and the end last. Evaluates at step 0,
   /// every eval_interval and at the end; saves after each evaluation but that of step 0, and ten minutes after the last

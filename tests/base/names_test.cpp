@@ -5,8 +5,6 @@
 
 namespace chargpt {
 
-CHARGPT_ENUM(Fruit, apple, pear, plum);
-
 namespace {
 
 const std::vector<std::string> known{"n_layer", "n_head", "n_embd", "learning_rate", "min_lr"};
@@ -54,12 +52,6 @@ TEST_CASE("an error's line is made of texts, characters, numbers and printable p
                     " in ", 1e-3, " s; ", 2.0);
   CHECK(error.code() == ExitCode::data);
   CHECK(std::string(error.what()) == "a\\nb has 3 of -1 x in 0.001 s; 2");
-}
-
-TEST_CASE("an enumeration knows its spellings") {
-  CHECK(enum_name(Fruit::pear) == "pear");
-  CHECK(enum_value<Fruit>("plum") == Fruit::plum);
-  CHECK(enum_value<Fruit>("Plum") == std::nullopt);
 }
 
 }  // namespace

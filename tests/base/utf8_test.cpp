@@ -76,13 +76,6 @@ TEST_CASE("the scalar values are exactly the values that come back from their en
   CHECK(error_of([] { utf8_of(0x110000); }).code == ExitCode::internal);
 }
 
-TEST_CASE("UTF-8 is told from what is not") {
-  CHECK(is_utf8(""));
-  CHECK(is_utf8("Größe 语 😀"));
-  CHECK_FALSE(is_utf8("a\xFF"));
-  CHECK_FALSE(is_utf8("\xE8\xAF"));
-}
-
 TEST_CASE("the beginning of a character is told from what no further byte could mend") {
   for (const char32_t code_point : {U'\u00E9', U'\u0800', U'\uD7FF', U'\uE000', U'\U00010000', U'\U0010FFFF'}) {
     const std::string whole = utf8_of(code_point);

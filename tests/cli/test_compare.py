@@ -145,7 +145,6 @@ class RunsTest(CompareTest):
         outcome = self.json("compare", early, "b1")
         self.assertEqual({row["config"]: row["seeds"][0]["step"] for row in outcome["results"]}, {early: 10, "b1": 20})
         self.assertTrue(any("is scored at step 10, not at its end" in remark for remark in outcome["remarks"]), outcome["remarks"])
-        self.assertIn("names a run that was already given", self.fail_with(2, "compare", early, "more"))
 
     def test_the_table_fits_a_terminal_of_80_columns(self):
         table = self.fitting_lines(80, "compare", "a1", "b1")
@@ -191,7 +190,7 @@ class FormsTest(CompareTest):
             self.assertEqual(seed["reached"], {"step": first["step"], "seconds": first["seconds"]})
             self.assertEqual((seed["updates"], seed["ended"]), (30, "finished"))  # it goes on
         self.assertEqual([seed["reached"] for seed in report["results"][1]["seeds"]], [None, None])
-        self.assertRegex(self.fail_with(2, *command, "--eval_iters", "2"), r"evaluates only a part of it; add --eval_iters \d+")
+        self.assertRegex(self.fail_with(2, *command, "--eval_iters", "2"), r"evaluates only a part of it; add --eval_iters 46$")
         lines = self.lines_at(80, *command)
         self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
         self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2 +– +–$")

@@ -172,9 +172,9 @@ class ExplainTest(ProgramTest):
         layers = self.json("attention", "run", "--prompt", "the sea")["attention_weights"]
         self.assertEqual(len(drawn), len(layers))
         for html, layer in zip(drawn, layers):
-            pictures = re.findall(r'width=7 height=7 [^>]*data-values="([^"]*)"', html)
-            self.assertEqual(len(pictures), len(layer))
-            for picture, head in zip(pictures, layer):
+            pictures = re.findall(r'<p>head (\d+)</p>.*?width=7 height=7 [^>]*data-values="([^"]*)"', html)
+            self.assertEqual([int(number) for number, _ in pictures], list(range(1, len(layer) + 1)))
+            for (_, picture), head in zip(pictures, layer):
                 weights = [weight for row in head for weight in row]
                 for byte, weight in zip(base64.b64decode(picture), weights, strict=True):
                     self.assertAlmostEqual(byte - 128, 127 * weight / max(weights), delta=0.51)

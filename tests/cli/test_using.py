@@ -27,7 +27,8 @@ class CompareTest(ProgramTest):
         last = self.json("inspect", "run", "--checkpoint", "last")
         rows = self.json("compare", "run", "other")["results"]
         compared, = [seed for row in rows for seed in row["seeds"] if seed["run"] == "run"]
-        self.assertEqual((compared["step"], compared["seconds"]), (30, last["seconds"]))
+        self.assertEqual((compared["step"], compared["seconds"], compared["lowest"]),
+                         (30, last["seconds"], {"loss": last["best_val_loss"], "step": last["best_step"]}))
         self.assertLess(compared["lowest"]["step"], 30)
 
     def test_later_seeds_make_as_many_steps_as_the_first_made_in_its_seconds(self):

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/embedded.h"
 #include "base/files.h"
 #include "config/accept.h"
 #include "config/describe.h"
@@ -100,10 +99,6 @@ TEST_CASE("the program holds exactly the presets of configs/, in order of name")
   std::sort(names.begin(), names.end());
   CHECK(preset_names() == names);
   for (const std::string& name : names) CHECK(preset_text(name) == read_file(folder / (name + ".json")));
-}
-
-TEST_CASE("the program holds what to expect of the presets") {
-  CHECK(embedded_file("configs/expected.json") == read_file(source_path("/configs/expected.json")));
 }
 
 TEST_CASE("nanogpt-cpu is nanoGPT's recipe for a CPU") {

@@ -84,11 +84,6 @@ TEST_CASE_METHOD(TestFolder, "what extends leads to must exist and end") {
         Failure{ExitCode::missing,
                 "mine.json:1: extends = \"nanogpt_cpu\" is neither a file nor a preset; did you mean nanogpt-cpu?"});
   CHECK(complaint(R"({"extends": 5})") == "mine.json:1: extends = 5 is not a file or a preset");
-  for (int i = 0; i < 40; ++i)
-    write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
-  CHECK(error_of([&] { load_config(path() / "0.json"); }).line ==
-        (path() / "31.json").string() +
-            ":1: extends = \"32.json\" makes a chain of more than 32 files; does it lead back to itself?");
 }
 
 TEST_CASE("an unknown key is named with its value and the nearest known one") {
@@ -254,7 +249,8 @@ TEST_CASE("the config of a run with many texts is read back") {
 }
 
 TEST_CASE("a name names a folder") {
-  CHECK(parse(R"({"name": "ladder/mine"})").config.name == "ladder/mine");
+  const std::string longest = "ladder/" + std::string(93, 'm');
+  CHECK(parse("{\"name\": \"" + longest + "\"}").config.name == longest);
   for (const char* name : {"../up", "a/../../b", "/etc", "..", "a\\nb"})
     CHECK(complaint("{\"name\": \"" + std::string(name) + "\"}").find("cannot name a folder") != std::string::npos);
   for (const std::string& name : {std::string(), std::string(101, 'x')})

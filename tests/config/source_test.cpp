@@ -29,6 +29,10 @@ TEST_CASE("every value has its line") {
   CHECK(source.lines == lines);
   CHECK(source.place("b[1].x") == "a.json:5");
   CHECK(source.place("d") == "a.json");
+  std::string items = "[0";
+  for (int i = 0; i < 1000; ++i) items += ",\n0";
+  read_json(items + "]", source = {"many.json"});
+  CHECK(source.place("[999]") + source.place("[1000]") == "many.json:1000many.json");
 }
 
 TEST_CASE("a text that is not JSON is answered with what was found, where, and how to write it") {

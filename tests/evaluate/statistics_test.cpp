@@ -217,7 +217,8 @@ TEST_CASE("seeds to decide are those with which the same mean and deviation woul
   CHECK(student_p(0.5 * std::sqrt(*seeds - 1), static_cast<double>(*seeds - 2)) > 0.005);
   CHECK(*seeds_to_decide(difference, 5, 0.005, 6) > *seeds);
   CHECK_FALSE(seeds_to_decide(difference, 4, 0.005, 1));  // too few to know the deviation
-  CHECK_FALSE(seeds_to_decide({.mean = 0.001, .deviation = 1}, 5, 0.005, 1));
+  CHECK(seeds_to_decide({.mean = 0.1, .deviation = 1}, 5, 0.005, 1) > 700);
+  CHECK_FALSE(seeds_to_decide({.mean = 0.08, .deviation = 1}, 5, 0.005, 1));  // more than 1,000
 }
 
 TEST_CASE("losses that do not pair are refused") {

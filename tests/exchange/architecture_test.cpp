@@ -77,5 +77,22 @@ TEST_CASE("theirs has every gain and bias that the architecture has") {
   CHECK_FALSE(has_bias(qwen3, Place::mlp));
 }
 
+// Of GPT2Config(), LlamaConfig() and Qwen3Config().
+TEST_CASE("what a config leaves out, or gives as null, has the default of transformers") {
+  const nlohmann::json config = {{"n_positions", nullptr}, {"hidden_size", nullptr}};
+  const auto read = [&](Architecture architecture) { return to_ours({config, "theirs"}, architecture).dump(); };
+  CHECK(read(Architecture::gpt2) ==
+        R"({"type":"gpt","n_layer":12,"n_head":12,"n_embd":768,"block_size":1024,"dropout":0.1,"dropout_places":)"
+        R"(["embedding","attention","attention_output","mlp"],"bias":true,"bias_places":["attention",)"
+        R"("attention_output","mlp","norm"],"norm":"layernorm","norm_eps":1e-05,"position":"learned",)"
+        R"("activation":"gelu_tanh","attention_scale":"head","tie_weights":true})");
+  const std::string begin = R"({"type":"gpt","n_layer":32,"n_head":32,"n_embd":4096,"block_size":)";
+  const std::string end = R"("bias":true,"bias_places":["norm"],"norm":"rmsnorm","norm_eps":1e-06,"position":"rope",)"
+                          R"("rope_base":10000,"activation":"swiglu","tie_weights":false)";
+  CHECK(read(Architecture::llama) == begin + R"(2048,"mlp_size":11008,)" + end + "}");
+  CHECK(read(Architecture::qwen3) ==
+        begin + R"(32768,"head_size":128,"mlp_size":22016,)" + end + R"(,"qk_norm":true})");
+}
+
 }  // namespace
 }  // namespace chargpt

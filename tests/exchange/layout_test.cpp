@@ -47,4 +47,12 @@ TEST_CASE_METHOD(TestFolder, "heads that share keys and values are neighbours, a
         Floats{1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 10, 11, 20, 21, 20, 21, 30, 31, 30, 31, 40, 41, 40, 41});
 }
 
+TEST_CASE_METHOD(TestFolder, "a gain that we lack is left out where it is 1, and else refused") {
+  const LayoutRow row{.theirs = "gain", .ours = {.name = "", .shape = {2, 1}}};
+  ForeignTensors ones = foreign(*this, {tensor("gain", "F32", Floats{1, 1})});
+  CHECK(tensors_as_ours(ones, {row}, {}).empty());
+  ForeignTensors other = foreign(*this, {tensor("gain", "F32", Floats{1, 2})});
+  CHECK_THROWS_WITH(tensors_as_ours(other, {row}, {}), Catch::Contains("gain is not all ones"));
+}
+
 }  // namespace chargpt

@@ -70,10 +70,10 @@ class ForeignTest(FaultTest):
 
     def test_nothing_is_followed_out_of_a_run_by_a_link(self):
         base = self.whole_run("base", 4, *SAVES)
-        for run, source in self.layouts(4):
+        for (run, source), name in zip(self.layouts(len(LINKS)), 20 * LINKS):
             with self.subTest(run.name):
                 self.copy(base, run)
-                name, outside = source.choice(LINKS), run.with_name(run.name + "-outside")
+                outside = run.with_name(run.name + "-outside")
                 target = outside / source.choice(["there", ".x.tmp-1-2"])
                 outside.mkdir()
                 (run / name).rename(target) if (run / name).exists() else target.write_text("elsewhere")

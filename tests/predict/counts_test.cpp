@@ -92,6 +92,11 @@ TEST_CASE("bytes are counted like characters") {
   CHECK(word_of("CAF\u00e9") == word_of("caf\u00e9"));
 }
 
+TEST_CASE("the logits of a mixer have a limit") {
+  const Mixer mixer(std::vector<double>{1}, {0, 0});
+  CHECK(mixer.mix(std::vector<double>{1e9}, {}).logits[0] == 15);
+}
+
 TEST_CASE("a text of one symbol holds no surprise") {
   const Stored text(100, 0);
   Counts counts = counts_of(letters(1), text);

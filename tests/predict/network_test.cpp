@@ -72,7 +72,7 @@ TEST_CASE("a network says the same to the bit with any number of threads") {
 
 TEST_CASE("threads that divide the heads and products of one sequence say the same to the bit") {
   const std::vector<ModelConfig> configs = {
-      {.n_layer = 2, .n_head = 5, .n_embd = 320, .block_size = 12},
+      {.n_layer = 2, .n_head = 5, .n_embd = 320, .block_size = 12, .bias = true, .conv_places = {Place::mlp}},
       {.n_layer = 12, .n_head = 2, .n_embd = 32, .block_size = 12},  // divides the heads only
       {.n_layer = 3,
        .n_head = 3,
@@ -89,7 +89,7 @@ TEST_CASE("threads that divide the heads and products of one sequence say the sa
       Ids prompt(static_cast<std::size_t>(config.block_size - 2));
       for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<std::int64_t>(i * i % test_vocab);
       Predictor::Rows rows = network.start(prompt, 1);
-      for (std::int64_t token = 0; token < 20; ++token) {
+      for (std::int64_t token = 0; token < 80; ++token) {  // from the 64th on by the threads together
         all.insert(all.end(), rows.first, rows.first + test_vocab);
         rows = network.advance(Ids{0}, Ids{token % test_vocab});
       }
@@ -119,11 +119,12 @@ TEST_CASE("a context slides where positions are told apart by distance, and that
 
 TEST_CASE("keys and values of all sequences at once take 256 MB at most, but every thread has a sequence") {
   ModelConfig config = small_config();
+  config.n_embd = config.block_size = 64;
+  CHECK(NetworkPredictor(DrawnModel(config).model, 2).at_once() == 2 * 56);  // 3.5 MiB of 64 KiB for each thread
   config.n_embd = 512;  // 25 MB of weights, which come from memory: four times as much for each thread's sequences
-  config.block_size = 64;
   const DrawnModel wide(config);
   constexpr double bytes = 2 * 2 * 64 * 512 * sizeof(float);  // of a sequence: keys and values of two layers
-  CHECK(static_cast<double>(NetworkPredictor(wide.model, 8).at_once()) * bytes <= 256 << 20);
+  CHECK(static_cast<double>(NetworkPredictor(wide.model, 8).at_once()) * bytes == 256 << 20);
   config = small_config();
   config.position = Position::none;
   config.block_size = 2'000'000;  // 768 MB

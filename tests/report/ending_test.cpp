@@ -26,7 +26,7 @@ TEST_CASE("why a run ended is one line, and the command that continues it anothe
   CHECK(command_to_go_on({.ended = Ending::finished, .max_iters = 0}, "a") == "chargpt resume a --max_iters 1000");
   CHECK(command_to_go_on(end_by(Ending::seconds), "runs/a") == "chargpt resume runs/a --minutes 0.166667");
   CHECK(command_to_go_on(end_by(Ending::stopped), "runs/a") == "chargpt resume runs/a");
-  CHECK(why_ended(end_by(Ending::stopped)) == "stopped after 440 of 600 steps");
+  CHECK(why_ended({.ended = Ending::stopped, .step = 440}) == "stopped after 440 steps");
   CHECK(why_ended(end_by(Ending::diverged)) == "diverged after 440 of 600 steps");
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("long work shows how far it is, short work nothing") {
   plain.on(work(0, 10));
   plain.on(work(0.2, 10.4));
   CHECK(shown.empty());
-  plain.on(work(0.4, 11));
+  plain.on(work(0.4, 10.5));
   plain.on(work(0.6, 12));
   plain.on(work(0.9, 16));
   CHECK(shown == "step 20  evaluating: 40 %\nstep 20  evaluating: 90 %\n");

@@ -101,7 +101,7 @@ TEST_CASE("a narrow terminal shows the first parts of a line, and cuts none of t
     Screen screen({.columns = width});
     screen.printer.on(eval(1000, 1.9, 1.8, 2));
     screen.take();
-    screen.printer.on(step(1000, 1));
+    screen.printer.on(step(1000, 0.5));
     const std::string line = screen.take();
     CHECK(display_width(line.substr(1, line.size() - 4)) < width);
   }

@@ -44,6 +44,8 @@ TEST_CASE_METHOD(Reading, "rows are told once, and a half-written line when it i
   append(train_row(2, 2).dump().substr(9) + "\n");
   CHECK(read() == std::vector<int>{1, 2});
   CHECK(read() == std::vector<int>{1, 2});
+  append(std::string(std::size_t{4} << 20, 'x'));
+  CHECK_THROWS_WITH(read(), Catch::Contains("line 3 is longer than 4194304 bytes, so it is not a metrics file"));
 }
 
 TEST_CASE_METHOD(Reading, "a file written anew is read from its beginning, and the beginning of a line forgotten") {

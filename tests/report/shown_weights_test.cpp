@@ -10,7 +10,7 @@ TEST_CASE("surprise is coloured from half a chance on, and colours change only w
   CHECK(colored_by_surprise({{"a", 0.1}, {"b", 0.69}}) == "ab");
   CHECK(colored_by_surprise({{"a", 1}, {"b", 1.5}, {"c", 9}, {"d", 0}}) ==
         "\x1b[30;48;5;229mab\x1b[30;48;5;203mc\x1b[0md");
-  CHECK(colored_by_surprise({{"a", 2}}) == "\x1b[30;48;5;222ma\x1b[0m");
+  CHECK(colored_by_surprise({{"a", 1.6}}) == "\x1b[30;48;5;222ma\x1b[0m");
   CHECK(colored_by_surprise({{"\x1b", 0}}) == "\\x1b");
 }
 
@@ -20,9 +20,10 @@ TEST_CASE("in HTML symbols are text, never markup") {
 
 TEST_CASE("weights are blocks by their share of the largest, as wide as their symbols") {
   const std::vector<std::string> symbols = {"a", "字", "c"};
-  const std::vector<float> weights = {0.5F, 0.25F, 0};
-  CHECK(bars(weights, symbols) == "█▄▄ ");
-  CHECK(bars({}, {}).empty());
+  const std::vector<float> weights = {0.5F, 0.25F, 0, 0, 0, 1, 0, 0, 0};  // of three heads
+  CHECK(heads_text(weights, symbols) ==
+        "            a字c\n    head 1  █▄▄   50.0 % to a\n    head 2     █  100.0 % to c\n"
+        "    head 3        0.0 % to a\n");
 }
 
 TEST_CASE("invisible symbols are shown as signs") {

@@ -15,9 +15,7 @@ Chart falling() {
 }
 
 std::string with_level(double y) {
-  Chart chart = falling();
-  chart.levels = {{"PPMd", y}};
-  return terminal_chart(chart, {});
+  return terminal_chart({.train = {{0, 14}, {10, 13}, {20, 12}}, .levels = {{"PPMd", y}}}, {});
 }
 
 }  // namespace
@@ -40,29 +38,29 @@ TEST_CASE("a curve falls from the upper left to the lower right, marks over it, 
 }
 
 TEST_CASE("a level's name is at the left if the curve is at the right") {
-  CHECK_THAT(with_level(2), Catch::Contains("┤┈ PPMd ┈"));
+  CHECK_THAT(with_level(12), Catch::Contains("┤┈ PPMd ┈"));
 }
 
 TEST_CASE("a level far from the curves is left out, one a little below them makes room for itself") {
-  CHECK_THAT(with_level(1.5), Catch::Contains("PPMd"));
-  CHECK_THAT(with_level(0.5), !Catch::Contains("PPMd"));
-  CHECK_THAT(with_level(5), !Catch::Contains("PPMd"));
+  CHECK_THAT(with_level(11), Catch::Contains("PPMd"));
+  CHECK_THAT(with_level(10.9), !Catch::Contains("PPMd"));
+  CHECK_THAT(with_level(15), !Catch::Contains("PPMd"));
 }
 
 TEST_CASE("batches are smoothed, less at the beginning, and the last point is not one batch alone") {
   Points noisy;
-  for (int i = 0; i < 300; ++i) noisy.emplace_back(i, i % 2 == 0 ? 3 : 1);
-  CHECK(smoothed(noisy)[150].second == Approx(2).margin(0.1));
+  for (int i = 0; i < 300; ++i) noisy.emplace_back(i, i % 2 == 0 ? i + 1 : i - 1);
+  CHECK(smoothed(noisy)[150].second == Approx(150).margin(0.1));
   CHECK(smoothed(noisy).front() == noisy.front());
-  CHECK(smoothed(noisy).back().second == Approx(2).margin(0.1));
+  CHECK(smoothed(noisy).back().second == Approx(294).margin(0.1));
   CHECK(smoothed({{0, 5}, {1, 7}}) == Points{{0, 5}, {1, 7}});
 }
 
 TEST_CASE("the beginning of a long curve leaves the rest its height") {
-  Chart steep{.train = {{0, 100}}};
-  for (int i = 1; i <= 100; ++i) steep.train.emplace_back(i, 3.0 - 0.01 * i);
+  Chart steep;
+  for (int i = 0; i <= 100; ++i) steep.train.emplace_back(i, i < 5 ? 100 : i == 5 ? 4 : 3.0 - 0.01 * i);
   const std::string drawn = terminal_chart(steep, {});
-  CHECK_THAT(drawn.substr(0, drawn.find("└")), Catch::Contains("2.8 ┤") && !Catch::Contains("100"));
+  CHECK_THAT(drawn.substr(0, drawn.find("└")), Catch::Contains(" 4 ┤") && !Catch::Contains("100"));
 }
 
 TEST_CASE("no line is wider than the canvas, there are as many as it has rows, and no numbers touch") {
@@ -89,6 +87,8 @@ TEST_CASE("a single point has room, and without any there is no chart") {
 
 TEST_CASE("ticks are short: zero has no sign, and what rounding adds to a number is not shown") {
   CHECK_THAT(terminal_chart({.train = {{0, 2}, {20, 0}}}, {}), !Catch::Contains("-0"));
-  const std::string low = terminal_chart({.train = {{0, 1.32}, {20, 1.18}}}, {.columns = 40, .rows = 9});
-  CHECK_THAT(low, Catch::Contains("1.3 ┤") && Catch::Contains("1.2 ┤"));
+  for (const int x : {20, 40, 100})
+    CHECK_THAT(
+        terminal_chart({.train = {{0, 1.32}, {x, 1.18}}}, {.columns = 40, .rows = 9}),
+        Catch::Contains("1.3 ┤") && Catch::Contains("1.2 ┤") && Catch::Contains(" " + std::to_string(x / 2) + " "));
 }

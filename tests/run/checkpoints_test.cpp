@@ -103,8 +103,8 @@ TEST_CASE("what is missing is named, with what is there") {
   CHECK(failure(run.path(), "best") ==
         "66 " + path + " has no checkpoint yet: none was saved in " + path + "/checkpoints");
   run.save_each({100, 200});
-  CHECK(failure(run.path(), "step-150") ==
-        "66 " + path + " has no checkpoint step-00000150; there is step-00000100, step-00000200");
+  CHECK(failure(run.path(), "step-0") ==
+        "66 " + path + " has no checkpoint step-00000000; there is step-00000100, step-00000200");
   CHECK(failure(parent + "/mine-2", "last") == "66 no run or checkpoint at " + parent + "/mine-2");
   for (const char* which : {"", "worst", "step-", "step--1", "step-1x", "step-99999999999999999999", "../step-1"})
     CHECK(failure(run.path(), which) ==

@@ -57,6 +57,7 @@ TEST_CASE_METHOD(TestFolder, "an overwritten run is renamed with everything in i
   write_old_run(folder);
   write_file_atomically(folder / "notes.txt", "mine");
   fs::create_directory(path() / "run.old-1");  // somebody's
+  CHECK_THROWS_WITH(new_run(folder, "mine", /*overwrite=*/false), Catch::Contains("before its first checkpoint"));
   const OwnFolder run = new_run(folder / "", "mine", /*overwrite=*/true);
   CHECK(all_in(folder) == std::set<std::string>{".lock", "run.json"});
   CHECK(run.old_run == path() / "run.old-2");

@@ -103,11 +103,6 @@ TEST_CASE("ids have the narrowest width that holds the vocabulary") {
   CHECK(text_of(widest) == beyond);
 }
 
-TEST_CASE("the split is int(0.9 * n) of Python") {
-  for (const auto& [tokens, train] : std::vector<std::pair<int, int>>{{1, 0}, {9, 8}, {10, 9}, {11, 9}, {1009, 908}})
-    CHECK(corpus_of(std::string(static_cast<std::size_t>(tokens), 'a')).train().size() == train);
-}
-
 TEST_CASE("a fraction is taken as the decimal number it was written as") {
   CHECK(corpus_of("0123456789", 0.8).train().size() == 2);
   CHECK(corpus_of("0123456789", 0.7).train().size() == 3);

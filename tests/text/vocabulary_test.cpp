@@ -67,8 +67,8 @@ TEST_CASE("a composed character is unknown to a model of a decomposed text, and 
     return error_of([&] { Vocabulary::of_characters({'e', part}).encode(whole, "--prompt"); }).line;
   };
   const std::string hint = "; the training text has accents as separate characters, uconv -x nfc composes them; ";
-  CHECK_THAT(refusal(U'\u0302', "ê") + refusal(U'\u3099', "が"), Catch::Contains(hint));
-  CHECK_THAT(refusal(U'\u1161', "가"), Catch::Contains(hint));
+  for (const auto& [part, whole] : {std::pair(U'\u0300', "À"), {U'\u3099', "が"}, {U'\u1161', "가"}, {U'\u11C2', "갛"}})
+    CHECK_THAT(refusal(part, whole), Catch::Contains(hint));
   CHECK_THAT(refusal(U'\u00EA', "e\u0302"), Catch::Contains("; --prompt has accents as separate characters, uconv"));
   CHECK_THAT(error_of([] { letters().encode("ê", "--prompt"); }).line, !Catch::Contains("uconv"));
 }

@@ -71,6 +71,8 @@ TEST_CASE("a launcher is known by what it tells its processes") {
 TEST_CASE("threads of a rank are those asked for in the environment, or its cores") {
   Communicator alone;
   CHECK(threads_of_rank(alone) >= 1);
+  const Environment of_task("SLURM_CPUS_PER_TASK", "5"), none("OMP_NUM_THREADS", "0");
+  CHECK(threads_of_rank(alone) == 5);
   const Environment threads("OMP_NUM_THREADS", "3");
   CHECK(threads_of_rank(alone) == 3);
 }

@@ -221,6 +221,7 @@ TEST_CASE_METHOD(TestFolder, "a run saves ten minutes after its last save, betwe
   CHECK(run->trainer.run() == Ending::finished);
   const auto saves = static_cast<std::int64_t>((clock->seconds - begun) / 600);
   CHECK(std::ssize(run->recorder->checkpoints) == saves + 1);
+  CHECK(run->recorder->samples.empty());
 }
 
 TEST_CASE("evaluating more often changes no weight") {

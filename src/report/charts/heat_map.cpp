@@ -44,7 +44,7 @@ std::string visible_symbol(const std::string& symbol) {
 }
 
 std::string bars(std::span<const float> weights, std::span<const std::string> symbols) {
-  const float largest = weights.empty() ? 0 : *std::ranges::max_element(weights);
+  const float largest = *std::ranges::max_element(weights);
   std::string line;
   for (std::size_t i = 0; i < weights.size(); ++i)
     for (std::size_t column = 0; column < display_width(symbols[i]); ++column)
