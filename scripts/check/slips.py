@@ -39,8 +39,9 @@ def places(only):
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
             if not re.match(r"\s*(//|#|using|template|static_assert)|.*\{ [a-z-]+: ", line):
+                code = re.sub(r'"(?:[^"\\]|\\.)*"', lambda text: '"' * len(text[0]), line).partition("  //")[0]  # no words of a sentence
                 for kind, (pattern, _) in KINDS.items():
-                    found[kind] += [(path.relative_to(ROOT), number, match) for match in re.finditer(pattern, line.partition("  //")[0])]
+                    found[kind] += [(path.relative_to(ROOT), number, match) for match in re.finditer(pattern, code)]
     return {kind: all_of_kind for kind, all_of_kind in found.items() if all_of_kind}
 
 

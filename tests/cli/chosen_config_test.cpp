@@ -21,7 +21,7 @@ TEST_CASE("a machine twice as slow gets the preset that it has the time for") {
   CHECK(chosen(1, 1'000'000, 107) == "five-minutes");
   CHECK(chosen(1, 1'000'000, 53) == "default");
   CHECK(chosen(1, 1'000'000, 5) == "quick");
-  CHECK(chosen(5, 1'000'000, 107) == "half-hour");
+  CHECK(chosen(1, 600'000, 412.5) == "half-hour");   // with less of any it would be five-minutes
   CHECK(chosen(5, 500'000, 107) == "five-minutes");  // a text that the largest would learn by heart
   CHECK(chosen(5, 20'000, 107) == "default");
   CHECK(chosen(0.01, 1'000'000, 1e6) == "quick");  // nothing is measured

@@ -146,11 +146,6 @@ class RunsTest(CompareTest):
         self.assertEqual({row["config"]: row["seeds"][0]["step"] for row in outcome["results"]}, {early: 10, "b1": 20})
         self.assertTrue(any("is scored at step 10, not at its end" in remark for remark in outcome["remarks"]), outcome["remarks"])
 
-    def test_the_table_fits_a_terminal_of_80_columns(self):
-        table = self.fitting_lines(80, "compare", "a1", "b1")
-        for word in ("rank", "config", "loss", "above best", "params", "seconds"):
-            self.assertIn(word, table[0])
-
 
 class FormsTest(CompareTest):
     def test_a_run_that_ended_early_is_a_remark(self):
@@ -176,7 +171,7 @@ class FormsTest(CompareTest):
 
     def test_dry_run_shows_the_plan_and_makes_nothing(self):
         out = self.succeed("compare", "ladder/bigram", "--vary", "n_embd=4,8", "--seeds", "3", "--dry-run", *QUICK, "--max_iters", "12").out
-        self.assertRegex(out, r"(?m)^ladder/bigram n_embd=8 +[\d.k]+ +12 .* s$")
+        self.assertRegex(out, r"(?m)^ladder/bigram n_embd=8 +[\d.k]+ +12 +768 .* s$")
         self.assertRegex(out, r"(?m)^6 runs, one after the other: about .* and .* of checkpoints$")
         self.assertFalse((self.folder / "runs").exists())
 

@@ -23,6 +23,7 @@ class EvalTest(ProgramTest):
         figures = self.json("eval", "a")
         baselines, ppmd = figures["baselines"], dict(figures["baselines"]["ppmd"])
         self.assertAlmostEqual(figures["bits_per_char"], figures["loss"] / math.log(2), places=9)
+        self.assertAlmostEqual(figures["bits_per_byte"] * len(TEXT[TRAIN + 1:].encode()), figures["bits_per_char"] * figures["tokens"], places=6)
         self.assertAlmostEqual(figures["perplexity"], math.exp(figures["loss"]), places=6)
         self.assertAlmostEqual(sum(figures["tenths"]) / 10, figures["loss"], places=2)  # tenths differ by a character at most
         self.assertEqual((figures["tokens"], figures["split"], figures["block_size"], figures["class"]), (len(TEXT) - TRAIN - 1, "val", 16, "frozen"))
@@ -41,15 +42,15 @@ class EvalTest(ProgramTest):
         self.assertEqual(page["verdict"], " ".join(figures["verdict"]))
 
     def test_verdicts_compare_with_rivals_of_the_same_class(self):
-        frozen, counts, adapts = (self.json("eval", "a", "--stride", "8", *options) for options in MIXED[:3])
+        frozen, counts, adapts, both = (self.json("eval", "a", "--stride", "8", *options) for options in MIXED)
         ngram, ppmd = frozen["baselines"]["ngram"], frozen["baselines"]["ppmd"]["loss"]
-        self.assertEqual([figures["class"] for figures in (frozen, counts, adapts)], ["frozen", "frozen", "adaptive"])
+        self.assertEqual([figures["class"] for figures in (frozen, counts, adapts, both)], ["frozen", "frozen", "adaptive", "adaptive"])
         first, second = frozen["verdict"]
         self.assertEqual(first, f"It is behind counted {ngram['order']}-grams in windows of 16 that begin every 8 ({ngram['loss_in_windows']:.4f}) by "
                                 f"{frozen['loss'] - ngram['loss_in_windows']:.4f}.")
         self.assertEqual(second, f"It is behind PPMd ({ppmd:.4f}), a compressor that learns as it reads, by {frozen['loss'] - ppmd:.4f}.")
         self.assertEqual(counts["verdict"][0], f"It beats counted {ngram['order']}-grams ({ngram['loss']:.4f}) by {ngram['loss'] - counts['loss']:.4f}.")
-        self.assertEqual(adapts["verdict"], [first.replace("It", "As trained, it"), f"Adapting to the text, it is behind PPMd ({ppmd:.4f}) by {adapts['loss'] - ppmd:.4f}."])
+        self.assertEqual([both["verdict"][0], *adapts["verdict"]], 2 * [first.replace("It", "As trained, it")] + [f"Adapting to the text, it is behind PPMd ({ppmd:.4f}) by {adapts['loss'] - ppmd:.4f}."])
 
     def test_counts_and_learning_lower_the_loss_of_one_run_and_of_several_and_leave_the_weights(self):
         before = files(self.folder / "a/checkpoints")

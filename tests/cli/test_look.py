@@ -6,6 +6,8 @@ import os
 import pty
 import random
 import re
+import textwrap
+from html import unescape
 
 import program
 from program import ProgramTest
@@ -22,12 +24,14 @@ class LookTest(ProgramTest):
 
 class ScoreTest(LookTest):
     def test_every_character_has_its_loss_and_their_mean_is_the_texts(self):
-        scored = self.json("score", "run", "text.txt", "--candidates", "1000")
+        scored = self.json("score", "run", "text.txt", "--candidates", "1000", "--html", "text.html")
         self.check_distributions(scored["scores"])
         for one in scored["scores"]:
             self.assertEqual(one["candidates"], sorted(one["candidates"], key=lambda c: (-c["log_probability"], c["id"])))
         self.assertEqual("".join(one["character"] for one in scored["scores"]), TEXT[1:])
         losses, groups = [one["loss"] for one in scored["scores"]], scored["by_class"]
+        marked = re.findall(r'title="([\d.]+)"', (self.folder / "text.html").read_text())
+        self.assertEqual(marked, [f"{loss:.2f}" for loss in losses if loss >= 0.7])
         self.assertAlmostEqual(sum(losses) / len(losses), scored["loss"], places=6)
         self.assertEqual(sum(group["characters"] for group in groups), len(losses))
         self.assertAlmostEqual(sum(group["characters"] * group["loss"] for group in groups) / len(losses), scored["loss"], places=5)
@@ -35,10 +39,12 @@ class ScoreTest(LookTest):
         self.assertAlmostEqual(half["loss"], scored["loss"], places=9)
 
     def test_the_most_surprising_characters_come_first_after_what_precedes_them(self):
+        text = "eQ" + TEXT  # the second is one of them
+        self.write("text.txt", text)
         scores = self.json("score", "run", "text.txt", "--candidates", "1")["scores"]
         first = sorted(range(len(scores)), key=lambda i: -scores[i]["loss"])[:5]
         shown = re.findall(r'^ *(\d+\.\d\d)  "(.*)" after "(.*)"$', self.succeed("score", "run", "text.txt").out, re.MULTILINE)
-        expected = [(f"{scores[i]['loss']:.2f}", scores[i]["character"], TEXT[max(0, i - 29):i + 1]) for i in first]
+        expected = [(f"{scores[i]['loss']:.2f}", scores[i]["character"], text[max(0, i - 29):i + 1]) for i in first]
         self.assertEqual(shown, [tuple(part.replace("\n", "\\n") for part in row) for row in expected])
 
     def test_the_surprise_of_a_character_is_that_of_all_its_bytes(self):
@@ -84,11 +90,22 @@ class AttentionTest(LookTest):
             for i, row in enumerate(head):
                 self.assertAlmostEqual(sum(row), 1, places=5)
                 self.assertEqual(row[i + 1:], [0] * (6 - i))
+        shown = re.findall(r"([\d.]+) % to (.)", self.succeed("attention", "run", "--prompt", "the sea").out)
+        self.assertEqual(shown, [(f"{100 * max(last):.1f}", found["symbols"][last.index(max(last))]) for *_, last in found["attention_weights"][0]])
+
+    def test_numbers_are_those_of_the_last_characters_that_a_terminal_has_room_for(self):
+        head = self.json("attention", "run", "--prompt", "the sea")["attention_weights"][0][0]
+        shown = [line.split() for line in self.fitting_lines(40, "attention", "run", "--prompt", "the sea", "--numbers")]
+        self.assertEqual(shown[-6:], [["%", *"e\u2423sea"], *([symbol, *(f"{100 * weight:.1f}" for weight in row[2:])] for symbol, row in zip("e\u2423sea", head[2:]))])
 
 
 def softmax(scores):
     weights = [math.exp(score - max(scores)) for score in scores]
     return [weight / sum(weights) for weight in weights]
+
+
+def visible(symbols):
+    return [{" ": "\u2423", "\n": "\u21b5"}.get(symbol, symbol) for symbol in symbols]
 
 
 class ExplainTest(ProgramTest):
@@ -146,46 +163,80 @@ class ExplainTest(ProgramTest):
                 operations = self.json("explain", "run", "--prompt", "the")["operations"]
                 self.assertEqual(sum(operation["parameters"] for operation in operations), self.json("inspect", "run")["parameters"])
 
-    def test_a_page_shows_each_matrix_and_its_numbers(self):
-        self.train("run", "ladder/attention-multihead", 20, text=program.TEXT + "a<b>\n")
-        self.succeed("explain", "run", "--prompt", "a<b", "--page", "walk.html")
-        html = (self.folder / "walk.html").read_text()
-        self.assertIn("a&lt;b, walked through", html)
-        self.assertIn("<span>a</span><span>&lt;</span><span>b</span>", html)  # above a score for each
-        operations = self.json("explain", "run", "--prompt", "a<b")["operations"]
-        html = re.sub(r"<div class=heads>.*?</section>", "", html, flags=re.DOTALL)  # the same weights, of every row
-        pictures = re.findall(r'width=(\d+) height=(\d+) [^>]*data-values="([^"]*)"', html)
-        self.assertEqual(len(pictures), len(operations))
-        for (width, height, shown), operation in zip(pictures, operations):
-            self.assertEqual([int(height), int(width)], operation["shape"])
-            largest = max(map(abs, operation["values"]))
-            for byte, value in zip(base64.b64decode(shown), operation["values"], strict=True):
-                self.assertAlmostEqual(byte - 128, 127 * value / largest, delta=0.51)
-        self.succeed("explain", "run", "--prompt", "a<b", "--page", "walk.html")
-        self.write("mine.html", "mine")
-        self.assertIn("mine.html exists and was not written by chargpt", self.fail_with(75, "explain", "run", "--prompt", "a", "--page", "mine.html"))
+    def test_a_page_shows_each_matrix_with_its_labels_and_numbers(self):
+        for V in (100, 101):  # more symbols have no room above their columns
+            symbols = sorted({*program.TEXT, *"<>", *map(chr, range(0x400, 0x464))})[:V]
+            self.train("run", "ladder/attention-multihead", 20, "--overwrite", text=program.TEXT + "a<b>\n" + "".join(symbols))
+            self.succeed("explain", "run", "--prompt", "a<b", "--page", "walk.html")
+            html = (self.folder / "walk.html").read_text()
+            self.assertIn("a&lt;b, walked through", html)
+            operations = self.json("explain", "run", "--prompt", "a<b")["operations"]
+            html = re.sub(r"<div class=heads>.*?</section>", "", html, flags=re.DOTALL)  # the same weights, of every row
+            for table, operation in zip(re.findall("<table>.*</table>", html), operations, strict=True):
+                width, height, shown = re.search(r'width=(\d+) height=(\d+) [^>]*data-values="([^"]*)"', table).groups()
+                self.assertEqual([int(height), int(width)], operation["shape"])
+                rows, columns = (list(map(unescape, re.findall(f"{mark}>(.*?)</", table))) for mark in ("<td class=label", "<span"))
+                heads, last = operation["name"].endswith(" of the last token"), operation["name"].startswith("probabilities")
+                self.assertEqual(rows, ["head 1", "head 2", "head 3", "head 4"] if heads else ["b"] if last else ["a", "<", "b"])
+                self.assertEqual(columns, ["a", "<", "b"] if heads else visible(symbols) if (V, V) == (100, int(width)) else [])
+                largest = max(map(abs, operation["values"]))
+                for byte, value in zip(base64.b64decode(shown), operation["values"], strict=True):
+                    self.assertAlmostEqual(byte - 128, 127 * value / largest, delta=0.51)
 
     def test_a_page_of_all_layers_draws_the_attention_of_each(self):
-        self.train("run", "ladder/transformer", 20)
-        self.succeed("explain", "run", "--prompt", "the sea", "--page", "walk.html", "--all")
-        drawn = re.findall(r"<div class=heads>.*?</section>", (self.folder / "walk.html").read_text(), re.DOTALL)
-        layers = self.json("attention", "run", "--prompt", "the sea")["attention_weights"]
-        self.assertEqual(len(drawn), len(layers))
-        for html, layer in zip(drawn, layers):
-            pictures = re.findall(r'<p>head (\d+)</p>.*?width=7 height=7 [^>]*data-values="([^"]*)"', html)
-            self.assertEqual([int(number) for number, _ in pictures], list(range(1, len(layer) + 1)))
-            for (_, picture), head in zip(pictures, layer):
-                weights = [weight for row in head for weight in row]
-                for byte, weight in zip(base64.b64decode(picture), weights, strict=True):
-                    self.assertAlmostEqual(byte - 128, 127 * weight / max(weights), delta=0.51)
+        self.train("run", "ladder/transformer", 20, "--n_head", "2", "--block_size", "17")
+        for T in (16, 17):  # more characters have no room beside their rows
+            self.succeed("explain", "run", "--prompt", TEXT[:T], "--page", "walk.html", "--all")
+            drawn = re.findall(r"<div class=heads>.*?</section>", (self.folder / "walk.html").read_text(), re.DOTALL)
+            layers = self.json("attention", "run", "--prompt", TEXT[:T])["attention_weights"]
+            for html, layer in zip(drawn, layers, strict=True):
+                self.assertEqual("<span>" in html, T == 16)
+                pictures = re.findall(rf'<p>head (\d+)</p>.*?width={T} height={T} [^>]*data-values="([^"]*)"', html)
+                self.assertEqual([int(number) for number, _ in pictures], list(range(1, len(layer) + 1)))
+                for (_, picture), head in zip(pictures, layer):
+                    weights = [weight for row in head for weight in row]
+                    for byte, weight in zip(base64.b64decode(picture), weights, strict=True):
+                        self.assertAlmostEqual(byte - 128, 127 * weight / max(weights), delta=0.51)
+
+    def test_the_text_has_the_numbers_of_json(self):
+        for text, prompt, *more in (("abcd\n" * 400, "abcdabcd"), (program.TEXT, "the old sea", "--all")):
+            self.train("run", "ladder/transformer", 2, "--block_size", "12", "--n_embd", "5", "--n_head", "5", "--overwrite", text=text)
+            operations, T, symbols, window = self.walk("run", prompt)[1]["operations"], len(prompt), visible(sorted(set(text))), visible(prompt)
+            expected, part = "", None
+            for at, one in enumerate(operations):
+                layer, name, width = one["layer"], one["name"], one["shape"][1]
+                if layer and not more and operations[at + 1]["layer"] == layer:
+                    continue  # of a later block its last operation is shown
+                if layer != part:
+                    others = ", the same operations; --all shows them" if layer and not more else ""
+                    expected += "\nafter the last layer\n" if layer is None else f"\nlayer {layer + 1}{others}\n"
+                part, row = layer, one["values"][-width:]
+                counted = f", {one['parameters']:,} parameters" if one["parameters"] else ""
+                expected += f"  {name:<34} {' x '.join(map(str, one['shape']))}{counted}\n    {one['formula']}\n"
+                best = sorted(range(width), key=lambda id, row=row: (-row[id], id))[:5]
+                if name == "scores of the last token":
+                    for head in range(5):
+                        cells = [f"  {symbol} {score:+8.3f}" for symbol, score in zip(window, one["values"][head * T:])][-8:]
+                        expected += f"    head {head + 1}:{' ...' * (T > 8)}{''.join(cells[:4])}\n           {''.join(cells[4:])}\n"
+                elif name == "logits":
+                    expected += f"    row {T}, the highest:{''.join(f'  {symbols[id]} {row[id]:+.3f}' for id in best)}\n"
+                elif name == "probabilities of the next character":
+                    expected += "".join(f"    {symbols[id]} {100 * row[id]:6.1f} %  {round(40 * row[id]) * '█'}\n" for id in best)
+                    expected += f"    the other {width - 5} together {100 * (1 - sum(row[id] for id in best)):.1f} %\n" * (width > 5)
+                elif name != "weights of the last token":
+                    root_mean_square = math.sqrt(sum(value * value for value in row) / width)
+                    expected += (f"    row {T}:{''.join(f' {value:+.3f}' for value in row[:5])}{' ...' * (width > 5)}   "
+                                 f"root mean square {root_mean_square:.3f}\n")
+                if name == "weighted sums":
+                    products = [f" {weight:.3f} · {value:+.3f}" for weight, value in zip(operations[at - 1]["values"][:T], operations[at - 3]["values"][::5])]
+                    line = f"first number, by head 1: {row[0]:+.3f} ={' +'.join(products[:8])}{' + ...' * (T > 8)}"
+                    expected += textwrap.fill(line, 80, initial_indent=4 * " ", subsequent_indent=4 * " ") + "\n"
+            shown = self.succeed("explain", "run", "--prompt", prompt, *more).out.split("root mean square.\n\n")[1]
+            self.assertEqual(re.sub(r"(?m)^(            \S|    head \d  |    Each head |    weights sum ).*\n", "", shown), expected)
 
     def test_the_last_numbers_are_what_score_reports(self):
         self.train("run", "default", 20)
-        prompt = "\nthe sea"
-        operations = self.json("explain", "run", "--prompt", prompt)["operations"]
-        row = operations[0]["values"][-operations[0]["shape"][-1]:]
-        root_mean_square = math.sqrt(sum(value * value for value in row) / len(row))
-        self.assertEqual(re.search(r"root mean square (\d.*)", self.succeed("explain", "run", "--prompt", prompt).out)[1], f"{root_mean_square:.3f}")
+        operations = self.json("explain", "run", "--prompt", "\nthe sea")["operations"]
         best = self.json("score", "run", "-", "--candidates", "1", stdin=b"\nthe sea.")["scores"][-1]["candidates"][0]
         self.assertAlmostEqual(max(operations[-1]["values"]), math.exp(best["log_probability"]), places=5)
 
@@ -204,7 +255,8 @@ class AuditTest(ProgramTest):
 
         self.train("healthy", "default", 100, *shape)
         shown = self.succeed("audit", "healthy", "--samples", "4", "--tokens", "400").out
-        self.assertIn("It writes text of its own", shown)
+        stretch = re.search('samples:\n  "(.*)"\n(?s:.*)It writes text of its own', shown)[1]
+        self.assertIn(stretch.replace("\\n", "\n"), program.TEXT)
 
     def test_work_of_more_than_two_seconds_says_how_far_it_is(self):
         self.train("run", "ladder/bigram", 5)
@@ -219,9 +271,10 @@ class AuditTest(ProgramTest):
     def test_held_out_text_is_taken_from_all_of_its_split(self):
         draw = random.Random(1)
         train = "".join(draw.choices("abcdefghij", k=3600))
-        self.train("run", "ladder/bigram", 2, text=train + "".join(draw.choices("abcdefghij", k=200)) + train[100:300])
-        told = self.json("audit", "run", "--samples", "2", "--tokens", "100")
-        self.assertEqual(told["held_out_copied_share"], 0.5)  # its first and its last hundred
+        self.train("run", "ladder/bigram", 2, text=train + train[100:200] + "".join(draw.choices("abcdefghij", k=200)) + train[300:400])
+        told = self.json("audit", "run", "--samples", "3", "--tokens", "100")
+        self.assertAlmostEqual(told["held_out_copied_share"], 2 / 3)  # its first, its middle and its last hundred
+        self.assertEqual(told["verdict"], "It writes text of its own.")
 
     def test_a_model_that_has_learned_one_line_by_heart_recites_in_part(self):
         draw = random.Random(1)

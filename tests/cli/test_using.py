@@ -57,17 +57,18 @@ class BenchTest(ProgramTest):
     def test_bench_train_reports_milliseconds(self):
         figures = self.json("bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "2", "--steps", "5", "--batch_size", "4",
                             "--gradient_accumulation_steps", "3")
-        self.assertGreater(figures["ms_per_step"]["median"], 0)
+        self.assertEqual(figures["measured_steps"], 5)
         self.assertAlmostEqual(figures["tokens_per_second"] * figures["ms_per_step"]["median"] / 1000, 3 * 4 * 16)
         # 12 C^2 + C V weights; forward and backward take 7 products over the (T + 1) / 2 keys that a query sees on average.
         V = len(set(pathlib.Path(SAMPLE_TEXT).read_text(encoding="utf-8")))
         self.assertAlmostEqual(figures["gflop_per_step"] * 1e9, 3 * 4 * 16 * (6 * (12 * 16 * 16 + 16 * V) + 7 * 2 * 16 * 17 / 2))
         self.assertAlmostEqual(figures["gflops"], figures["gflop_per_step"] / figures["ms_per_step"]["median"] * 1e3, places=6)
         self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
+        self.assertLess(figures["fraction_of_peak"], 10)  # no more than noise can make it
 
     def test_bench_sample_measures_a_run(self):
         self.train("r", "nanogpt-cpu", 40, *SMALL)
-        figures = self.json("bench", "sample", "r", "--batch", "3", "--tokens", "40", "--repeats", "1")
-        self.assertEqual((figures["batch"], figures["tokens"]), (3, 40))
-        self.assertGreater(figures["tokens_per_second"], 0)
-        self.assertLess(figures["first_token_ms"], 3 * 40e3 / figures["tokens_per_second"])
+        figures = self.json("bench", "sample", "r", "--num_samples", "3", "--tokens", "40", "--repeats", "1")
+        self.assertEqual([figures[key] for key in ("batch", "tokens", "written")], [3, 40, 3 * 40])
+        first, all_of_them = figures["first_token_ms"], 3 * 40e3 / figures["tokens_per_second"]
+        self.assertTrue(0 < first < all_of_them < 1e5 * first, figures)  # the clock, which began long before, is in none of them

@@ -72,6 +72,7 @@ TEST_CASE("names of variants give folders of one word, no two alike") {
 TEST_CASE("what cannot be varied is refused in one line") {
   CHECK_THAT(refusal_of({"n_head=,2"}), Catch::Contains("value 1 is empty"));
   CHECK_THAT(refusal_of({"n_head=2,2"}), Catch::Contains("2 is given twice"));
+  CHECK_THAT(refusal_of({"seed=1,2"}), Catch::Contains("a seed is not a variant"));
   CHECK_THAT(refusal_of({"n_head=1,2", "model.n_head=4"}), Catch::Contains("model.n_head is given twice"));
   CHECK_THAT(refusal_of({"n_head=1,2"}, {"default"}, {{"model.n_head", "4", "--set"}}),
              Catch::Contains("model.n_head is given twice, by --set (4) and by --vary (1)"));

@@ -4,6 +4,7 @@ import fcntl
 import os
 import pathlib
 import pty
+import re
 import signal
 import subprocess
 import termios
@@ -69,3 +70,9 @@ class StopTest(FaultTest):
         self.assertEqual(process.returncode, 128 + signal.SIGINT, err)
         self.assertIn("chargpt eval run", err)
         self.assertEqual(self.last_step("run"), 1)
+
+    def test_a_signal_while_a_dry_run_measures_ends_it(self):
+        process = FaultTest.started(self, "train", "quick", "--text", "text.txt", "--max_epochs", "0", "--gradient_accumulation_steps", "65536", "--dry-run")
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+        self.wait_for(lambda: int(re.search("SigCgt:(.*)", status.read_text())[1], 16) >> (signal.SIGINT - 1) & 1, process)
+        self.assertIn("stopped before the work began; nothing was changed", self.ended_by(process, signal.SIGINT))

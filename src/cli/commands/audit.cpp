@@ -54,13 +54,9 @@ struct Audit {
   Texts texts;  ///< the samples, without the ends of documents
   std::optional<WrittenDocuments> documents;
   CopiedText samples, held_out;
-  double train_loss = 0, val_loss = 0;  ///< estimates
-  std::int64_t shared = 0;              ///< tokens of the validation split that also appear in the train split
+  double train_loss, val_loss;  ///< estimates
+  std::int64_t shared;          ///< tokens of the validation split that also appear in the train split
 };
-
-std::int64_t document_of(const LoadedRun& run) {
-  return run.checkpoint.vocabulary.document();
-}
 
 /// Counts the documents, and removes their end ids from the samples.
 WrittenDocuments written_documents(Texts& texts, const Corpus& corpus) {
@@ -106,11 +102,11 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
 }
 
 Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus) {
-  Audit result;
+  Audit result{};
   const SampleConfig unfiltered{
       .tokens = arguments.tokens, .num_samples = arguments.samples, .temperature = arguments.temperature};
   result.texts = samples_of(run, unfiltered, arguments.seed, work_line("writing samples"));
-  if (document_of(run) >= 0) result.documents = written_documents(result.texts, corpus);
+  if (run.has_documents()) result.documents = written_documents(result.texts, corpus);
   result.samples = copied_text(result.texts, corpus.train(), copied_stretch);
   result.held_out = copied_text(held_out_like(arguments, corpus.val()), corpus.train(), copied_stretch);
   result.shared = shared_tokens(corpus.val(), corpus.train());
@@ -210,12 +206,9 @@ Report run_audit(const Arguments& given) {
   if (leaks(run.config().model))
     throw Error(ExitCode::usage,
                 "this model leaks: it saw its targets during training, so its samples are meaningless");
-  const bool documents = document_of(run) >= 0;
-  if (arguments.samples == 0) arguments.samples = documents ? default_documents : default_samples;
+  if (arguments.samples == 0) arguments.samples = run.has_documents() ? default_documents : default_samples;
   const Corpus corpus = text_of_run(run);
-  if (corpus.val().size() < 2)
-    throw Error(ExitCode::data,
-                "the run has no validation split to compare with; train one with data.val_fraction above 0");
+  part_to_score(corpus, "val", run);  // refuses too small a validation split
   const Audit result = audit(arguments, run, corpus);
   const std::string longest = run.checkpoint.vocabulary.decode(result.samples.longest);
   return report_of(run, result, longest, corpus.val().size());
@@ -226,7 +219,9 @@ Report run_audit(const Arguments& given) {
 void add_audit(Options& options) {
   Arguments& arguments = arguments_for(options, run_audit);
   add_run_argument(options, arguments.run);
-  options.add("--samples", arguments.samples, "samples to write").range(1, 10000).default_text("16, or 400 documents");
+  options.add("--samples", arguments.samples, "samples to write")
+      .range(1, 10000)
+      .default_text(fmt::format("{}, or {} documents", default_samples, default_documents));
   options.add("--tokens", arguments.tokens, "characters of each, at most").range(1, 1'000'000);
   options.add("--temperature", arguments.temperature, "temperature of the samples").range(0);
   options.add("--seed", arguments.seed, "seed of the samples").range(0);

@@ -51,9 +51,9 @@ constexpr const char* usual_config = "nanogpt-cpu";
 /// Milliseconds of steps: drawing the batch, forward, backward, clipping, update.
 std::vector<double> measure_steps(Trainer& trainer, const Arguments& arguments, double tokens) {
   std::vector<double> milliseconds;
-  for (std::int64_t step = 0; step < arguments.warmup; ++step) trainer.step();
-  for (std::int64_t step = 0; step < arguments.steps; ++step)
-    milliseconds.push_back(1e3 * tokens / trainer.step().tokens_per_second);
+  for (std::int64_t step = -arguments.warmup; step < arguments.steps; ++step)
+    if (const double per_second = trainer.step().tokens_per_second; step >= 0)
+      milliseconds.push_back(1e3 * tokens / per_second);
   return milliseconds;
 }
 
@@ -103,8 +103,8 @@ std::string add_operations(Json& json, const Trainer& trainer, double tokens) {
   const double peak = measured_peak() / 1e9;
   json["peak_gflops"] = peak;
   json["fraction_of_peak"] = gflops / peak;
-  return fmt::format("; {:.2f} GFLOP a step at {:.0f} % of the measured peak of {:.0f} GFLOP/s", *operations / 1e9,
-                     100 * gflops / peak, peak);
+  return fmt::format("; {:.2f} GFLOP a step at {} of the measured peak of {:.0f} GFLOP/s", *operations / 1e9,
+                     format_percent(gflops / peak, 0), peak);
 }
 
 Report bench_train(const Arguments& arguments) {
@@ -120,31 +120,31 @@ Report bench_train(const Arguments& arguments) {
   Trainer trainer(std::move(config), std::move(corpus), options);
   const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
   const std::vector<double> milliseconds = measure_steps(trainer, arguments, tokens);
-  const double middle = median(milliseconds), p10 = quantile(milliseconds, 0.1), p90 = quantile(milliseconds, 0.9);
+  const double middle = median(milliseconds), p10 = quantile(milliseconds, 0.1), p90 = quantile(milliseconds, 0.9),
+               per_second = 1000.0 * tokens / middle;
   Report report({{"ms_per_step", {{"median", middle}, {"p10", p10}, {"p90", p90}}},
-                 {"tokens_per_second", 1000.0 * tokens / middle},
-                 {"measured_steps", arguments.steps},
+                 {"tokens_per_second", per_second},
+                 {"measured_steps", milliseconds.size()},
                  {"warmup_steps", arguments.warmup},
                  {"engine", trainer.engine().name()},
                  {"threads", options.threads},
                  {"device", trainer.state().device},
                  {"config", trainer.config().config.name}});
   report.say(fmt::format("{}: {:.2f} ms a step (p10 {:.2f}, p90 {:.2f}), {} characters a second; {} engine, {}, {}{}\n",
-                         trainer.config().config.name, middle, p10, p90,
-                         format_count(std::llround(1000.0 * tokens / middle)), trainer.engine().name(),
-                         format_count(options.threads, "thread"), trainer.state().device,
+                         trainer.config().config.name, middle, p10, p90, format_count(std::llround(per_second)),
+                         trainer.engine().name(), format_count(options.threads, "thread"), trainer.state().device,
                          add_operations(report.json, trainer, tokens)));
   return report;
 }
 
 /// Seconds from the call to the first character, and to the last.
 struct Times {
-  double first = 0, all = 0;
-  std::int64_t tokens = 0;
+  double first, all;
+  std::int64_t tokens;
 };
 
 Times measure_sample(const LoadedRun& run, const SampleConfig& sample) {
-  Times times;
+  Times times{};
   const double begin = steady_seconds();
   generate(*run.network, {run.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t, std::int64_t id) {
     if (++times.tokens == 1) times.first = steady_seconds() - begin;

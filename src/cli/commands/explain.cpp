@@ -140,8 +140,7 @@ std::string introduction(const LoadedRun& run, const PromptWindow& window) {
 /// last operation.
 std::optional<std::string> heading_of(const Arguments& arguments, const std::vector<Operation>& all, std::size_t at) {
   const std::int64_t layer = all[at].layer;
-  const bool goes_on = at + 1 == all.size() || all[at + 1].layer != layer;
-  if (layer > 0 && !arguments.all && !goes_on) return std::nullopt;
+  if (layer > 0 && !arguments.all && all[at + 1].layer == layer) return std::nullopt;  // logits follow the last layer
   if (layer >= 0)
     return fmt::format("layer {}{}", layer + 1,
                        layer > 0 && !arguments.all ? ", the same operations; --all shows them" : "");

@@ -52,7 +52,7 @@ Json data_of_model(const Arguments& arguments, Json& checkpoint) {
   run.checkpoint.vocabulary.encode(arguments.prompt, "--prompt");  // refuses other characters
   model["prompt"] = arguments.prompt;
   model["start_symbol"] = run.checkpoint.state.start_symbol;
-  if (run.checkpoint.vocabulary.document() >= 0) model["document"] = run.checkpoint.vocabulary.document();
+  if (run.has_documents()) model["document"] = run.checkpoint.vocabulary.document();
   model["leaks"] = leaks(run.config().model);
   return model;
 }

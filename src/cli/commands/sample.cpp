@@ -76,7 +76,7 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, JoinedRuns& run
   tell(notice);
   shown = vocabulary.decode(ids);
   note_long_prompt(ids.size(), runs.context());
-  if (ids.empty() || vocabulary.document() >= 0) ids.insert(ids.begin(), runs.first().checkpoint.state.start_symbol);
+  if (ids.empty() || runs.first().has_documents()) ids.insert(ids.begin(), runs.first().checkpoint.state.start_symbol);
   return ids;
 }
 
@@ -146,7 +146,7 @@ bool is_new(const StreamedText& sample, const std::string& prompt, const Corpus&
 
 /// Logs how many documents were cut off.
 void note_documents(const JoinedRuns& runs, const std::vector<StreamedText>& samples) {
-  if (runs.first().checkpoint.vocabulary.document() < 0) return;
+  if (!runs.first().has_documents()) return;
   const std::int64_t cut =
       std::ranges::count_if(samples, [](const StreamedText& sample) { return !sample.ended() && !sample.stopped(); });
   if (cut > 0) log_note("--tokens cut off ", cut, " of ", format_count(std::ssize(samples), "document"), "; raise it");
@@ -184,7 +184,7 @@ void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& 
               const std::vector<std::string>& stop) {
   const bool at_terminal = isatty(STDIN_FILENO) != 0, completes = arguments.interactive == "complete";
   const Vocabulary& vocabulary = runs.first().checkpoint.vocabulary;
-  const bool documents = vocabulary.document() >= 0;
+  const bool documents = runs.first().has_documents();
   std::vector<std::int64_t> said = {runs.first().checkpoint.state.start_symbol};
   if (at_terminal)
     log_note("the model ", completes ? "completes" : "answers", " each line",
@@ -221,7 +221,7 @@ void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& 
 }
 
 void check_new(const Arguments& arguments, const JoinedRuns& runs) {
-  if (arguments.fresh && runs.first().checkpoint.vocabulary.document() < 0)
+  if (arguments.fresh && !runs.first().has_documents())
     throw Error(ExitCode::usage, "--new is for runs whose text has documents (train --documents lines, for example)");
 }
 

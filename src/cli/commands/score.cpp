@@ -44,7 +44,7 @@ struct Score {
   TokenView text;
   const Vocabulary& vocabulary;
   std::vector<float> losses;
-  double mean = 0;
+  double mean;
 
   std::int64_t size() const { return std::ssize(losses); }
   std::string symbol(std::int64_t i) const { return vocabulary.symbol(text[i + 1]); }
@@ -133,7 +133,7 @@ std::vector<ScoredSymbol> symbols_of(const Score& score, std::int64_t begin, std
 /// The lines of the first `show` characters, each after its mean loss. The first character has no loss.
 void add_lines(Report& report, const Arguments& arguments, const Score& score) {
   const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
-  const std::int64_t most = arguments.show - (score.text.document() < 0 ? 1 : 0);
+  const std::int64_t most = arguments.show - (score.text.document() == TokenView::no_document ? 1 : 0);
   const auto ends_line = [&](std::int64_t i) { return score.symbol(i).find_first_of("\r\n") == 0; };
   for (const LineLoss& line : losses_by_line(score.text, score.losses, score.vocabulary.id_of('\n'))) {
     if (line.begin >= most) break;

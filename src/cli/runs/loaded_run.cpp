@@ -1,5 +1,6 @@
 #include "cli/runs/loaded_run.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -152,9 +153,9 @@ PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt) {
   PromptWindow window{.ids = vocabulary.encode(prompt, "--prompt"), .symbols = {}};
   const std::int64_t block_size = run.model->block_size();
   note_long_prompt(window.ids.size(), block_size);
-  if (vocabulary.document() >= 0) window.ids.insert(window.ids.begin(), run.checkpoint.state.start_symbol);
-  const std::int64_t more = std::ssize(window.ids) - block_size;
-  if (more > 0) window.ids.erase(window.ids.begin(), window.ids.begin() + more);
+  if (run.has_documents()) window.ids.insert(window.ids.begin(), run.checkpoint.state.start_symbol);
+  const std::int64_t more = std::max<std::int64_t>(0, std::ssize(window.ids) - block_size);
+  window.ids.erase(window.ids.begin(), window.ids.begin() + more);
   for (const std::int64_t id : window.ids) window.symbols.push_back(visible_symbol(vocabulary.symbol(id)));
   return window;
 }

@@ -34,6 +34,7 @@ struct ModelArguments {
 struct LoadedRun {
   LoadedRun(std::string name, Checkpoint loaded, std::filesystem::path folder, const ModelUse& use);
   const Config& config() const { return checkpoint.config.config; }
+  bool has_documents() const { return checkpoint.vocabulary.document() >= 0; }
 
   std::string name;  ///< as it was given
   Checkpoint checkpoint;

@@ -33,7 +33,7 @@ namespace {
 std::string final_sample(const LoadedRun& best, SampleConfig sample) {
   constexpr std::int64_t documents = 10;
   const Vocabulary& vocabulary = best.checkpoint.vocabulary;
-  sample.num_samples = vocabulary.document() < 0 ? 1 : documents;
+  sample.num_samples = best.has_documents() ? documents : 1;
   std::vector<std::string> texts;
   for (const auto& ids : samples_of(best, sample, /*seed=*/1337, work_line("writing a sample")))
     texts.push_back(vocabulary.decode(ids));
