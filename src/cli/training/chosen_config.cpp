@@ -14,7 +14,7 @@ std::vector<Override> with_minutes(std::vector<Override> given, double minutes, 
 
 const TimedPreset& chosen_preset(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within) {
   static const std::array table{TimedPreset{"half-hour", 1, 7500, 600'000, "11"},
-                                TimedPreset{"five-minutes", 0.2, 2600, 300'000, "7"},
+                                TimedPreset{"five-minutes", 0.2, 2300, 300'000, "8"},
                                 TimedPreset{"default", 0.03, 600, 0, "5"}, TimedPreset{"quick", 0, 0, 0, "5"}};
   return *std::ranges::find_if(table, [&](const TimedPreset& preset) {  // the last one always serves
     return minutes >= preset.least_minutes && train_tokens >= preset.tokens &&
