@@ -3,7 +3,7 @@
 
     scripts/check/slips.py [--count 40] [--only cli,compare,report,page,run] [--seed N] [--copy build/slips]
 
-Each is a line of a source file of src/, chosen at random, with one slip of a kind below; drawn again where that does not compile or makes the same object.
+Each is a line of a source file of src/, chosen at random, outside string literals, with one slip of a kind below; drawn again where that does not compile or makes the same object.
 It works in --copy, a clone of the last commit, which is made and built where it is not there, and where all quick tests must pass, and prints a row for each: kind, file, line,
 the first test that failed, or NOT. Tests of the file's module run first, then all others. Minutes for each slip; ccache helps.
 """
@@ -39,7 +39,7 @@ def places(only):
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
             if not re.match(r"\s*(//|#|using|template|static_assert)|.*\{ [a-z-]+: ", line):
-                code = re.sub(r'"(?:[^"\\]|\\.)*"', lambda text: '"' * len(text[0]), line).partition("  //")[0]  # no words of a sentence
+                code = re.sub(r'"(?:[^"\\]|\\.)*"', lambda text: '"' * len(text[0]), line).partition("  //")[0]  # string literals stay as they are
                 for kind, (pattern, _) in KINDS.items():
                     found[kind] += [(path.relative_to(ROOT), number, match) for match in re.finditer(pattern, code)]
     return {kind: all_of_kind for kind, all_of_kind in found.items() if all_of_kind}

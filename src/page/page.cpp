@@ -78,7 +78,7 @@ std::string number(double value) {
 
 /// One byte per value: 128 is zero, 1 and 255 are the largest magnitude.
 std::string bytes_of(std::span<const float> values) {
-  float largest = std::numeric_limits<float>::min();
+  float largest = std::numeric_limits<float>::min();  // above 0: a matrix of zeros is divided by it
   for (const float value : values)
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   std::string bytes;

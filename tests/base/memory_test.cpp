@@ -1,8 +1,6 @@
 // How much memory and how many processors there are, by what the system's files say; what a refused thread amounts to.
 #include "base/memory.h"
 
-#include <sys/resource.h>
-
 #include <limits>
 #include <system_error>
 
@@ -50,13 +48,6 @@ TEST_CASE("a refused thread is lack of memory, with advice; a file that would bl
   CHECK(error->code() == ExitCode::memory);
   CHECK(std::string(error->what()).starts_with("the system refused to start another thread; lower --threads, "));
   CHECK_FALSE(as_memory_error(fs::filesystem_error("cannot read", "pipe", again)));
-}
-
-TEST_CASE("the most memory that this process has had is what the system counted, in bytes") {
-  const std::vector<char> touched(64 << 20, 'x');  // more than the process that started this one
-  struct rusage usage {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  CHECK(static_cast<double>(peak_memory()) == Approx(1024.0 * static_cast<double>(usage.ru_maxrss)).epsilon(0.01));
 }
 
 }  // namespace chargpt

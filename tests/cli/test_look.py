@@ -90,13 +90,6 @@ class AttentionTest(LookTest):
             for i, row in enumerate(head):
                 self.assertAlmostEqual(sum(row), 1, places=5)
                 self.assertEqual(row[i + 1:], [0] * (6 - i))
-        shown = re.findall(r"([\d.]+) % to (.)", self.succeed("attention", "run", "--prompt", "the sea").out)
-        self.assertEqual(shown, [(f"{100 * max(last):.1f}", found["symbols"][last.index(max(last))]) for *_, last in found["attention_weights"][0]])
-
-    def test_numbers_are_those_of_the_last_characters_that_a_terminal_has_room_for(self):
-        head = self.json("attention", "run", "--prompt", "the sea")["attention_weights"][0][0]
-        shown = [line.split() for line in self.fitting_lines(40, "attention", "run", "--prompt", "the sea", "--numbers")]
-        self.assertEqual(shown[-6:], [["%", *"e\u2423sea"], *([symbol, *(f"{100 * weight:.1f}" for weight in row[2:])] for symbol, row in zip("e\u2423sea", head[2:]))])
 
 
 def softmax(scores):
@@ -178,7 +171,7 @@ class ExplainTest(ProgramTest):
                 rows, columns = (list(map(unescape, re.findall(f"{mark}>(.*?)</", table))) for mark in ("<td class=label", "<span"))
                 heads, last = operation["name"].endswith(" of the last token"), operation["name"].startswith("probabilities")
                 self.assertEqual(rows, ["head 1", "head 2", "head 3", "head 4"] if heads else ["b"] if last else ["a", "<", "b"])
-                self.assertEqual(columns, ["a", "<", "b"] if heads else visible(symbols) if (V, V) == (100, int(width)) else [])
+                self.assertEqual(columns, ["a", "<", "b"] if heads else visible(symbols) if V == 100 == int(width) else [])
                 largest = max(map(abs, operation["values"]))
                 for byte, value in zip(base64.b64decode(shown), operation["values"], strict=True):
                     self.assertAlmostEqual(byte - 128, 127 * value / largest, delta=0.51)
@@ -273,7 +266,7 @@ class AuditTest(ProgramTest):
         train = "".join(draw.choices("abcdefghij", k=3600))
         self.train("run", "ladder/bigram", 2, text=train + train[100:200] + "".join(draw.choices("abcdefghij", k=200)) + train[300:400])
         told = self.json("audit", "run", "--samples", "3", "--tokens", "100")
-        self.assertAlmostEqual(told["held_out_copied_share"], 2 / 3)  # its first, its middle and its last hundred
+        self.assertAlmostEqual(told["held_out_copied_share"], 2 / 3)  # its first and last hundred, not the middle one
         self.assertEqual(told["verdict"], "It writes text of its own.")
 
     def test_a_model_that_has_learned_one_line_by_heart_recites_in_part(self):

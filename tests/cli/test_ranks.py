@@ -19,7 +19,7 @@ class RanksTest(RanksCase):
     def test_several_ranks_train_what_one_process_does_and_repeat_their_bits(self):
         self.succeed(*self.training("teacher"))
         for name, options in {"plain": [], "taught": ["--teacher", "teacher"], "dropout": ["--dropout", "0.2", "--gradient_accumulation_steps", "2"],
-                              "libtorch": ["--engine", "libtorch", "--dropout", "0.2"], "averages": ["--ema", "0.9", "--batch_size", "3"]}.items():
+                              "libtorch": ["--engine", "libtorch", "--dropout", "0.2"], "averages": ["--ema", "0.9", "--batch_size", "5"]}.items():
             with self.subTest(name):
                 self.succeed(*self.training(f"{name}-1", *options))
                 for ranks, run in [(2, f"{name}-2"), (2 if name == "libtorch" else 3, f"{name}-3"), (2, f"{name}-again")]:

@@ -3,6 +3,7 @@
 import fcntl
 import pathlib
 import signal
+import time
 
 from program import QUICK, SAMPLE_TEXT, SMALL, ProgramTest, last_wins
 
@@ -64,11 +65,12 @@ class BenchTest(ProgramTest):
         self.assertAlmostEqual(figures["gflop_per_step"] * 1e9, 3 * 4 * 16 * (6 * (12 * 16 * 16 + 16 * V) + 7 * 2 * 16 * 17 / 2))
         self.assertAlmostEqual(figures["gflops"], figures["gflop_per_step"] / figures["ms_per_step"]["median"] * 1e3, places=6)
         self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
-        self.assertLess(figures["fraction_of_peak"], 10)  # no more than noise can make it
+        self.assertLess(figures["fraction_of_peak"], 10)  # a wrong unit gives thousands
 
     def test_bench_sample_measures_a_run(self):
         self.train("r", "nanogpt-cpu", 40, *SMALL)
+        begun = time.monotonic()
         figures = self.json("bench", "sample", "r", "--num_samples", "3", "--tokens", "40", "--repeats", "1")
         self.assertEqual([figures[key] for key in ("batch", "tokens", "written")], [3, 40, 3 * 40])
         first, all_of_them = figures["first_token_ms"], 3 * 40e3 / figures["tokens_per_second"]
-        self.assertTrue(0 < first < all_of_them < 1e5 * first, figures)  # the clock, which began long before, is in none of them
+        self.assertTrue(0 < first < all_of_them < 1e3 * (time.monotonic() - begun), figures)  # a part of the command's time

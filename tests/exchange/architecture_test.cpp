@@ -77,7 +77,7 @@ TEST_CASE("theirs has every gain and bias that the architecture has") {
   CHECK_FALSE(has_bias(qwen3, Place::mlp));
 }
 
-// Of GPT2Config(), LlamaConfig() and Qwen3Config().
+// The defaults of GPT2Config(), LlamaConfig() and Qwen3Config() in transformers.
 TEST_CASE("what a config leaves out, or gives as null, has the default of transformers") {
   const nlohmann::json config = {{"n_positions", nullptr}, {"hidden_size", nullptr}};
   const auto read = [&](Architecture architecture) { return to_ours({config, "theirs"}, architecture).dump(); };

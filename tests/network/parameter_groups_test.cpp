@@ -77,6 +77,7 @@ TEST_CASE("decay of vectors and constants of Adam are refused where nothing foll
   CHECK(said_of("default", {{"groups", muon}, {"beta2", "0.5"}}).starts_with("--beta2: train.beta2 = 0.5 "));
   CHECK(said_of("default", {{"groups", muon}, {"adam_eps", "0.5"}}).starts_with("--adam_eps: train.adam_eps = 0.5 "));
   CHECK(said_of("default", {{"groups", muon}, {"weight_decay", "0.5"}}).starts_with("--weight_decay: "));
+  CHECK(said_of("default", {{"groups", muon}, {"learning_rate", "0.01"}}) == "no error");
   const std::string all_but_wte = R"([{"match": "lm_head|\\.h\\.", "learning_rate": 1}])";
   CHECK(said_of("default", {{"groups", all_but_wte}, {"learning_rate", "0.01"}}) == "no error");
 }

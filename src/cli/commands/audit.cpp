@@ -54,8 +54,8 @@ struct Audit {
   Texts texts;  ///< the samples, without the ends of documents
   std::optional<WrittenDocuments> documents;
   CopiedText samples, held_out;
-  double train_loss, val_loss;  ///< estimates
-  std::int64_t shared;          ///< tokens of the validation split that also appear in the train split
+  double train_loss = 0, val_loss = 0;  ///< estimates
+  std::int64_t shared = 0;              ///< tokens of the validation split that also appear in the train split
 };
 
 /// Counts the documents, and removes their end ids from the samples.
@@ -102,7 +102,7 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
 }
 
 Audit audit(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus) {
-  Audit result{};
+  Audit result;
   const SampleConfig unfiltered{
       .tokens = arguments.tokens, .num_samples = arguments.samples, .temperature = arguments.temperature};
   result.texts = samples_of(run, unfiltered, arguments.seed, work_line("writing samples"));

@@ -51,9 +51,9 @@ constexpr const char* usual_config = "nanogpt-cpu";
 /// Milliseconds of steps: drawing the batch, forward, backward, clipping, update.
 std::vector<double> measure_steps(Trainer& trainer, const Arguments& arguments, double tokens) {
   std::vector<double> milliseconds;
-  for (std::int64_t step = -arguments.warmup; step < arguments.steps; ++step)
-    if (const double per_second = trainer.step().tokens_per_second; step >= 0)
-      milliseconds.push_back(1e3 * tokens / per_second);
+  for (std::int64_t step = 0; step < arguments.warmup; ++step) trainer.step();
+  for (std::int64_t step = 0; step < arguments.steps; ++step)
+    milliseconds.push_back(1e3 * tokens / trainer.step().tokens_per_second);
   return milliseconds;
 }
 
@@ -139,12 +139,12 @@ Report bench_train(const Arguments& arguments) {
 
 /// Seconds from the call to the first character, and to the last.
 struct Times {
-  double first, all;
-  std::int64_t tokens;
+  double first = 0, all = 0;
+  std::int64_t tokens = 0;
 };
 
 Times measure_sample(const LoadedRun& run, const SampleConfig& sample) {
-  Times times{};
+  Times times;
   const double begin = steady_seconds();
   generate(*run.network, {run.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t, std::int64_t id) {
     if (++times.tokens == 1) times.first = steady_seconds() - begin;

@@ -140,7 +140,7 @@ std::string introduction(const LoadedRun& run, const PromptWindow& window) {
 /// last operation.
 std::optional<std::string> heading_of(const Arguments& arguments, const std::vector<Operation>& all, std::size_t at) {
   const std::int64_t layer = all[at].layer;
-  if (layer > 0 && !arguments.all && all[at + 1].layer == layer) return std::nullopt;  // logits follow the last layer
+  if (layer > 0 && !arguments.all && all[at + 1].layer == layer) return std::nullopt;  // logits come last
   if (layer >= 0)
     return fmt::format("layer {}{}", layer + 1,
                        layer > 0 && !arguments.all ? ", the same operations; --all shows them" : "");

@@ -44,7 +44,7 @@ struct Score {
   TokenView text;
   const Vocabulary& vocabulary;
   std::vector<float> losses;
-  double mean;
+  double mean = 0;
 
   std::int64_t size() const { return std::ssize(losses); }
   std::string symbol(std::int64_t i) const { return vocabulary.symbol(text[i + 1]); }

@@ -175,7 +175,8 @@ Scored part_to_score(const Corpus& corpus, const std::string& split, const Loade
                 .leaks = leaks(run.config().model)};
   if (scored.tokens.size() < 2)
     throw Error(ExitCode::data, "the ", split, " split has ", tokens_text(scored.tokens.size(), scored.units),
-                "; scoring needs at least 2", test ? "; to hold out more, train a run with --test_fraction 0.1" : "");
+                "; scoring needs at least 2",
+                val || test ? line_of("; to hold out more, train a run with a larger --", split, "_fraction") : "");
   if (!run.checkpoint.averaged.empty()) scored.weights = enum_name(run.model->weights());
   const std::int64_t all = val ? corpus.val_tokens() : test ? corpus.test_tokens() : 0;
   if (scored.tokens.size() < all) scored.part_of = all;

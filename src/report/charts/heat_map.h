@@ -13,7 +13,7 @@ namespace chargpt {
 std::string visible_symbol(const std::string& symbol);
 
 /// One block per weight, as wide as its symbol in the line above. Height: the weight relative to the largest one (a
-/// space if near 0).
+/// space if near 0). `weights` must not be empty.
 std::string bars(std::span<const float> weights, std::span<const std::string> symbols);
 
 /// Weights (heads, T) as one line of bars per head, below the last of the T symbols, with the largest weight.
