@@ -17,9 +17,7 @@ TokenView view_of(const Container& ids, std::int64_t document = TokenView::no_do
 }
 
 inline Ids ids_of(TokenView tokens) {
-  Ids ids(static_cast<std::size_t>(tokens.size()));
-  tokens.copy(0, tokens.size(), ids.data());
-  return ids;
+  return tokens.ids();
 }
 
 /// Of the first `symbols` letters.

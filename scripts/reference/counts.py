@@ -323,7 +323,7 @@ class Counts:
 def probabilities_of(logits):
     top = max(logits)
     exponentials = [math.exp(logit - top) for logit in logits]
-    return [e / sum(exponentials) * (1 - 1e-6 * len(logits)) + 1e-6 for e in exponentials]
+    return [e / sum(exponentials) + 1e-6 for e in exponentials]  # the tree divides by their sum
 
 
 def network_logit(paths, probabilities, symbol, depth):

@@ -5,9 +5,8 @@
 
 namespace chargpt {
 
-/// `mark`: a combining mark, which joins the character before it.
-enum class CharacterKind { small, capital, letter, digit, mark, other };
-CharacterKind kind_of(char32_t code_point);
+/// Whether it is a combining mark, which joins the character before it.
+bool is_combining_mark(char32_t code_point);
 
 /// Columns that a character takes in a terminal: 0 for marks and invisible characters, 2 for wide East Asian characters
 /// and emoji, else 1.

@@ -1,7 +1,6 @@
 // Compiled with -ffp-contract=off, so that no compiler fuses operations; see CMakeLists.txt.
 #include "base/random.h"
 
-#include <bit>
 #include <cmath>
 
 namespace chargpt {
@@ -99,24 +98,6 @@ constexpr Coefficients f{1.0000000000000000000e0,   5.99832206555887937690e-1, 1
                          1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5,
                          1.42151175831644588870e-7, 2.04426310338993978564e-15};
 
-/// ln x for a normal x > 0: x = 2^k m with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh((m - 1) / (m + 1)) as a
-/// series, whose 14th term is below 1e-21.
-double logarithm(double x) {
-  constexpr double ln2 = 0.693147180559945309417;
-  constexpr std::uint64_t mantissa = (std::uint64_t{1} << 52) - 1, one = std::uint64_t{1023} << 52;
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  auto k = static_cast<double>(static_cast<std::int64_t>(bits >> 52) - 1023);
-  double m = std::bit_cast<double>((bits & mantissa) | one);
-  if (m > 1.4142135623730951) {
-    m *= 0.5;
-    k += 1;
-  }
-  const double s = (m - 1) / (m + 1), square = s * s;
-  double sum = 0;
-  for (int i = 12; i >= 0; --i) sum = sum * square + 1.0 / (2 * i + 1);
-  return k * ln2 + 2 * s * sum;
-}
-
 }  // namespace
 
 double normal_quantile(double p) {
@@ -125,7 +106,7 @@ double normal_quantile(double p) {
     const double r = 0.180625 - q * q;
     return q * polynomial(a, r) / polynomial(b, r);
   }
-  const double r = std::sqrt(-logarithm(q < 0 ? p : 1 - p));  // IEEE rounds square roots exactly, so bits agree
+  const double r = std::sqrt(-std::log(q < 0 ? p : 1 - p));
   const double tail =
       r <= 5 ? polynomial(c, r - 1.6) / polynomial(d, r - 1.6) : polynomial(e, r - 5) / polynomial(f, r - 5);
   return q < 0 ? -tail : tail;

@@ -1,6 +1,6 @@
 // Counter-based random numbers: every draw is a pure function of (seed, purpose, a, b, index), so a run repeats from
-// its step number alone. Normal numbers have the same bits on every machine: no C library function, no fused operation,
-// no reduced precision. No global state.
+// its step number alone. Normal numbers have the same bits on every machine once they are rounded to float32: no C
+// library function but the logarithm, no fused operation, no reduced precision. No global state.
 #pragma once
 
 #include <array>

@@ -44,6 +44,14 @@ class TokenView {
       visit(std::span<const std::int64_t>(run).first(static_cast<std::size_t>(count)));
     }
   }
+  /// Copies of all ids.
+  template <class Id = std::int64_t>
+  std::vector<Id> ids() const {
+    std::vector<Id> all;
+    all.reserve(static_cast<std::size_t>(size_));
+    each_run([&all](std::span<const std::int64_t> run) { all.insert(all.end(), run.begin(), run.end()); });
+    return all;
+  }
   /// The ids as stored, size() * width() bytes.
   std::span<const std::byte> bytes() const { return {data_, static_cast<std::size_t>(size_ * width_)}; }
   TokenView slice(std::int64_t begin, std::int64_t count) const {

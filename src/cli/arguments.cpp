@@ -38,8 +38,7 @@ void add_output_arguments(Options& options, OutputArguments& output, const char*
 
 void start_output(const OutputArguments& output) {
   failure_form = {.verbose = output.verbose, .json = output.json};
-  const LogLevel level = output.quiet ? LogLevel::quiet : output.verbose ? LogLevel::verbose : LogLevel::normal;
-  start_log(level, uses_color(output.color, STDERR_FILENO), terminal_columns(STDERR_FILENO));
+  start_log(output.quiet, uses_color(output.color, STDERR_FILENO), terminal_columns(STDERR_FILENO));
   if (const std::string wrong = settle_cpu_capability(); !wrong.empty()) log_warning(wrong);
 }
 

@@ -24,7 +24,7 @@ struct OutputArguments {
 };
 /// Adds --quiet, --verbose and --color, and --json with the help text `json` unless that is null.
 void add_output_arguments(Options& options, OutputArguments& output, const char* json);
-/// Sets level and colour of all later lines on stderr, and the form of failures.
+/// Sets which later lines appear on stderr and their colour, and the form of failures.
 void start_output(const OutputArguments& output);
 
 class Report;

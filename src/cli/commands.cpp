@@ -119,10 +119,9 @@ std::unique_ptr<Options> options_of(const Command& command) {
 int run_command_line(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
-  start_log(LogLevel::normal, /*color=*/false,
-            terminal_columns(STDERR_FILENO));  // for lines before options are parsed
+  start_log(/*quiet=*/false, /*color=*/false, terminal_columns(STDERR_FILENO));  // until options are parsed
   prepare_for_failures();
-  failure_form = {.verbose = given("--verbose"), .json = given("--json")};  // until options are parsed
+  failure_form = {.verbose = given("--verbose"), .json = given("--json")};
   // A limit on file size (ulimit -f) then makes write() fail with EFBIG, instead of a signal that ends the process
   // between writing and renaming a temporary file.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -21,24 +21,24 @@ bool same_text(const Corpus& a, const Corpus& b) {
          a.train().size() == b.train().size() && a.val().size() == b.val().size() && a.test().size() == b.test().size();
 }
 
-/// Whether this folder is a run whose config names these texts.
-bool was_given(const fs::path& run, const Strings& text) {
+/// Whether this folder is a run whose config names the same texts, with the same split.
+bool was_given(const fs::path& run, const Config& config) {
   try {
-    return read_config(run).config.data.text == text;
+    return changed_options(read_config(run).config, config, "data").empty();
   } catch (const Error&) {
     return false;
   }
 }
 
 /// Loads the text that the config names; if it is missing, the copy in a run of this comparison with the same names.
-Corpus load_text(const DataConfig& data, const fs::path& out, const Heartbeat& heartbeat) {
+Corpus load_text(const Config& config, const fs::path& out, const Heartbeat& heartbeat) {
   try {
-    return load_corpus(data, std::nullopt, heartbeat);
+    return load_corpus(config.data, std::nullopt, heartbeat);
   } catch (const Error& error) {
     if (error.code() != ExitCode::missing || !is_folder(out)) throw;
     for (const std::string& name : entries_of(out))
-      if (was_given(out / name, data.text))
-        if (auto kept = kept_text(out / name, data)) return *std::move(kept);
+      if (was_given(out / name, config))
+        if (auto kept = kept_text(out / name, config.data)) return *std::move(kept);
     throw;
   }
 }
@@ -78,11 +78,11 @@ void check_jobs(const std::vector<Variant>& variants, std::int64_t jobs) {
 
 Corpus common_text(const std::vector<Variant>& variants, const fs::path& out, const Heartbeat& heartbeat) {
   const Config& first = variants.front().options.config;
-  Corpus corpus = load_text(first.data, out, heartbeat);
+  Corpus corpus = load_text(first, out, heartbeat);
   for (const Variant& variant : variants) {
     const Config& config = variant.options.config;
     const std::vector<std::string> changed = changed_options(first, config, "data");
-    if (!changed.empty() && !same_text(corpus, load_text(config.data, out, heartbeat)))
+    if (!changed.empty() && !same_text(corpus, load_text(config, out, heartbeat)))
       throw Error(ExitCode::usage, "configs ", first.name, " and ", config.name, " differ in their text (",
                   changed.front(), "); losses can be compared only on the same text, units and split");
     check_model_config(config.model);

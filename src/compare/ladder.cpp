@@ -47,7 +47,7 @@ LadderTable ladder_table(const Comparison& comparison, const std::vector<Counted
     table.table.add({count.name, format_fixed(count.loss, 4), "", count.about});
     table.json["counted"].push_back({{"name", count.name}, {"loss", count.loss}});
   }
-  if (const std::string undecided = undecided_text(steps, first_look_level); !undecided.empty())
+  if (const std::string undecided = undecided_text(steps, comparison.level()); !undecided.empty())
     table.remarks.push_back("steps that may be chance: " + undecided);
   if (std::ranges::any_of(steps, [](const NamedDifference& step) { return !step.second.p; }))
     table.remarks.emplace_back("one seed cannot rule out chance: compare ladder --seeds 3");

@@ -74,23 +74,16 @@ Baselines compute_baselines(const Corpus& corpus, TokenView split, std::int64_t 
 }
 
 nlohmann::ordered_json to_json(const Baselines& baselines) {
-  return {{"uniform", baselines.uniform},
-          {"unigram", baselines.unigram},
-          {"bigram", baselines.bigram},
-          {"trigram", baselines.trigram},
-          {"ngram",
-           {{"order", baselines.ngram_order},
-            {"loss", baselines.ngram},
-            {"loss_in_windows", baselines.ngram_in_windows},
-            {"class", "frozen"}}},
-          {"ppmd",
-           {{"loss", baselines.ppmd ? nlohmann::ordered_json(*baselines.ppmd) : nullptr},
-            {"class", "adaptive"},
-            {"variant", "H"},
-            {"order", ppmd_order},
-            {"memory_bytes", ppmd_memory_bytes}}},
-          {"counted_tokens", baselines.counted},
-          {"measured_tokens", baselines.measured}};
+  return {
+      {"uniform", baselines.uniform},
+      {"unigram", baselines.unigram},
+      {"bigram", baselines.bigram},
+      {"trigram", baselines.trigram},
+      {"ngram",
+       {{"order", baselines.ngram_order}, {"loss", baselines.ngram}, {"loss_in_windows", baselines.ngram_in_windows}}},
+      {"ppmd", {{"loss", baselines.ppmd ? nlohmann::ordered_json(*baselines.ppmd) : nullptr}, {"class", "adaptive"}}},
+      {"counted_tokens", baselines.counted},
+      {"measured_tokens", baselines.measured}};
 }
 
 }  // namespace chargpt

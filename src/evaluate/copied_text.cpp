@@ -14,8 +14,7 @@ bool find_first(TokenView text, TokenView source, std::int64_t length, CopiedTex
   bool occurs = false;
   find_stretches(text, source, length, [&](std::int64_t begin, std::int64_t found) {
     if (found < 0 || std::exchange(occurs, true)) return;
-    copied.longest.resize(static_cast<std::size_t>(length));
-    text.copy(begin, length, copied.longest.data());
+    copied.longest = text.slice(begin, length).ids();
     copied.source_begin = found;
   });
   return occurs;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -36,19 +35,12 @@ struct NgramLevel {
   }
 };
 
-std::vector<std::int32_t> ids_of(TokenView text) {
-  std::vector<std::int32_t> ids;
-  ids.reserve(static_cast<std::size_t>(text.size()));
-  text.each_run([&ids](std::span<const std::int64_t> run) { ids.insert(ids.end(), run.begin(), run.end()); });
-  return ids;
-}
-
 /// The prediction of the split, order by order. The context of a token does not cross the start of the window that
 /// predicts it, nor the start of its document, because counted n-grams do not.
 class SplitPrediction {
  public:
   SplitPrediction(const WindowCut& cut, std::int64_t vocab_size)
-      : tokens_(ids_of(cut.tokens())),
+      : tokens_(cut.tokens().ids<std::int32_t>()),
         contexts_(tokens_.size(), 0),
         probabilities_(tokens_.size(), 1.0 / static_cast<double>(vocab_size)),
         cut_(cut) {}
@@ -105,7 +97,10 @@ std::vector<std::int32_t> sorted_by(const std::vector<std::int32_t>& keys, const
 class NgramCounter {
  public:
   explicit NgramCounter(TokenView text)
-      : tokens_(ids_of(text)), by_token_(tokens_.size()), contexts_(tokens_.size(), 0), document_(text.document()) {
+      : tokens_(text.ids<std::int32_t>()),
+        by_token_(tokens_.size()),
+        contexts_(tokens_.size(), 0),
+        document_(text.document()) {
     std::iota(by_token_.begin(), by_token_.end(), 0);
     if (!tokens_.empty()) by_token_ = sorted_by(tokens_, by_token_, std::ranges::max(tokens_) + 1);
   }

@@ -35,11 +35,9 @@ void each_stretch(TokenView tokens, std::int64_t length, const Visit& visit) {
 void mark_documents(TokenView scored, TokenView train, std::vector<bool>& shared) {
   if (scored.document() == TokenView::no_document) return;
   const KnownDocuments known(train);
-  std::vector<std::int64_t> ids;
   each_document(scored, [&](std::int64_t begin, std::int64_t end) {
-    ids.resize(static_cast<std::size_t>(end - begin));
-    scored.copy(begin, end - begin, ids.data());
-    if (known.contain(ids)) std::fill_n(shared.begin() + begin, end + 1 - begin, true);  // also the id that ends it
+    if (!known.contain(scored.slice(begin, end - begin).ids())) return;
+    std::fill_n(shared.begin() + begin, end + 1 - begin, true);  // also the id that ends it
   });
 }
 

@@ -24,18 +24,12 @@ constexpr double clear_ratio = 1.25, clear_difference = 0.5;
 
 using Part = std::vector<std::uint32_t>;  ///< ids
 
-Part copied(TokenView tokens) {
-  Part ids;
-  tokens.each_run([&ids](std::span<const std::int64_t> run) { ids.insert(ids.end(), run.begin(), run.end()); });
-  return ids;
-}
-
 /// A part of the text, or evenly spaced stretches of it, `most` tokens in total.
 Part sampled(TokenView part, std::int64_t most) {
   const std::int64_t length = std::min(part.size(), most) / stretches;
   Part ids;
   for (std::int64_t i = 0; i < stretches; ++i) {
-    const Part stretch = copied(part.slice((part.size() - length) * i / (stretches - 1), length));
+    const Part stretch = part.slice((part.size() - length) * i / (stretches - 1), length).ids<std::uint32_t>();
     ids.insert(ids.end(), stretch.begin(), stretch.end());
   }
   return ids;
@@ -102,7 +96,8 @@ bool is_list(const Corpus& corpus) {
   if (corpus.is_divided() || newline < 0) return false;
   std::int64_t lines = 0, items = 0;
   std::set<Part> different;
-  each_line(copied(corpus.train().slice(0, std::min(corpus.train().size(), looked_at))), newline, [&](auto line) {
+  const TokenView beginning = corpus.train().slice(0, std::min(corpus.train().size(), looked_at));
+  each_line(beginning.ids<std::uint32_t>(), newline, [&](auto line) {
     ++lines;
     const bool is_item =
         !line.empty() && std::ssize(line) <= most_symbols && std::ranges::count(line, space) <= most_spaces;

@@ -59,19 +59,12 @@ double mean_loss(std::span<const float> losses) {
   return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
 
-std::vector<double> tenths_of(std::span<const float> losses, const TokenView& text) {
+std::vector<double> tenths_of(std::span<const float> losses) {
   const std::size_t parts = std::min<std::size_t>(10, losses.size());
-  const auto within_document = [&](std::size_t end) {
-    return text.document() != TokenView::no_document && text[static_cast<std::int64_t>(end)] != text.document();
-  };
   std::vector<double> means;
-  std::size_t begin = 0;
   for (std::size_t i = 0; i < parts; ++i) {
-    std::size_t end = losses.size() * (i + 1) / parts;
-    while (end < losses.size() && within_document(end)) ++end;
-    if (end <= begin) continue;
+    const std::size_t begin = losses.size() * i / parts, end = losses.size() * (i + 1) / parts;
     means.push_back(mean_loss(losses.subspan(begin, end - begin)));
-    begin = end;
   }
   return means;
 }

@@ -30,9 +30,8 @@ SplitLoss split_loss_of(std::vector<float> losses);
 double mean_loss(std::span<const float> losses);
 
 /// The mean loss of each tenth of the text, in order; lengths differ by at most one token. Fewer than ten losses: one
-/// each. If `text` has documents (losses[i] is the loss of its token i + 1), each tenth ends with the document that its
-/// last token is in; a document longer than a tenth reduces the number of tenths.
-std::vector<double> tenths_of(std::span<const float> losses, const TokenView& text = {});
+/// each.
+std::vector<double> tenths_of(std::span<const float> losses);
 
 /// Scores n - 1 tokens in consecutive windows of block_size from 0 (x = ids[s, s+T), y = ids[s+1, s+T+1)), the last one
 /// short. 0 < `stride` < block_size: windows start every `stride` tokens, and only targets that are not in an earlier

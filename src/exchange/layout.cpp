@@ -87,8 +87,7 @@ std::vector<std::int64_t> shape_of(const LayoutRow& row) {
   return shape;
 }
 
-OwnTensor as_theirs(const InferenceModel& model, const LayoutRow& row) {
-  const std::vector<Parameter> parameters = parameter_list(model.plan());
+OwnTensor as_theirs(const InferenceModel& model, std::span<const Parameter> parameters, const LayoutRow& row) {
   const auto found = std::ranges::find(parameters, row.ours.name, &Parameter::name);
   OwnTensor tensor = float_tensor(row.theirs, shape_of(row));
   const std::span<float> values = tensor.values;
@@ -182,8 +181,9 @@ std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, 
 }
 
 std::vector<OwnTensor> tensors_as_theirs(const InferenceModel& model, const std::vector<LayoutRow>& rows) {
+  const std::vector<Parameter> parameters = parameter_list(model.plan());
   std::vector<OwnTensor> tensors;
-  for (const LayoutRow& row : rows) tensors.push_back(as_theirs(model, row));
+  for (const LayoutRow& row : rows) tensors.push_back(as_theirs(model, parameters, row));
   return tensors;
 }
 

@@ -92,8 +92,10 @@ std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double 
 }
 
 void RopeAngles::set(std::int64_t first, std::int64_t count) {
-  cosines.clear();
-  sines.clear();
+  for (std::vector<float>* const table : {&cosines, &sines}) {
+    table->clear();
+    table->reserve(static_cast<std::size_t>(count) * frequencies.size());  // refused at once if it cannot fit
+  }
   for (std::int64_t position = first; position < first + count; ++position)
     for (const double frequency : frequencies) {
       const double angle = static_cast<double>(position) * frequency;

@@ -111,12 +111,6 @@ std::uint16_t half_of(float value) {
   return sign | static_cast<std::uint16_t>(std::min(half, 0x7bffU));
 }
 
-Json symbols_of(const Vocabulary& vocabulary) {
-  Json symbols = Json::array();  // json_text() makes U+FFFD of a byte that is a part of a character
-  for (std::int64_t id = 0; id < vocabulary.size(); ++id) symbols.push_back(vocabulary.symbol(id));
-  return symbols;
-}
-
 }  // namespace
 
 Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std::string>& notices) {
@@ -170,7 +164,7 @@ Json model_data(const InferenceModel& model, const Vocabulary& vocabulary) {
   Config config;
   config.model = model.config();
   Json data = {{"config", to_json(config)["model"]},
-               {"symbols", symbols_of(vocabulary)},
+               {"symbols", vocabulary.symbols()},  // json_text() makes U+FFFD of a byte that is a part of a character
                {"bytes", vocabulary.units() == Units::bytes},
                {"vocab_size", vocabulary.size()}};
   const std::int64_t numel = count_parameters(model.config(), model.vocab_size());

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t most_counted = 4'000'000, most_learned = 100'000, least_learned = 500;
 constexpr double least_probability = 1e-6;  // of the network, so that the mixture can reach every symbol
+constexpr double most_added = 0.01;         // to all symbols together, if the vocabulary is large
 constexpr double least_reached = 1e-3;      // for a decision reached with less probability, only the network is used
 constexpr double mixer_rate = 0.003, average_rate = 0.0005;
 constexpr std::int64_t steps_of_logit = 12;
@@ -39,14 +40,12 @@ class WeightLearner {
  public:
   void see(double network, double counts, bool bit) {
     const double p = squash(weights.network * network + weights.counts * counts), curve = p * (1 - p);
-    losses += -std::log(bit ? p : 1 - p);
     nn_ += curve * network * network, nc_ += curve * network * counts, cc_ += curve * counts * counts;
     const double by_network = (p - bit) * network, by_counts = (p - bit) * counts, determinant = nn_ * cc_ - nc_ * nc_;
     weights.network -= (cc_ * by_network - nc_ * by_counts) / determinant;
     weights.counts -= (nn_ * by_counts - nc_ * by_network) / determinant;
   }
   MixtureWeights weights;
-  double losses = 0;
 
  private:
   double nn_ = 10, nc_ = 0, cc_ = 10;  ///< the Hessian; its initial value shortens the first steps
@@ -81,7 +80,6 @@ void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat
   using Decision = std::tuple<double, double, bool>;  // logits by network and counts, and the bit
   const WindowCut cut(train.slice(first, train.size() - first), block_size());
   WeightLearner learner;
-  double of_network = 0, of_counts = 0;
   for (std::int64_t i = 0; i < cut.count(); beat(heartbeat, i, cut.count())) {
     std::vector<std::int64_t> starts;
     const std::int64_t T = cut[i].length, most = std::max<std::int64_t>(1, tokens_at_once() / T);
@@ -94,21 +92,12 @@ void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat
       decisions[place].push_back({scratch.logits[inputs - 1], scratch.logits[inputs - 2], bit});
     });
     for (const std::vector<Decision>& of_place : decisions)
-      for (const auto& [network, counts, bit] : of_place) {
-        of_network -= std::log(squash(bit ? network : -network));
-        of_counts -= std::log(squash(bit ? counts : -counts));
-        learner.see(network, counts, bit);
-      }
+      for (const auto& [network, counts, bit] : of_place) learner.see(network, counts, bit);
     learning_.tokens += windows.counted();
   }
-  if (learning_.tokens == 0) return;
   // The network was trained on this text, so its weight comes out too high. Equal weights are nearly best for any
   // network that is at least as good as the counts: measurements in README.md.
   weights_ = learner.weights.network > 0.5 ? MixtureWeights{} : learner.weights;
-  const auto all = static_cast<double>(learning_.tokens);
-  learning_.network_loss = of_network / all;
-  learning_.counts_loss = of_counts / all;
-  learning_.mixture_loss = learner.losses / all;
 }
 
 // ---- one place
@@ -120,8 +109,8 @@ void Mixture::read_network(std::span<const float> logits, Scratch& scratch) cons
   scratch.of_symbols.resize(logits.size());
   scratch.of_bits.resize(static_cast<std::size_t>(counts_.tree().nodes()));
   for (std::size_t v = 0; v < logits.size(); ++v) total += scratch.of_symbols[v] = std::exp(double{logits[v]} - top);
-  const double rest = least_probability * static_cast<double>(logits.size());
-  for (double& p : scratch.of_symbols) p = p / total * (1 - rest) + least_probability;
+  const double least = std::min(least_probability, most_added / static_cast<double>(logits.size()));
+  for (double& p : scratch.of_symbols) p = p / total + least;  // the tree divides by their sum
   const auto largest = std::ranges::max_element(scratch.of_symbols);
   scratch.largest = *largest;
   scratch.favourite = largest - scratch.of_symbols.begin();
@@ -193,8 +182,7 @@ void Mixture::on_windows(const WindowBatch& windows, std::span<float> rows, cons
     for (std::int64_t window = thread; window < windows.B(); window += threads_) {
       const std::int64_t start = windows.starts[static_cast<std::size_t>(window)],
                          before = std::min(start, Counts::reach);
-      std::vector<std::int64_t> ids(static_cast<std::size_t>(before + windows.T));
-      windows.tokens.copy(start - before, std::ssize(ids), ids.data());
+      const std::vector<std::int64_t> ids = windows.tokens.slice(start - before, before + windows.T).ids();
       Counts::History history = counts_.history_of(std::span(ids).first(static_cast<std::size_t>(before)));
       for (std::int64_t t = 0; t < windows.T; ++t) {
         counts_.advance(history, ids[static_cast<std::size_t>(before + t)]);
@@ -236,9 +224,8 @@ void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& 
   for (std::int64_t t = window.from; t < window.to; ++t) {
     const std::int64_t target = window.begin + t + 1;
     if (target != scored_to_) {  // a new text
-      std::vector<std::int64_t> before(static_cast<std::size_t>(std::min(target, Counts::reach)));
-      tokens.copy(target - std::ssize(before), std::ssize(before), before.data());
-      history_ = counts_.history_of(before);
+      const std::int64_t before = std::min(target, Counts::reach);
+      history_ = counts_.history_of(tokens.slice(target - before, before).ids());
     }
     const Counts::Place place = counts_.place_of(history_);
     const std::span<const float> row = std::span(rows_).subspan(static_cast<std::size_t>(t) * V, V);

@@ -20,12 +20,10 @@ struct MixtureWeights {
   double network = 0.5, counts = 0.5;
 };
 
-/// How the weights were learned: on the end of the training split, with counts of the rest. The network was trained on
-/// that text, so its loss there is lower than on new text.
+/// How the weights were learned: on the end of the training split, with counts of the rest.
 struct MixtureLearning {
   std::int64_t counted = 0;  ///< counted tokens of the training split: at most the last 4 million
   std::int64_t tokens = 0;   ///< tokens that the weights were learned on; 0: too few, so the weights are equal
-  double network_loss = 0, counts_loss = 0, mixture_loss = 0;  ///< on these tokens, nats per token
 };
 
 class Mixture : public Predictor {

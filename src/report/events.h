@@ -20,10 +20,9 @@ struct PlanEvent {
   std::int64_t threads = 0, parameters = 0, vocab_size = 0, train_tokens = 0, val_tokens = 0, test_tokens = 0;
   std::int64_t text_files = 0, text_tokens = 0;  ///< number of files and of tokens of the whole text
   std::int64_t tokens_per_step = 0, start_step = 0;
-  std::int64_t max_iters = 0;                   ///< an estimate if by_clock
-  bool by_clock = false;                        ///< train.max_seconds limits the number of steps
-  std::string length_set_by = {};               ///< the option that determined max_iters: "train.max_epochs", …
-  std::vector<std::string> longer_limits = {};  ///< other limits that are set, but longer
+  std::int64_t max_iters = 0;      ///< an estimate if by_clock
+  bool by_clock = false;           ///< train.max_seconds limits the number of steps
+  std::string length_set_by = {};  ///< the option that determined max_iters: "train.max_epochs", …
   double epochs = 0;
   std::optional<std::int64_t> memory_bytes;  ///< measured peak of main memory
   std::int64_t disk_bytes = 0;               ///< size of the kept checkpoints

@@ -18,19 +18,17 @@ namespace {
 
 using Sink = spdlog::sinks::stderr_color_sink_mt;
 
-std::unique_ptr<spdlog::logger> make_logger(LogLevel level, bool color) {
+std::unique_ptr<spdlog::logger> make_logger(bool quiet, bool color) {
   auto sink = std::make_shared<Sink>(color ? spdlog::color_mode::always : spdlog::color_mode::never);
   auto logger = std::make_unique<spdlog::logger>("chargpt", std::move(sink));
   logger->set_pattern("chargpt: %^%v%$");
-  logger->set_level(level == LogLevel::quiet    ? spdlog::level::warn
-                    : level == LogLevel::normal ? spdlog::level::info
-                                                : spdlog::level::debug);
-  logger->flush_on(spdlog::level::debug);
+  logger->set_level(quiet ? spdlog::level::warn : spdlog::level::info);
+  logger->flush_on(spdlog::level::info);
   return logger;
 }
 
 std::unique_ptr<spdlog::logger>& logger() {
-  static std::unique_ptr<spdlog::logger> instance = make_logger(LogLevel::normal, false);
+  static std::unique_ptr<spdlog::logger> instance = make_logger(/*quiet=*/false, /*color=*/false);
   return instance;
 }
 
@@ -39,8 +37,8 @@ bool line_is_unfinished = false;  ///< the terminal shows an unfinished progress
 
 }  // namespace
 
-void start_log(LogLevel level, bool color, std::size_t columns) {
-  logger() = make_logger(level, color);
+void start_log(bool quiet, bool color, std::size_t columns) {
+  logger() = make_logger(quiet, color);
   columns_of_terminal = columns;
 }
 
@@ -54,9 +52,8 @@ void write_progress(std::string_view text) {
 }
 
 void log_line(LogLine kind, std::string_view line) {
-  static constexpr std::array levels{spdlog::level::err, spdlog::level::warn, spdlog::level::info, spdlog::level::info,
-                                     spdlog::level::debug};
-  static constexpr std::array<std::string_view, levels.size()> prefixes{"error: ", "warning: ", "", "→ ", ""};
+  static constexpr std::array levels{spdlog::level::err, spdlog::level::warn, spdlog::level::info, spdlog::level::info};
+  static constexpr std::array<std::string_view, levels.size()> prefixes{"error: ", "warning: ", "", "→ "};
   const spdlog::level::level_enum level = levels.at(static_cast<std::size_t>(kind));
   if (!logger()->should_log(level)) return;
   const std::string text = wrapped(std::string(prefixes.at(static_cast<std::size_t>(kind))) + printable(line, SIZE_MAX),

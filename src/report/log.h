@@ -1,4 +1,4 @@
-// Log lines on stderr, by level. The only user of spdlog's logger, which cannot be included together with LibTorch, so
+// Log lines on stderr. The only user of spdlog's logger, which cannot be included together with LibTorch, so
 // this header does not include it.
 #pragma once
 
@@ -9,15 +9,9 @@
 
 namespace chargpt {
 
-enum class LogLevel {
-  quiet,    ///< errors and warnings
-  normal,   ///< also notes
-  verbose,  ///< also details
-};
-
-/// Sets level and colour of later lines, and the terminal columns at which they wrap between words (0: no wrapping).
-/// Before the first call: level normal, no colour, no wrapping.
-void start_log(LogLevel level, bool color, std::size_t columns = 0);
+/// Sets `quiet` (only errors and warnings are written), the colour of later lines, and the terminal columns at which
+/// they wrap between words (0: no wrapping). Before the first call: not quiet, no colour, no wrapping.
+void start_log(bool quiet, bool color, std::size_t columns = 0);
 
 /// Whether only errors and warnings are shown.
 bool log_is_quiet();
@@ -28,7 +22,7 @@ inline constexpr std::string_view clear_line = "\r\x1b[K";
 /// next log line clears that line first.
 void write_progress(std::string_view text);
 
-enum class LogLine { error, warning, note, hint, detail };
+enum class LogLine { error, warning, note, hint };
 /// Writes one line, "chargpt: …", with control characters escaped.
 void log_line(LogLine kind, std::string_view line);
 
@@ -44,6 +38,5 @@ inline constexpr LogOfParts<LogLine::error> log_error{};      ///< "chargpt: err
 inline constexpr LogOfParts<LogLine::warning> log_warning{};  ///< "chargpt: warning: …"
 inline constexpr LogOfParts<LogLine::note> log_note{};
 inline constexpr LogOfParts<LogLine::hint> log_hint{};  ///< "chargpt: → COMMAND": what to run next
-inline constexpr LogOfParts<LogLine::detail> log_detail{};
 
 }  // namespace chargpt

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/names.h"
 #include "base/quote.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -40,9 +39,7 @@ std::string text_row(const PlanEvent& plan) {
 
 std::string length_row(const PlanEvent& plan) {
   const std::string resumed = plan.start_step > 0 ? ", continuing after step " + format_count(plan.start_step) : "";
-  const std::string by = plan.longer_limits.empty()
-                             ? ""
-                             : "; " + plan.length_set_by + " ends it before " + joined(plan.longer_limits, " and ");
+  const std::string by = plan.length_set_by == "train.max_iters" ? "" : "; " + plan.length_set_by + " ends it";
   return (plan.by_clock ? "about " : "") + format_count(plan.max_iters, "step") + " of " +
          format_count(plan.tokens_per_step, "token") + ", " + format_fixed(plan.epochs, 2) + " epochs" + resumed + by;
 }

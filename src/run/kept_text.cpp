@@ -25,15 +25,6 @@ constexpr const char* place_fact = "text";  ///< of run.json
 
 // ---- RUN/text.safetensors
 
-/// The options that decide which documents are held out.
-Json split_options(const DataConfig& data) {
-  return {{"documents", enum_name(data.documents)},
-          {"separator", data.separator},
-          {"val_fraction", data.val_fraction},
-          {"test_fraction", data.test_fraction},
-          {"split_seed", data.split_seed}};
-}
-
 std::map<std::string, std::string> metadata_of(const Corpus& corpus) {
   const auto [train, val, test] = corpus.parts().splits;
   Json texts = Json::array();
@@ -42,10 +33,7 @@ std::map<std::string, std::string> metadata_of(const Corpus& corpus) {
   const Json splits = {
       {"train", {train.begin, train.end}}, {"val", {val.begin, val.end}}, {"test", {test.begin, test.end}}};
   const auto text = [](const Json& json) { return json_text(json, -1, ""); };
-  return {{"vocabulary", text(corpus.vocabulary().to_json())},
-          {"texts", text(texts)},
-          {"splits", text(splits)},
-          {"split_by", text(split_options(corpus.data()))}};
+  return {{"vocabulary", text(corpus.vocabulary().to_json())}, {"texts", text(texts)}, {"splits", text(splits)}};
 }
 
 Splits splits_in(const StrictObject& object, std::int64_t tokens) {
@@ -89,9 +77,11 @@ TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary) {
   return tokens;
 }
 
-/// Whether the file begins with this header, which contains checksums of the whole file. False if it cannot be read.
-bool begins_with(const fs::path& path, const std::string& header) try {
-  return type_at(path) == fs::file_type::regular && read_stretch(path, 0, header.size()).bytes == header;
+/// Whether the file has this header, and the bytes of its checksums. False if it cannot be read.
+bool is_whole(const fs::path& path, const std::string& header) try {
+  if (type_at(path) != fs::file_type::regular || read_stretch(path, 0, header.size()).bytes != header) return false;
+  check_own(read_safetensors(path, FilePart::all, Links::refuse));
+  return true;
 } catch (const Error&) {
   return false;
 }
@@ -102,7 +92,7 @@ bool is_linked(const fs::path& run, const std::string& header) {
   std::error_code failed;
   for (const std::string& name : entries_of(run.parent_path())) {
     const fs::path other = run.parent_path() / name / kept_text_name;
-    if (other == run / kept_text_name || !begins_with(other, header)) continue;
+    if (other == run / kept_text_name || !is_whole(other, header)) continue;
     fs::remove(run / kept_text_name, failed);
     fs::create_hard_link(other, run / kept_text_name, failed);
     return !failed;
@@ -182,7 +172,6 @@ std::optional<Corpus> kept_text(const fs::path& run, const DataConfig& data) {
     parts.splits = splits_by_position(parts.tokens.size(), data);
     return Corpus(std::move(parts), data);
   }
-  if (own_json(file, "split_by") != nlohmann::json(split_options(data))) return std::nullopt;
   const nlohmann::json splits = own_json(file, "splits");
   parts.splits = splits_in(StrictObject(splits, file.source + ": splits"), parts.tokens.size());
   return Corpus(std::move(parts), data);

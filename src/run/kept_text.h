@@ -27,8 +27,8 @@ enum class Keep { own, shared };
 /// to keep and cannot be read again, else "". Errors: io.
 std::string keep_text(const std::filesystem::path& run, const Corpus& corpus, Keep keep = Keep::own);
 
-/// Reads RUN/text.safetensors; nullopt if it does not exist, or if other options than these split it. Errors: io; data
-/// for a damaged or malicious file.
+/// Reads RUN/text.safetensors; nullopt if it does not exist. A text with documents keeps its splits, whatever `data`
+/// says. Errors: io; data for a damaged or malicious file.
 std::optional<Corpus> kept_text(const std::filesystem::path& run, const DataConfig& data);
 
 /// How a run identifies its text.

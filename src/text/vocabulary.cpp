@@ -34,7 +34,7 @@ std::string_view name_of_invisible(char32_t code_point) {
       "U+FE0F variation selector;U+FEFF byte order mark;";
   const std::string number = code_point_name(code_point) + " ";
   const std::size_t at = names.find(number);
-  if (at == names.npos) return kind_of(code_point) == CharacterKind::mark ? "combining mark" : "";
+  if (at == names.npos) return is_combining_mark(code_point) ? "combining mark" : "";
   const std::string_view name = names.substr(at + number.size());
   return name.substr(0, name.find(';'));
 }

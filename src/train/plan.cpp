@@ -129,13 +129,11 @@ PlanEvent plan_of(const Config& config, const Corpus& corpus, const Learner& lea
   plan.tokens_per_step = tokens_per_step(config);
   plan.max_iters = steps;
   plan.start_step = state.step;
-  plan.longer_limits = length_limits(config.train);
   plan.by_clock = config.train.max_seconds > 0 && (state.max_iters == 0 || steps < state.max_iters);
   plan.length_set_by = plan.by_clock ? "train.max_seconds"
                        : config.train.max_epochs > 0 && (config.train.max_iters == 0 || steps < config.train.max_iters)
                            ? "train.max_epochs"
                            : "train.max_iters";
-  std::erase(plan.longer_limits, plan.length_set_by);
   plan.epochs =
       static_cast<double>(steps) * static_cast<double>(plan.tokens_per_step) / static_cast<double>(plan.train_tokens);
   plan.disk_bytes =  // train.keep checkpoints and the best

@@ -29,14 +29,6 @@ double training_speed(const Config& config, std::int64_t steps, double seconds) 
   return seconds > 0 ? static_cast<double>(steps * tokens_per_step(config)) / seconds : 0;
 }
 
-std::vector<std::string> length_limits(const TrainConfig& train) {
-  std::vector<std::string> limits;
-  if (train.max_epochs > 0) limits.emplace_back("train.max_epochs");
-  if (train.max_seconds > 0) limits.emplace_back("train.max_seconds");
-  if (limits.empty() || train.max_iters > 0) limits.insert(limits.begin(), "train.max_iters");
-  return limits;
-}
-
 std::int64_t steps_of_epochs(const Config& config, std::int64_t train_tokens) {
   const double steps = std::ceil(config.train.max_epochs * static_cast<double>(train_tokens) /
                                  static_cast<double>(tokens_per_step(config)));

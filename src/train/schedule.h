@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "config/config.h"
@@ -19,8 +18,6 @@ std::int64_t tokens_per_step(const Config& config);
 /// is 0.
 double training_speed(const Config& config, std::int64_t steps, double seconds);
 
-/// The options that are set and limit the run's length; train.max_iters if no other is set.
-std::vector<std::string> length_limits(const TrainConfig& train);
 /// The steps that read the train split `max_epochs` times, rounded up. Error usage above 1e12.
 std::int64_t steps_of_epochs(const Config& config, std::int64_t train_tokens);
 /// The greatest number of updates by max_iters and max_epochs; nullopt if only max_seconds limits the run.

@@ -198,12 +198,12 @@ void Trainer::check_same_start() {
 /// Interrupted work is dropped, and the run is saved without it.
 Ending Trainer::run() {
   if (!ranks_.alone()) check_same_start();
-  const PlanEvent event = plan(/*measure=*/false);
-  emitter_.emit(event);
-  for (const std::string& line : event.notices) emitter_.notice(line);
-  saved_at_ = clock_.seconds();
   std::optional<Ending> ending;
   try {
+    const PlanEvent event = plan(/*measure=*/false);
+    emitter_.emit(event);
+    for (const std::string& line : event.notices) emitter_.notice(line);
+    saved_at_ = clock_.seconds();
     if (schedule_.evaluation_due() && !evaluated()) evaluate_and_save();
     schedule_.look();
     while (!(ending = reason_to_end())) {

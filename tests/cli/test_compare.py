@@ -168,6 +168,9 @@ class FormsTest(CompareTest):
         looks = [(report["look"], report["level"]) for report in (self.json(*command, "--seeds", seeds) for seeds in (1, 2, 2, 3, 2))]
         self.assertEqual(looks, [(1, 0.04), (1, 0.04), (1, 0.04), (2, 0.005), (1, 0.04)])
         self.assertEqual(self.json_of("out/compare.json")["looks"], [2, 3])
+        runs = [seed["run"] for seed in self.json_of("out/compare.json")["results"][0]["seeds"]]
+        self.succeed("compare", *runs, "--out", "out", "--quiet")
+        self.assertEqual(self.json_of("out/compare.json")["looks"], [2, 3])
 
     def test_dry_run_shows_the_plan_and_makes_nothing(self):
         out = self.succeed("compare", "ladder/bigram", "--vary", "n_embd=4,8", "--seeds", "3", "--dry-run", *QUICK, "--max_iters", "12").out

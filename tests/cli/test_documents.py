@@ -49,13 +49,6 @@ class DocumentsTest(ProgramTest):
         for text in ("some.txt", "reversed.txt"):
             self.assertAlmostEqual(self.json("eval", "run", "--text", text)["loss"], scored["loss"], places=5)
 
-    def test_with_few_documents_counts_are_scored_by_the_same_parts(self):
-        self.write("few.txt", "\n".join(" ".join(self.names[i::40]) for i in range(40)))
-        self.trained("few", text="few.txt")
-        plain, counted = self.json("eval", "few"), self.json("eval", "few", "--counts")
-        self.assertLess(len(plain["tenths"]), 10)
-        self.assertEqual(len(plain["tenths"]), len(counted["tenths"]))
-
     def test_documents_that_stand_in_both_splits_alike_are_not_recited(self):
         first, last = (list(map(chr, range(begin, begin + 40))) for begin in (0x100, 0x200))
         triples = "\n".join(a + vowel + b for a in first for vowel in "aeiou" for b in last)  # all that the pairs in them allow

@@ -29,7 +29,7 @@ class EvalTest(ProgramTest):
         self.assertEqual((figures["tokens"], figures["split"], figures["block_size"], figures["class"]), (len(TEXT) - TRAIN - 1, "val", 16, "frozen"))
         self.assertAlmostEqual(baselines["uniform"], math.log(len(set(TEXT))), places=6)
         self.assertLess(ppmd.pop("loss"), baselines["ngram"]["loss"])
-        self.assertEqual(ppmd, {"class": "adaptive", "variant": "H", "order": 6, "memory_bytes": 1 << 24})
+        self.assertEqual(ppmd, {"class": "adaptive"})
         self.assertEqual(set(baselines), {"uniform", "unigram", "bigram", "trigram", "ngram", "ppmd", "counted_tokens", "measured_tokens"})
         shown = self.succeed("eval", "a").out
         self.assertIn(f"from {min(figures['tenths']):.4f} to {max(figures['tenths']):.4f} nats", shown)
@@ -64,7 +64,6 @@ class EvalTest(ProgramTest):
             self.assertAlmostEqual(sum(adapt["tenths"]) / 10, adapt["loss"], places=3)
             learned = counts["counts"]
             self.assertEqual((learned["counted_tokens"], learned["learned_on_tokens"]), (TRAIN, TRAIN // 20 - 1))
-            self.assertLess(learned["mixture_loss_there"], learned["network_loss_there"])
         self.assertEqual(files(self.folder / "a/checkpoints"), before)
         adaptation = self.json("eval", "a", "--adapt=auto")["adaptation"]
         least = min(trial["loss"] for trial in adaptation["trials"])

@@ -29,12 +29,10 @@ class ScoreTest(LookTest):
         for one in scored["scores"]:
             self.assertEqual(one["candidates"], sorted(one["candidates"], key=lambda c: (-c["log_probability"], c["id"])))
         self.assertEqual("".join(one["character"] for one in scored["scores"]), TEXT[1:])
-        losses, groups = [one["loss"] for one in scored["scores"]], scored["by_class"]
+        losses = [one["loss"] for one in scored["scores"]]
         marked = re.findall(r'title="([\d.]+)"', (self.folder / "text.html").read_text())
         self.assertEqual(marked, [f"{loss:.2f}" for loss in losses if loss >= 0.7])
         self.assertAlmostEqual(sum(losses) / len(losses), scored["loss"], places=6)
-        self.assertEqual(sum(group["characters"] for group in groups), len(losses))
-        self.assertAlmostEqual(sum(group["characters"] * group["loss"] for group in groups) / len(losses), scored["loss"], places=5)
         half = self.json("eval", "run", "--text", "text.txt", "--stride", scored["block_size"] // 2)
         self.assertAlmostEqual(half["loss"], scored["loss"], places=9)
 
@@ -159,7 +157,7 @@ class ExplainTest(ProgramTest):
     def test_a_page_shows_each_matrix_with_its_labels_and_numbers(self):
         for V in (100, 101):  # more symbols have no room above their columns
             symbols = sorted({*program.TEXT, *"<>", *map(chr, range(0x400, 0x464))})[:V]
-            self.train("run", "ladder/attention-multihead", 20, "--overwrite", text=program.TEXT + "a<b>\n" + "".join(symbols))
+            self.train("run", "ladder/attention-multihead", 20, "--overwrite", "--n_embd", "100", text=program.TEXT + "a<b>\n" + "".join(symbols))
             self.succeed("explain", "run", "--prompt", "a<b", "--page", "walk.html")
             html = (self.folder / "walk.html").read_text()
             self.assertIn("a&lt;b, walked through", html)
@@ -171,7 +169,7 @@ class ExplainTest(ProgramTest):
                 rows, columns = (list(map(unescape, re.findall(f"{mark}>(.*?)</", table))) for mark in ("<td class=label", "<span"))
                 heads, last = operation["name"].endswith(" of the last token"), operation["name"].startswith("probabilities")
                 self.assertEqual(rows, ["head 1", "head 2", "head 3", "head 4"] if heads else ["b"] if last else ["a", "<", "b"])
-                self.assertEqual(columns, ["a", "<", "b"] if heads else visible(symbols) if V == 100 == int(width) else [])
+                self.assertEqual(columns, ["a", "<", "b"] if heads else visible(symbols) if V == 100 and operation["name"].split()[0] in ("logits", "probabilities") else [])
                 largest = max(map(abs, operation["values"]))
                 for byte, value in zip(base64.b64decode(shown), operation["values"], strict=True):
                     self.assertAlmostEqual(byte - 128, 127 * value / largest, delta=0.51)

@@ -75,6 +75,10 @@ TEST_CASE("steps that seeds do not tell from none are named") {
   const LadderTable table = ladder_table(comparison, {});
   REQUIRE(table.remarks.size() == 2);
   CHECK(table.remarks[1] == "steps that may be chance: transformer from attention");
+  Comparison two = rank_configs({runs_of("ladder/bigram", {2.0, 2.52}), runs_of("ladder/attention", {1.0, 1.5})});
+  CHECK(ladder_table(two, {}).remarks.size() == 1);  // p = 0.0063
+  two.look = 2;
+  CHECK(ladder_table(two, {}).remarks.back() == "steps that may be chance: attention from bigram");
 }
 
 }  // namespace chargpt

@@ -104,20 +104,6 @@ TEST_CASE("tenths hold every loss once, of as equal a length as there can be") {
   CHECK(tenths_of({}).empty());
 }
 
-TEST_CASE("tenths hold whole documents, and a document that fills several is one of them") {
-  const auto tenths = [](const std::vector<std::uint8_t>& ids) {  // 0 is between documents
-    Losses losses(ids.size() - 1);
-    for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = static_cast<float>(i);
-    return tenths_of(losses, view_of(ids, 0));
-  };
-  CHECK(tenths({0, 1, 1, 0, 1, 0}) == std::vector<double>{1, 3.5});  // losses 0 to 2, and 3 and 4
-  CHECK(tenths({0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0}) == std::vector<double>{4.5});
-  std::vector<std::uint8_t> pairs = {0};
-  for (int i = 0; i < 20; ++i) pairs.insert(pairs.end(), {1, 0});
-  CHECK(tenths(pairs).size() == 10);
-  CHECK(tenths(pairs)[1] == 5.5);
-}
-
 TEST_CASE("one seed says nothing of other seeds") {
   const MeanEstimate estimate = mean_of_seeds(Means{3});
   CHECK(estimate.mean == 3);

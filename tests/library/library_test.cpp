@@ -200,6 +200,7 @@ TEST_CASE("facts of NULL are empty, and the error says why") {
 
 TEST_CASE("NULL, and arrays that are too short, write nothing") {
   CHECK(chargpt_open(nullptr, nullptr, nullptr) == CHARGPT_USAGE);
+  CHECK(chargpt_open_defaults(nullptr) == CHARGPT_USAGE);
   chargpt_close(nullptr);
   std::size_t count = 7;
   CHECK(chargpt_encode(nullptr, "a", 1, CHARGPT_UNKNOWN_ERROR, nullptr, 0, &count) == CHARGPT_USAGE);

@@ -81,11 +81,9 @@ TEST_CASE_METHOD(DrawnModel, "with a poor network learned weights beat halves, a
         halves(alone, threads, counts_of(letters(test_vocab), train), MixtureWeights{});
     CHECK(mixture.learning().tokens == 1999);  // the last window is short
     CHECK(mixture.learning().counted == 40'000);
-    CHECK(mixture.learning().mixture_loss < mixture.learning().network_loss - 0.5);
     const Floats losses = losses_of(mixture, text, starts, 8);
     if (threads == 1) {
       one = losses;
-      CHECK(mixture.learning().mixture_loss == Approx(mean_of(losses)).margin(0.1));
       CHECK(mean_of(losses) < mean_of(losses_of(alone, text, starts, 8)) - 0.5);
       CHECK(mean_of(losses) < mean_of(losses_of(halves, text, starts, 8)));
     }
@@ -102,7 +100,6 @@ TEST_CASE_METHOD(DrawnModel, "weights are learned on the windows of eval, which 
     const Mixture mixture(alone, threads, letters(test_vocab - 1).with_documents(), tokens);
     const SplitLoss evaluated = split_loss(alone, tokens.slice(19'000, 1000), 8);
     CHECK(mixture.learning().tokens == std::ssize(evaluated.losses));
-    CHECK(mixture.learning().network_loss == Approx(evaluated.mean).epsilon(0).margin(1e-3));
   }
 }
 
@@ -116,7 +113,6 @@ TEST_CASE("a network that knows what the weights are learned on has half of them
   for (std::size_t i = 0; i < train.size(); ++i) train[i] = static_cast<std::uint8_t>((i < 19'000 ? i : 2 * i) % 3);
   NetworkPredictor network(backwards, 1);
   const Mixture mixture(network, 1, letters(3), view_of(train));
-  CHECK(mixture.learning().network_loss < 0.01);
   CHECK(mixture.weights().network == 0.5);
   CHECK(mixture.weights().counts == 0.5);
 }

@@ -1,4 +1,4 @@
-// Lines on stderr by level, read back from where stderr points.
+// Lines on stderr, read back from where stderr points.
 #include "report/log.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ std::string written(Write write) {
   const int real = ::dup(STDERR_FILENO);
   ::dup2(file, STDERR_FILENO);
   write();
-  start_log(LogLevel::normal, false);
+  start_log(/*quiet=*/false, false);
   std::fflush(stderr);
   ::dup2(real, STDERR_FILENO);
   ::close(real);
@@ -31,32 +31,30 @@ std::string written(Write write) {
 }
 
 /// One line of each kind.
-std::string lines_at(LogLevel level, bool color) {
+std::string lines_at(bool quiet, bool color) {
   return written([&] {
-    start_log(level, color);
+    start_log(quiet, color);
     log_error("cannot {} %s");
     log_warning("a\x1b[2Jb");
     log_note("a note");
-    log_detail("a detail");
   });
 }
 
 }  // namespace
 
-TEST_CASE("each level shows its lines, escaped and never taken as a format") {
+TEST_CASE("quiet or not, lines are escaped and never taken as a format") {
   const std::string quiet = "chargpt: error: cannot {} %s\nchargpt: warning: a\\x1B[2Jb\n";
-  CHECK(lines_at(LogLevel::quiet, false) == quiet);
-  CHECK(lines_at(LogLevel::normal, false) == quiet + "chargpt: a note\n");
-  CHECK(lines_at(LogLevel::verbose, false) == quiet + "chargpt: a note\nchargpt: a detail\n");
+  CHECK(lines_at(true, false) == quiet);
+  CHECK(lines_at(false, false) == quiet + "chargpt: a note\n");
 }
 
 TEST_CASE("colour is there only when it was chosen") {
-  CHECK(lines_at(LogLevel::quiet, true).find('\x1b') != std::string::npos);
+  CHECK(lines_at(true, true).find('\x1b') != std::string::npos);
 }
 
 TEST_CASE("on a terminal a line is broken between words, and what follows stands under its beginning") {
   const std::string lines = written([] {
-    start_log(LogLevel::normal, false, 30);
+    start_log(/*quiet=*/false, false, 30);
     log_note("the run is saved; chargpt eval r gives its figures");
     log_note("a short one");
   });
@@ -66,7 +64,7 @@ TEST_CASE("on a terminal a line is broken between words, and what follows stands
 
 TEST_CASE("a message is one line, whatever the names in it hold") {
   const std::string lines = written([] {
-    start_log(LogLevel::normal, false, 0);
+    start_log(/*quiet=*/false, false, 0);
     log_error("x\nchargpt: error: forged does not exist");
   });
   CHECK(lines == "chargpt: error: x\\nchargpt: error: forged does not exist\n");
@@ -74,8 +72,10 @@ TEST_CASE("a message is one line, whatever the names in it hold") {
 
 TEST_CASE("a progress line is cleared before a message, once, and left alone by one that is not shown") {
   const std::string lines = written([] {
+    start_log(/*quiet=*/true, false);
     write_progress("\rstep 5\x1b[K");
-    log_detail("a detail");
+    log_note("one that is not shown");
+    start_log(/*quiet=*/false, false);
     write_progress("\rstep 6\x1b[K");
     log_warning("a warning");
     log_note("a note");

@@ -60,8 +60,8 @@ std::string figures_of(const ResolvedConfig& resolved, const Corpus& corpus) {
   const Config& config = resolved.config;
   std::ostringstream text;
   text << count_parameters(config.model, corpus.vocabulary().size()) << ' ' << tokens_per_step(config) << ' '
-       << corpus.train().size() << ' ' << corpus.val().size();
-  for (const std::string& limit : length_limits(config.train)) text << ' ' << limit;
+       << corpus.train().size() << ' ' << corpus.val().size() << ' ' << (config.train.max_epochs > 0) << ' '
+       << (config.train.max_seconds > 0);
   return text.str();
 }
 

@@ -254,8 +254,7 @@ def _write_text(folder: pathlib.Path, path: str, ids: Tensor, vocabulary: dict[s
     val = int(round(0.9 * 1e12) / 1e12 * size)
     _checkpoint.write(folder / "text.safetensors", {"ids": ids}, vocabulary=vocabulary,
                       texts=[{"name": path, "bytes": len(whole), "crc64": _crc64(whole)}],
-                      splits={"train": [0, val], "val": [val, size], "test": [size, size]},
-                      split_by={"documents": "none", "separator": "", "val_fraction": 0.1, "test_fraction": 0.0, "split_seed": 1337})
+                      splits={"train": [0, val], "val": [val, size], "test": [size, size]})
 
 
 def _write_run(out: str, text: str | None, ids: Tensor | None, config: dict[str, Any], tensors: dict[str, Tensor], **about: dict[str, Any]) -> None:

@@ -76,16 +76,11 @@ WrittenDocuments written_documents(Texts& texts, const Corpus& corpus) {
 
 /// The first held-out documents, as many as were sampled and no longer than a sample may be.
 Texts held_out_documents(const Arguments& arguments, TokenView val) {
-  Texts texts(1);
-  for (std::int64_t i = 1; i < val.size(); ++i) {
-    if (val[i] != val.document()) {
-      if (std::ssize(texts.back()) < arguments.tokens) texts.back().push_back(val[i]);
-    } else if (std::ssize(texts) < arguments.samples && i + 1 < val.size()) {
-      texts.emplace_back();
-    } else {
-      break;
-    }
-  }
+  Texts texts;
+  each_document(val, [&](std::int64_t begin, std::int64_t end) {
+    if (std::ssize(texts) < arguments.samples)
+      texts.push_back(val.slice(begin, std::min(end - begin, arguments.tokens)).ids());
+  });
   return texts;
 }
 
@@ -94,10 +89,9 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
   if (val.document() != TokenView::no_document) return held_out_documents(arguments, val);
   const std::int64_t length = std::min(arguments.tokens, val.size());
   const std::int64_t count = std::min(arguments.samples, val.size() / length);
-  Texts texts(static_cast<std::size_t>(count), std::vector<std::int64_t>(static_cast<std::size_t>(length)));
+  Texts texts;
   for (std::int64_t i = 0; i < count; ++i)
-    val.copy(i * (val.size() - length) / std::max<std::int64_t>(1, count - 1), length,
-             texts[static_cast<std::size_t>(i)].data());
+    texts.push_back(val.slice(i * (val.size() - length) / std::max<std::int64_t>(1, count - 1), length).ids());
   return texts;
 }
 

@@ -108,8 +108,8 @@ std::string add_operations(Json& json, const Trainer& trainer, double tokens) {
 }
 
 Report bench_train(const Arguments& arguments) {
-  ResolvedConfig config =
-      load_config(arguments.subject.empty() ? usual_config : arguments.subject, arguments.config.overrides());
+  ResolvedConfig config = load_config(arguments.subject.empty() ? usual_config : config_or_run_meant(arguments.subject),
+                                      arguments.config.overrides());
   check_model(config);
   choose_text(config);
   Corpus corpus = named_text(config.config.data, std::nullopt);

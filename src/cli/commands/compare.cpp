@@ -399,7 +399,11 @@ void compare_existing(const Arguments& arguments) {
   comparison.notes.insert(comparison.notes.end(), remarks.begin(), remarks.end());
   comparison.look = 0;
   const Report report = report_of(comparison);
-  if (folder) write_file_atomically(folder->path / "compare.json", json_text(report.json));
+  if (folder) {  // looks at configs, kept there by earlier comparisons, stay counted
+    Json kept = report.json;
+    kept["looks"] = looks_with(earlier_results(folder->path), /*seeds=*/0, /*has_verdict=*/false);
+    write_file_atomically(folder->path / "compare.json", json_text(kept));
+  }
   print_report(report, arguments.output);
 }
 

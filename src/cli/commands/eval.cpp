@@ -38,7 +38,7 @@ void add_predictor(Figures& figures, Prepared& prepared) {
   const SplitLoss loss = score(prepared, work_line("scoring the text"));
   figures.network_loss = figures.loss;
   figures.loss = loss.mean;
-  figures.tenths = tenths_of(loss.losses, prepared.scored.tokens);
+  figures.tenths = tenths_of(loss.losses);
 }
 
 Report run_eval(const ScoringArguments& arguments) {

@@ -210,7 +210,8 @@ std::vector<std::string> column_labels(const Operation& operation, const PromptW
                                        const Vocabulary& vocabulary) {
   if (operation.name == scores_name || operation.name == weights_name) return window.symbols;
   std::vector<std::string> labels;
-  if (operation.shape.back() == vocabulary.size() && vocabulary.size() <= 100)
+  const bool of_symbols = operation.name == "logits" || operation.name == probabilities_name;
+  if (of_symbols && vocabulary.size() <= 100)
     for (std::int64_t id = 0; id < vocabulary.size(); ++id) labels.push_back(visible_symbol(vocabulary.symbol(id)));
   return labels;
 }

@@ -159,22 +159,15 @@ SampleConfig sample_options(const Arguments& arguments, const JoinedRuns& runs) 
   return sample;
 }
 
-/// Reads the next line of standard input, without its end; nullopt at the end. `pending`: bytes read beyond the line.
-std::optional<std::string> next_line(const Descriptor& input, std::string& pending) {
-  std::array<char, 1 << 16> piece{};
-  std::size_t end = pending.find('\n');
-  while (end == std::string::npos) {
-    const std::size_t before = pending.size(), count = read_some(input, piece, "standard input");
-    if (count == 0) break;
-    if (count > most_prompt_bytes - before)
-      throw Error(ExitCode::data, "a line of standard input is larger than ", most_prompt_bytes, " bytes, the limit");
-    pending.append(piece.data(), count);
-    end = pending.find('\n', before);
+/// Reads the next line of standard input, without its end; nullopt at the end.
+std::optional<std::string> next_line(const Descriptor& input) {
+  constexpr std::size_t most = 1 << 20;  // bytes; no context is that long
+  std::string line;
+  for (std::array<char, 1> next{}; read_some(input, next, "standard input") > 0; line += next[0]) {
+    if (next[0] == '\n') return line;
+    if (line.size() == most) throw Error(ExitCode::data, "a line of standard input has more than ", most, " bytes");
   }
-  if (pending.empty()) return std::nullopt;
-  std::string line = pending.substr(0, end);
-  pending.erase(0, std::min(end, pending.size() - 1) + 1);
-  return line;
+  return line.empty() ? std::nullopt : std::optional(line);
 }
 
 /// A conversation: each line of standard input continues the text before it, as far as the context reaches. answer: the
@@ -190,15 +183,15 @@ void converse(const Arguments& arguments, JoinedRuns& runs, const SampleConfig& 
     log_note("the model ", completes ? "completes" : "answers", " each line",
              documents ? " by itself" : line_of("; it sees the last ", runs.context(), " characters"), "; Ctrl-D ends");
   const Descriptor input = standard_input();
-  std::string pending;
   for (std::uint64_t turn = 0;; ++turn) {
     if (at_terminal) write_output("> ");
     flush_text();
-    const std::optional<std::string> line = next_line(input, pending);
+    const std::optional<std::string> line = next_line(input);
     if (!line) break;
     try {
       if (documents) said = {vocabulary.document()};  // each line begins a document of its own
-      const std::string text = completes || documents ? *line : *line + "\n";
+      const bool ends_line = !completes && !documents && vocabulary.id_of('\n') >= 0;
+      const std::string text = *line + (ends_line ? "\n" : "");
       const std::vector<std::int64_t> ids = vocabulary.encode(text, "the line", arguments.unknown);
       said.insert(said.end(), ids.begin(), ids.end());
     } catch (const Error& error) {

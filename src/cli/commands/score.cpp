@@ -50,9 +50,7 @@ struct Score {
   std::string symbol(std::int64_t i) const { return vocabulary.symbol(text[i + 1]); }
   /// The text of the losses [begin, end); -1: the text's first token.
   std::string text_of(std::int64_t begin, std::int64_t end) const {
-    std::vector<std::int64_t> ids(static_cast<std::size_t>(end - begin));
-    text.copy(begin + 1, end - begin, ids.data());
-    return vocabulary.decode(ids);
+    return vocabulary.decode(text.slice(begin + 1, end - begin).ids());
   }
 };
 
@@ -89,14 +87,6 @@ Json scores_of(Prepared& prepared, const Score& score, std::int64_t count) {
   return all;
 }
 
-/// The mean loss of each class of characters.
-Json by_class(const Score& score) {
-  Json all = Json::array();
-  for (const MeanLoss& mean : losses_by_class(score.text, score.losses, score.vocabulary))
-    all.push_back({{"of", mean.of}, {"loss", mean.loss}, {"characters", mean.characters}});
-  return all;
-}
-
 Json to_json(const Arguments& arguments, Prepared& prepared, const Score& score) {
   Json json = {{"scored", score.name}};
   add_checkpoints(json, prepared.runs);
@@ -105,8 +95,7 @@ Json to_json(const Arguments& arguments, Prepared& prepared, const Score& score)
                {"block_size", prepared.runs.block_size()},
                {"leaks", prepared.runs.leaks()},
                {"class", prepared.adapted ? "adaptive" : "frozen"},
-               {"counts", to_json(prepared.runs.mixture())},
-               {"by_class", by_class(score)}});
+               {"counts", to_json(prepared.runs.mixture())}});
   json["losses"] = score.losses;
   if (prepared.adapted) json["adaptation"] = to_json(*prepared.adapted);
   if (arguments.candidates > 0) json["scores"] = scores_of(prepared, score, arguments.candidates);
@@ -172,9 +161,7 @@ Report report_of(const Arguments& arguments, Prepared& prepared, const Score& sc
   if (prepared.runs.leaks()) report.say(line_of(leaks_label, "\n"));
   add_lines(report, arguments, score);
   add_surprises(report, score);
-  report.add(table_of(by_class(score),
-                      {{"kind", as_is("of")}, {"loss", fixed("loss", 4)}, {"characters", as_is("characters")}}));
-  report.say(fmt::format("\nloss {}: {} of {}, {}{}{}\n{}", format_loss(score.mean), tokens_text(score.size(), units),
+  report.say(fmt::format("loss {}: {} of {}, {}{}{}\n{}", format_loss(score.mean), tokens_text(score.size(), units),
                          score.name, windows_text(prepared.runs.block_size(), prepared.scored.stride),
                          prepared.runs.are_several() ? fmt::format(", by {} models as one", arguments.runs.size()) : "",
                          prepared.adapted ? ", adapting " + to_text(*prepared.adapted, units) : "",

@@ -195,7 +195,7 @@ Figures figures_of(const Scored& scored, std::int64_t block_size, const SplitLos
   check_finite(loss, scored.checkpoint);
   return {.scored = scored,
           .loss = loss.mean,
-          .tenths = tenths_of(loss.losses, scored.tokens),
+          .tenths = tenths_of(loss.losses),
           .tokens = std::ssize(loss.losses),
           .block_size = block_size};
 }
@@ -219,16 +219,10 @@ void add_baselines(Table& table, const Json& baselines, const std::string& windo
 
 Json to_json(const Mixture* mixture) {
   if (mixture == nullptr) return nullptr;
-  const MixtureLearning& learning = mixture->learning();
-  Json json = {{"counted_tokens", learning.counted},
-               {"network_weight", mixture->weights().network},
-               {"counts_weight", mixture->weights().counts},
-               {"learned_on_tokens", learning.tokens}};
-  if (learning.tokens > 0)
-    json.update({{"network_loss_there", learning.network_loss},
-                 {"counts_loss_there", learning.counts_loss},
-                 {"mixture_loss_there", learning.mixture_loss}});
-  return json;
+  return {{"counted_tokens", mixture->learning().counted},
+          {"network_weight", mixture->weights().network},
+          {"counts_weight", mixture->weights().counts},
+          {"learned_on_tokens", mixture->learning().tokens}};
 }
 
 Json to_json(const Figures& figures) {

@@ -46,8 +46,6 @@ Corpus named_text(const DataConfig& data, const std::optional<Vocabulary>& known
 
 void log_notices(const Corpus& corpus) {
   for (const std::string& notice : corpus.notices()) log_note(notice);
-  const auto& left_out = corpus.listing().left_out;
-  if (!left_out.empty()) log_detail("left out: ", joined(left_out, ", "));
 }
 
 Corpus text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run, bool named) {

@@ -40,7 +40,7 @@ std::string visible_symbol(const std::string& symbol) {
   const DecodedCharacter first = decode_character(symbol);
   if (!first.valid() || is_control(first.code_point)) return "·";
   if (columns_of(first.code_point) > 0) return symbol;
-  return kind_of(first.code_point) == CharacterKind::mark ? "◌" + symbol : "·";
+  return is_combining_mark(first.code_point) ? "◌" + symbol : "·";
 }
 
 std::string bars(std::span<const float> weights, std::span<const std::string> symbols) {
