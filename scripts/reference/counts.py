@@ -404,7 +404,7 @@ def weights_case(text, window=16):
     for symbol in ids[:first]:
         counts.loss(history, symbol, learn=True)
     # Newton's method on the logistic loss, a step for each decision, with the Hessian so far.
-    w, hessian, losses = [0.5, 0.5], [10.0, 0.0, 10.0], [0.0, 0.0, 0.0]
+    w, hessian = [0.5, 0.5], [10.0, 0.0, 10.0]
     for i in range(first, len(ids) - 1):
         t = (i - first) % window
         if t == 0:
@@ -414,7 +414,6 @@ def weights_case(text, window=16):
         for depth, _, bit, _, decision in counts.decisions(history, ids[i + 1]):
             x = network_logit(counts.paths, probabilities, ids[i + 1], depth), stretch(decision.p)
             p = squash(w[0] * x[0] + w[1] * x[1])
-            losses = [loss - math.log(q if bit else 1 - q) for loss, q in zip(losses, (squash(x[0]), squash(x[1]), p))]
             hessian = [h + p * (1 - p) * product for h, product in zip(hessian, (x[0] * x[0], x[0] * x[1], x[1] * x[1]))]
             gradient = (p - bit) * x[0], (p - bit) * x[1]
             determinant = hessian[0] * hessian[2] - hessian[1] ** 2
@@ -422,9 +421,7 @@ def weights_case(text, window=16):
             w[1] -= (hessian[0] * gradient[1] - hessian[1] * gradient[0]) / determinant
     if w[0] > 0.5:
         w = [0.5, 0.5]
-    tokens = len(ids) - 1 - first
-    losses = dict(zip(("network_loss", "counts_loss", "mixture_loss"), (loss / tokens for loss in losses)))
-    return {"text": text, "window": window, "tokens": tokens, "network": w[0], "counts": w[1]} | losses
+    return {"text": text, "window": window, "tokens": len(ids) - 1 - first, "network": w[0], "counts": w[1]}
 
 
 def figures():

@@ -77,12 +77,12 @@ TokenView tokens_in(const SafetensorsFile& file, const Vocabulary& vocabulary) {
   return tokens;
 }
 
-/// Whether the file has this header, and the bytes of its checksums. False if it cannot be read.
+/// Whether the file has this header, and bytes that match the checksums in it. False if it cannot be read.
 bool is_whole(const fs::path& path, const std::string& header) try {
   if (type_at(path) != fs::file_type::regular || read_stretch(path, 0, header.size()).bytes != header) return false;
   check_own(read_safetensors(path, FilePart::all, Links::refuse));
   return true;
-} catch (const Error&) {
+} catch (const std::exception&) {  // std::bad_alloc, too: a copy needs no second text in memory
   return false;
 }
 

@@ -211,8 +211,8 @@ Ending Trainer::run() {
       schedule_.evaluation_due() ? evaluate_and_save() : save_on_the_way();
     }
     if (!evaluated() && *ending != Ending::stopped) evaluate();
-  } catch (const Interrupted&) {
-    ending = Ending::stopped;
+  } catch (const Interrupted&) {  // in the plan of a run that has ended, too
+    ending = evaluated() ? reason_to_end().value_or(Ending::stopped) : Ending::stopped;
   }
   state_.ended = *ending;
   // A stop is no reason to write a state again that is saved whole.

@@ -15,9 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 class ScriptsTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="chargpt-scripts-")
-        self.addCleanup(folder.cleanup)
-        self.checkout = pathlib.Path(folder.name) / "checkout"
+        self.checkout = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="chargpt-scripts-"))) / "checkout"
 
     def write(self, path, text):
         (self.checkout / path).parent.mkdir(parents=True, exist_ok=True)

@@ -157,8 +157,11 @@ class HostileTest(ExchangeTest):
 
     def setUp(self):
         super().setUp()
-        self.model("gpt2", 3)
-        self.export("gpt2", "out")
+        self.start_from("gpt2")
+
+    def start_from(self, name):
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        self.export(self.model(name, 3), "out")
         self.good = self.contents("out")
 
     def refused(self, *parts, code=65):
@@ -186,20 +189,14 @@ class HostileTest(ExchangeTest):
         self.refused("config.json")
 
     def test_options_of_our_own_that_do_not_fit(self):
-        self.model("default", 3)
-        shutil.rmtree(self.folder / "out")
-        self.export("default", "out")
-        self.good = self.contents("out")
+        self.start_from("default")
         self.check_changes(
             "config.json", ({"position": "spiral"}, "position", "spiral"), ({"conv_places": 3}, "conv_places"), ({"conv_width": 5}, "conv_2.weight"),
             ({"n_layer": 1 << 40}, "n_layer"), ({"n_layer": 900}, "has no tensor"), ({"norm_eps": "small"}, "norm_eps"),
             ({"tie_word_embeddings": True}, "lm_head"), ({"mlp_size": -1}, "mlp_size"))
 
     def test_documents_of_an_unknown_kind(self):
-        self.model("documents", 3)
-        shutil.rmtree(self.folder / "out")
-        self.export("documents", "out")
-        self.good = self.contents("out")
+        self.start_from("documents")
         self.check_changes("config.json", ({"documents": None}, "documents = null"), ({"documents": "pages"}, "pages"),
                            ({"documents": "none"}, "'documents' is \"none\", not that of its tokenizer"))
 

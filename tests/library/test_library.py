@@ -25,8 +25,7 @@ def run(*words, **options):
 class LibraryTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.prefix = cls.folder / "prefix"
         run("cmake", "--install", PROGRAM.parent, "--prefix", cls.prefix)
         cls.library = next(cls.prefix.glob("lib*/**/libchargpt.so"))

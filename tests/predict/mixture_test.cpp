@@ -39,6 +39,15 @@ struct Mixed {
   Mixture mixture{alone, 1, letters(test_vocab), view_of(train)};
 };
 
+/// A bigram of this width, without biases.
+TestModel bigram(std::int64_t width, const Floats& embedding, const Floats& head) {
+  const Floats zeros(head.size());
+  const ModelConfig config{.type = "bigram", .n_embd = width, .block_size = 8};
+  return TestModel(config, std::ssize(head) / width, [&](const std::string& name, const std::vector<std::int64_t>&) {
+    return name == "wte.weight" ? embedding.data() : name == "lm_head.weight" ? head.data() : zeros.data();
+  });
+}
+
 double mean_of(const Floats& losses) {
   return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
@@ -104,17 +113,24 @@ TEST_CASE_METHOD(DrawnModel, "weights are learned on the windows of eval, which 
 }
 
 TEST_CASE("a network that knows what the weights are learned on has half of them all the same") {
-  const ModelConfig config{.type = "bigram", .n_embd = 3, .block_size = 8};
-  const Floats identity{1, 0, 0, 0, 1, 0, 0, 0, 1}, two_on{0, 9, 0, 0, 0, 9, 9, 0, 0}, zeros(3);
-  const TestModel backwards(config, 3, [&](const std::string& name, const std::vector<std::int64_t>&) {
-    return name == "wte.weight" ? identity.data() : name == "lm_head.weight" ? two_on.data() : zeros.data();
-  });
+  const TestModel backwards = bigram(3, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 9, 0, 0, 0, 9, 9, 0, 0});
   Stored train(20'000);  // 0 1 2 0 1 2 …, and in the last twentieth backwards
   for (std::size_t i = 0; i < train.size(); ++i) train[i] = static_cast<std::uint8_t>((i < 19'000 ? i : 2 * i) % 3);
   NetworkPredictor network(backwards, 1);
   const Mixture mixture(network, 1, letters(3), view_of(train));
+  CHECK(split_loss(network, view_of(train).slice(19'000, 1000), 8).mean < 0.01);
   CHECK(mixture.weights().network == 0.5);
   CHECK(mixture.weights().counts == 0.5);
+}
+
+TEST_CASE("a network that is sure of a symbol among many stays sure of it") {
+  constexpr std::int64_t symbols = 60'000;
+  Floats head(symbols);
+  head[7] = 50;
+  const TestModel sure = bigram(1, Floats(symbols, 1), head);
+  NetworkPredictor network(sure, 1);
+  Mixture mixture(network, 1, counts_of(letters(symbols), {}), MixtureWeights{.network = 1, .counts = 0});
+  CHECK(losses_of(mixture, {0, 7}, {0}, 1)[0] < 0.012);
 }
 
 TEST_CASE("sequences that grow are given what windows are") {

@@ -51,10 +51,8 @@ def tensors_of(checkpoint):
 @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not here")
 class NanoGptTest(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(self.folder)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(contextlib.chdir(self.folder))
         self.save(checkpoint_of())
         pathlib.Path("meta.pkl").write_bytes(pickle.dumps({"vocab_size": len(SYMBOLS), "itos": dict(enumerate(SYMBOLS))}))
         pathlib.Path("text.txt").write_bytes("\ufeffab\nc\u00e9".encode())

@@ -5,7 +5,6 @@ import io
 import math
 import os
 import pathlib
-import shutil
 import struct
 import sys
 import tempfile
@@ -59,10 +58,8 @@ class File:
 
 class GgufTest(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(self.folder)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(contextlib.chdir(self.folder))
 
     def write(self, options, vocabulary=None, drop=(), state=None, step=3, averaged=False):
         """A checkpoint whose numbers are all different; returns the bytes of its tensors."""

@@ -42,10 +42,8 @@ def program(*words, stdin=None):
 
 class ModuleTest(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(self.folder)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(contextlib.chdir(self.folder))
         self.model = chargpt.load(RUN)
 
     def refusal(self, call):

@@ -145,10 +145,13 @@ TEST_CASE_METHOD(TestFolder, "max_seconds holds the last step, evaluation and sa
   CHECK(std::ssize(state.shares) == state.step);
   CHECK(std::ranges::is_sorted(state.shares));
   CHECK(checkpoint.state.ended == Ending::seconds);
-  const auto resumed = timed_run(checkpoint.config, clock, in_folder(path()));
-  resumed->trainer.resume_from(checkpoint);
-  CHECK(resumed->trainer.run() == Ending::seconds);
-  CHECK(resumed->recorder->steps.empty());
+  for (const bool stop : {false, true}) {  // in its plan
+    const auto resumed = timed_run(checkpoint.config, clock, in_folder(path()));
+    resumed->trainer.resume_from(checkpoint);
+    resumed->recorder->stop = stop;
+    CHECK(resumed->trainer.run() == Ending::seconds);
+    CHECK(resumed->recorder->steps.empty());
+  }
 }
 
 TEST_CASE("a machine that turns slow or fast within the run uses its seconds all the same", "[seconds][simulated]") {

@@ -84,9 +84,10 @@ Texts held_out_documents(const Arguments& arguments, TokenView val) {
   return texts;
 }
 
-/// As much held-out text as was sampled, in pieces of the same length, spread over the split.
+/// Documents, or if none is held out whole as much text as was sampled, in pieces of the same length, spread over the
+/// split.
 Texts held_out_like(const Arguments& arguments, TokenView val) {
-  if (val.document() != TokenView::no_document) return held_out_documents(arguments, val);
+  if (Texts documents = held_out_documents(arguments, val); !documents.empty()) return documents;
   const std::int64_t length = std::min(arguments.tokens, val.size());
   const std::int64_t count = std::min(arguments.samples, val.size() / length);
   Texts texts;

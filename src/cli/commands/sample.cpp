@@ -161,11 +161,11 @@ SampleConfig sample_options(const Arguments& arguments, const JoinedRuns& runs) 
 
 /// Reads the next line of standard input, without its end; nullopt at the end.
 std::optional<std::string> next_line(const Descriptor& input) {
-  constexpr std::size_t most = 1 << 20;  // bytes; no context is that long
+  constexpr std::size_t most = 4 << 20;  // bytes of the longest context, which has 2^20 characters
   std::string line;
   for (std::array<char, 1> next{}; read_some(input, next, "standard input") > 0; line += next[0]) {
     if (next[0] == '\n') return line;
-    if (line.size() == most) throw Error(ExitCode::data, "a line of standard input has more than ", most, " bytes");
+    if (line.size() == most) throw Error(ExitCode::data, "an input line has more than ", most, " bytes; split it");
   }
   return line.empty() ? std::nullopt : std::optional(line);
 }
