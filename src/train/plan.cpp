@@ -41,7 +41,7 @@ std::string short_text_warning(const PlanEvent& plan, const TrainConfig& train, 
                            " parameters, so it will overfit: validation loss will rise well before the end";
   // The best evaluation, and those without improvement that end the run.
   if (train.patience > 0 && interval <= (plan.max_iters - 1) / (train.patience + 1))
-    return line + " (train.patience ends the run then); give a longer text";
+    return line + " (train.patience ends the run then); give a longer text, or --max_epochs 5";
   return line + "; give a longer text, --max_epochs 5, or " +
          (train.patience > 0 ? "a smaller --eval_interval, so that train.patience can end the run" : "--patience 3");
 }
