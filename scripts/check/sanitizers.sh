@@ -5,13 +5,8 @@
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/start.sh"
 
-compiler=${CXX:-c++}
-for clang in clang++-{14..20} clang++; do
-  if command -v "$clang" >/dev/null; then
-    compiler=$clang
-    break
-  fi
-done
+compiler=$(command -v clang++-{14..20} clang++ | head -n 1 || true)
+compiler=${compiler:-${CXX:-c++}}
 "$compiler" --version | grep -q clang || echo "skipped because there is no clang++ here: a second compiler"
 
 # configure FOLDER SANITIZERS
@@ -20,8 +15,10 @@ configure() {
   cmake -S . -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" -DCHARGPT_TORCH=OFF -DCHARGPT_SANITIZE="$2" >/dev/null
 }
 
+# libarchive 3.6 does not free ten kilobytes of an archive that is given up (archive_write_fail).
+mkdir -p build && echo leak:archive_write_client_open >build/leaks.txt
 export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1
-export UBSAN_OPTIONS=print_stacktrace=1
+export UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$PWD/build/leaks.txt
 echo "skipped because sanitizers need the address space that is taken away: tests/kernels [limits] (1 cases)"
 echo "skipped because they take minutes with sanitizers: tests/train [simulated] (2 cases)"
 
