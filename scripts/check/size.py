@@ -15,7 +15,7 @@ import re
 import sys
 
 SHOWN = ("cli", "report", "compare")
-TOTALS = {"src": 20901, "+".join(SHOWN): 6607, "tests": 16750, "fixtures, raw": 609, "scripts": 3977, "READMEs, words": 8461, "notebook, words": 3995}
+TOTALS = {"src": 20901, "+".join(SHOWN): 6607, "tests": 16750, "fixtures, raw": 609, "scripts": 3977, "READMEs, words": 8460, "notebook, words": 3995}
 FOLDERS = ("src", "configs", "data", "tests", "scripts", ".github")
 COLUMNS = 120
 CODE_PER_COMMENT = 12

@@ -110,7 +110,7 @@ def table(expected):
     """The generated part of configs/README.md."""
     lines = ["| preset | parameters | loss ± 95 % over seeds | in windows of 64 | seconds | measured |", "|---|---|---|---|---|---|"]
     for preset, row in expected["rows"].items():
-        cells = [f"{row['params']:,}", loss_cell(row), f"{row['loss_windows_64']:.4f}" if "loss_windows_64" in row else "", f"{row['seconds']:,.0f}",
+        cells = [f"{row['params']:,}", loss_cell(row), f"{row['loss_windows_64']:.4f}" if "loss_windows_64" in row else "", f"{int(row['seconds'] + 0.5):,}",
                  f"{row['date']}, {row['machine']}"] if "loss" in row else ["", loss_cell(row), "", "", ""]
         lines.append(f"| `{preset}` | {' | '.join(cells)} |")
     lines.append("")

@@ -47,7 +47,7 @@ ArrangedDocuments arrange_documents(std::span<const std::string_view> files, con
                                     std::vector<char>& code_points);
 
 /// Calls visit(begin, end) for each document, without the ids around it. `text` must begin with the id between
-/// documents.
+/// documents, or have none.
 template <class Visit>
 void each_document(const TokenView& text, const Visit& visit) {
   for (std::int64_t begin = 1, i = 1; i < text.size(); ++i) {

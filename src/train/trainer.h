@@ -71,14 +71,14 @@ class Trainer {
 
   /// The plan: sizes, epochs, disk space; under train.max_seconds, it estimates steps and epochs by scoring a few
   /// windows. `measure`: also seconds and memory, from trial steps of a new run that are not undone, so the
-  /// trainer cannot train afterwards. Throws Interrupted if a stop was requested.
+  /// trainer cannot train afterwards. Throws Interrupted if a stop is requested while it measures.
   PlanEvent plan(bool measure);
-  /// Trains until max_iters, patience, max_seconds or stop; emits the plan first, unless stopped before, and the end
-  /// last. Evaluates at step 0, every eval_interval and at the end; saves after each evaluation but that of step 0, and
-  /// ten minutes after the last save. A stop saves without evaluating; a resumed run repeats the dropped work with the
-  /// same bits. Makes at least one step, however short max_seconds. A failed save is a notice, at the end an Error.
-  /// Error diverged, naming the last good checkpoint, if a loss or gradient is not finite; weights that are not finite
-  /// are never saved.
+  /// Trains until max_iters, patience, max_seconds or stop; emits the plan first, unless stopped while it measures, and
+  /// the end last. Evaluates at step 0, every eval_interval and at the end; saves after each evaluation but that of
+  /// step 0, and ten minutes after the last save. A stop saves without evaluating; a resumed run repeats the dropped
+  /// work with the same bits. Makes at least one step, however short max_seconds. A failed save is a notice, at the end
+  /// an Error. Error diverged, naming the last good checkpoint, if a loss or gradient is not finite; weights that are
+  /// not finite are never saved.
   Ending run();
   /// Makes one step without evaluating or saving. Error diverged as run().
   StepEvent step();

@@ -58,8 +58,7 @@ class File:
 
 class GgufTest(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.enterContext(contextlib.chdir(self.folder))
+        self.enterContext(contextlib.chdir(self.enterContext(tempfile.TemporaryDirectory())))
 
     def write(self, options, vocabulary=None, drop=(), state=None, step=3, averaged=False):
         """A checkpoint whose numbers are all different; returns the bytes of its tensors."""
@@ -81,11 +80,10 @@ class GgufTest(unittest.TestCase):
         return {name: tensor.data for name, tensor in tensors.items()}
 
     def convert(self, run="run"):
-        out = self.folder / "file.gguf"
-        out.unlink(missing_ok=True)
+        pathlib.Path("file.gguf").unlink(missing_ok=True)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            gguf.convert(run, str(out))
-        return File(out.read_bytes())
+            gguf.convert(run, "file.gguf")
+        return File(pathlib.Path("file.gguf").read_bytes())
 
     def test_the_file_has_the_options_symbols_and_tensors(self):
         ours = self.write({}, drop=("bias", "ln_f"))

@@ -42,8 +42,10 @@ def program(*words, stdin=None):
 
 class ModuleTest(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.enterContext(contextlib.chdir(self.folder))
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)  # enterContext() is of Python 3.11, and wheels are for 3.9
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
         self.model = chargpt.load(RUN)
 
     def refusal(self, call):
