@@ -40,7 +40,7 @@ emulated=(qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_LIBRARY_PATH=$root/usr/l
   -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DCHARGPT_TORCH=OFF >&2 ||
   fail "CMake stopped (above)"
 ninja -C "$build" -j "$(build_jobs)" >&2 || fail "the build for aarch64 stopped (above)"
-ctest --test-dir "$build" -L quick -E '^(base|fuzz|kernels|train|python|library_installed)$' -j "$(nproc)" --output-on-failure
+ctest --test-dir "$build" -L quick -E '^(base|fuzz|kernels|train|compare|python|library_installed)$' -j "$(nproc)" --output-on-failure
 # An emulated posix_spawn does not learn that there is no such program (qemu-user makes vfork a fork), and no emulated process lacks
 # threads. LeakSanitizer does not work there (fuzz); the two Python groups load and link the library natively.
 "${emulated[@]}" "$build/tests/test_core" -# "$(printf '[#%s]~[long]~[soak]~[cuda]~"a program that is not there*"~"threads that the system refuses*",' $(basename -s .cpp tests/{base,kernels}/*_test.cpp))"
